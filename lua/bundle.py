@@ -1,0 +1,297 @@
+"""Build lua/dist/ and lua/manifest.json from the sources: `python lua/bundle.py [--check] [--lua DIR]`.
+
+README.md is the grammar. The output depends on the sources alone, byte for byte; --check builds in memory,
+compares and names what differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from header import BuildError, read_include, read_script
+from model import ID, LANE, MAX_BYTES, MAX_ITEMS, MAX_SAFE, NAME, Arg, Group, Include, Script, Status
+from preamble import LAYOUT, preamble
+from scan import GLOBALS, LuaError, parse
+
+CONTRACT = 1
+REPLAY_MS = 45_000
+DRAGONFLY = "--!df flags=allow-undeclared-keys"
+# Lua's own limits in one function.
+MOST_LOCALS, MOST_UPVALUES = 199, 59
+
+_TYPES: dict[str, dict[str, Any]] = {
+    "id": {"pattern": ID, "min": 1, "max": 200, "doc": "1 to 200 of A-Z a-z 0-9 . _ : / @ + -"},
+    "name": {"pattern": NAME, "min": 1, "max": 100, "doc": "1 to 100 of A-Z a-z 0-9 . _ @ + -"},
+    "lane": {"pattern": LANE, "doc": "any, group/<name> or group/<name>/inst/<name>"},
+    "ids": {"min": 0, "max": MAX_ITEMS, "doc": "ids, joined by commas; min and max count them"},
+    "int": {
+        "pattern": r"^-?[0-9]{1,16}$", "min": -MAX_SAFE, "max": MAX_SAFE,
+        "doc": "decimal digits, - before them if negative",
+    },
+    "bytes": {"min": 0, "max": MAX_BYTES, "doc": "any bytes; min and max count them"},
+    "enum": {"doc": "one of values"},
+    "bool": {"pattern": "^[01]$", "doc": "0 or 1"},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sources:
+    scripts: list[Script]  # by id
+    includes: dict[str, Include]
+    errors: dict[str, str]
+
+
+class BuildErrors(Exception):
+    """Every BuildError of a run, one a line."""
+
+
+def load(root: Path) -> Sources:
+    """Read and check all sources below `root`. Raises BuildErrors."""
+    problems: list[str] = []
+    scripts: list[Script] = []
+    includes: dict[str, Include] = {}
+    codes = _error_codes(root)
+    for path in sorted((root / "include").glob("*")):
+        try:
+            include = read_include(root, path.relative_to(root).as_posix())
+            includes[include.name] = include
+        except BuildError as error:
+            problems.append(str(error))
+    for path in _source_files(root):
+        try:
+            script = read_script(root, path.relative_to(root).as_posix())
+            scripts.append(script)
+            _check_against(script, includes, codes)
+        except BuildError as error:
+            problems.append(str(error))
+    if not scripts and not problems:
+        problems.append(f"{root}: no sources: there is no <noun>/<verb>.v<N>.lua")
+    wanted = {name for script in scripts for name in script.includes}
+    if not problems:
+        problems += [f"{i.path}:1: no script includes it" for i in includes.values() if i.name not in wanted]
+    if problems:
+        raise BuildErrors("\n".join(problems))
+    return Sources(sorted(scripts, key=lambda s: (s.noun, s.verb, s.version)), includes, codes)
+
+
+def _error_codes(root: Path) -> dict[str, str]:
+    with (root / "errors.toml").open("rb") as file:
+        codes = tomllib.load(file)
+    for code, text in codes.items():
+        if not re.fullmatch(r"ADEQ_[A-Z]+", code) or not isinstance(text, str) or not text:
+            raise BuildErrors(f'errors.toml:1: {code} must be ADEQ_<CAPITALS> = "<what it means>"')
+    if "ADEQ_ARG" not in codes:
+        raise BuildErrors("errors.toml:1: ADEQ_ARG is missing: every script gives it")
+    return codes
+
+
+def _source_files(root: Path) -> Iterator[Path]:
+    for folder in sorted(root.iterdir()):
+        noun = folder.name not in ("include", "dist") and not folder.name.startswith((".", "_"))
+        if noun and folder.is_dir():
+            yield from sorted(folder.iterdir())
+
+
+def _check_against(script: Script, includes: dict[str, Include], codes: dict[str, str]) -> None:
+    known = set(script.locals)
+    used = set(script.free)
+    for name in script.includes:
+        line = script.lines[f"INCLUDE {name}"]
+        if name not in includes:
+            raise BuildError(script.path, line, f"include {name}: there is no valid include/{name}.lua")
+        for need in includes[name].needs:
+            if need not in known:
+                wanted = f"INCLUDE {need} before it" if need in includes else f"a key or argument {need}"
+                raise BuildError(script.path, line, f"include {name} needs {need}: declare {wanted}")
+        known.add(name)
+        used |= includes[name].free.keys()
+    for name in script.includes:
+        if name not in used:
+            raise BuildError(script.path, script.lines[f"INCLUDE {name}"], f"include {name} is not used")
+    for code in script.errors:
+        if code not in codes:
+            line = script.lines[f"ERROR {code}"]
+            raise BuildError(script.path, line, f"{code} is not in errors.toml, which has {', '.join(codes)}")
+
+
+def bundle(script: Script, includes: dict[str, Include]) -> str:
+    """The text to load: first line, header, preamble, includes, body."""
+    parts = [includes[name] for name in script.includes]
+    names = set(script.free).union(*(part.free for part in parts))
+    first = f"#!lua flags={script.flag}" if script.flag else "#!lua"
+    sections = [
+        f"{first}\n-- generated from lua/{script.path} by lua/bundle.py; do not edit\n{script.header}",
+        preamble(script, names),
+        *(part.text.strip("\n") for part in parts),
+        script.body,
+    ]
+    text = "\n\n".join(sections) + "\n"
+    try:
+        chunk = parse(text[text.index("\n") :])  # the line numbers stay
+    except LuaError as error:
+        text = f"the generated script is no Lua: {error} (its line {error.line})"
+        raise BuildError(script.path, 1, text) from None
+    stray = sorted((chunk.free.keys() - GLOBALS) | chunk.written.keys())
+    if stray:
+        raise BuildError(script.path, 1, f"the generated script has globals: {', '.join(stray)}")
+    for function in chunk.functions:
+        for count, most, what in (
+            (function.most_locals, MOST_LOCALS, "locals"),
+            (len(function.upvalues), MOST_UPVALUES, "upvalues"),
+        ):
+            if count > most:
+                where = f"the function in line {function.line} of the generated script"
+                raise BuildError(script.path, 1, f"{where} has {count} {what}, at most {most}")
+    return text
+
+
+def build(root: Path) -> dict[str, str]:
+    """Every generated file: path below `root` -> text. Raises BuildErrors."""
+    sources = load(root)
+    files: dict[str, str] = {}
+    entries: list[dict[str, Any]] = []
+    problems: list[str] = []
+    for script in sources.scripts:
+        try:
+            text = bundle(script, sources.includes)
+        except BuildError as error:
+            problems.append(str(error))
+            continue
+        files[f"dist/{script.id}.lua"] = text
+        entries.append(_entry(script, text))
+    if problems:
+        raise BuildErrors("\n".join(problems))
+    manifest = {
+        "contract": CONTRACT,
+        "layout": LAYOUT,
+        "limits": {"items": MAX_ITEMS, "bytes": MAX_BYTES, "replay_ms": REPLAY_MS},
+        "types": _TYPES,
+        "errors": sources.errors,
+        "scripts": sorted(entries, key=lambda entry: str(entry["id"])),
+    }
+    files["manifest.json"] = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+    return files
+
+
+def _entry(script: Script, text: str) -> dict[str, Any]:
+    dragonfly = DRAGONFLY + text[text.index("\n") :]
+    return {
+        "id": script.id,
+        "noun": script.noun,
+        "verb": script.verb,
+        "version": script.version,
+        "doc": script.doc,
+        "source": script.path,
+        "file": f"dist/{script.id}.lua",
+        "sha1": hashlib.sha1(text.encode()).hexdigest(),
+        "sha1_dragonfly": hashlib.sha1(dragonfly.encode()).hexdigest(),
+        "layout": LAYOUT,
+        "read_only": script.flag == "no-writes",
+        "flags": [script.flag] if script.flag else [],
+        "cost": script.cost,
+        "keys": [
+            {"name": key.name, "kind": "key", "type": key.type, "template": key.template}
+            | ({"kind": "prefix", "suffix": key.suffix} if key.suffix else {})
+            for key in script.keys
+        ],
+        "args": [_arg(arg) for arg in script.args],
+        "groups": [_group(group) for group in script.groups.values()],
+        "returns": _statuses(script.returns),
+        "shapes": {shape: _statuses(statuses) for shape, statuses in sorted(script.shapes.items())},
+        "errors": ["ADEQ_ARG", *script.errors],
+        "events": script.events,
+    }
+
+
+def _arg(arg: Arg) -> dict[str, Any]:
+    type_, default = arg.type, arg.default
+    entry: dict[str, Any] = {"name": arg.name, "type": type_.name}
+    if type_.name in ("int", "bytes", "ids"):
+        entry |= {"min": type_.min, "max": type_.max}
+    if type_.values:
+        entry["values"] = list(type_.values)
+    if default is not None:
+        entry["default"] = default
+        if type_.name == "int" and default:
+            entry["default"] = int(default)
+        if type_.name == "bool" and default:
+            entry["default"] = default == "1"
+    return entry
+
+
+def _group(group: Group) -> dict[str, Any]:
+    return {
+        "name": group.name,
+        "min": group.min,
+        "max": group.max,
+        "fields": [_arg(arg) for arg in group.fields],
+        "pairs": [_arg(arg) for arg in group.pairs],
+    }
+
+
+def _statuses(statuses: list[Status]) -> list[dict[str, Any]]:
+    return [
+        {
+            "status": status.name,
+            "fields": [
+                {"name": field.name, "type": field.type} | ({"of": field.of} if field.of else {})
+                for field in status.fields
+            ],
+        }
+        for status in statuses
+    ]
+
+
+def differences(root: Path, files: dict[str, str]) -> list[str]:
+    """How dist/ and manifest.json below `root` differ from `files`, one line each."""
+    present = {p.relative_to(root).as_posix() for p in (root / "dist").rglob("*") if p.is_file()}
+    if (root / "manifest.json").is_file():
+        present.add("manifest.json")
+    found = [f"{path}: missing" for path in sorted(files.keys() - present)]
+    found += [f"{path}: not made from any source" for path in sorted(present - files.keys())]
+    for path in sorted(present & files.keys()):
+        if (root / path).read_bytes() != files[path].encode():
+            found.append(f"{path}: differs from its sources")
+    return found
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    (root / "dist").mkdir(exist_ok=True)
+    for stale in (root / "dist").rglob("*"):
+        if stale.is_file() and stale.relative_to(root).as_posix() not in files:
+            stale.unlink()
+    for path, text in files.items():
+        if not (root / path).is_file() or (root / path).read_bytes() != text.encode():
+            (root / path).write_bytes(text.encode())
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Build lua/dist/ and lua/manifest.json from the sources.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 and name what differs")
+    parser.add_argument("--lua", type=Path, default=Path(__file__).parent, metavar="DIR", help="the sources")
+    options = parser.parse_args(arguments)
+    try:
+        files = build(options.lua)
+    except BuildErrors as error:
+        print(error, file=sys.stderr)
+        return 1
+    if not options.check:
+        write(options.lua, files)
+        return 0
+    drift = differences(options.lua, files)
+    if drift:
+        print("\n".join([*drift, "run: python lua/bundle.py"]), file=sys.stderr)
+    return 1 if drift else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

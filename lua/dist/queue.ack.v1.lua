@@ -1,0 +1,235 @@
+#!lua flags=allow-oom
+-- generated from lua/queue/ack.v1.lua by lua/bundle.py; do not edit
+-- queue.ack.v1: complete leased tasks and keep their results.
+-- An expired lease that nobody has taken back yet still completes. Replays answer the same; any other token that is not
+-- the current lease's answers `lease_lost` and changes nothing.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   events    stream        {base}:events
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   id        id
+-- ITEM   token     id
+-- ITEM   result    bytes 0..1048576
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      completed
+-- EACH   item      lease_lost
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  task.completed
+-- FLAGS  allow-oom
+-- COST   9 + n commands, O(n log m)
+-- INCLUDE open_queue emit add_counts observe settled_before end_leases ack_tasks
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 8 then
+  return redis.error_reply('ADEQ_ARG expected 8 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local running = KEYS[2]
+local leases = KEYS[3]
+local task = KEYS[4]
+local result = KEYS[5]
+local finished = KEYS[6]
+local events = KEYS[7]
+local counters = KEYS[8]
+
+local trace = ARGV[1]
+if not trace or #trace > 128 then
+  return refuse('trace', trace and #trace, '0 to 128 bytes long')
+end
+local source = ARGV[2]
+if not source or #source > 200 then
+  return refuse('source', source and #source, '0 to 200 bytes long')
+end
+local now_ms = ARGV[3]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[3], 'an integer from 0 to 9007199254740991') end
+end
+local arg_at = 4
+local arg_bytes = 0
+local item_count = ARGV[arg_at]
+item_count = arg_uint(item_count, 1, 1000)
+if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 1000') end
+arg_at = arg_at + 1
+local item_id, item_token, item_result = {}, {}, {}
+for i = 1, item_count do
+  local v = ARGV[arg_at]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('item[' .. i .. '].id', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  item_id[i] = v
+  v = ARGV[arg_at + 1]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('item[' .. i .. '].token', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  item_token[i] = v
+  v = ARGV[arg_at + 2]
+  if not v or #v > 1048576 then
+    return refuse('item[' .. i .. '].result', v and #v, '0 to 1048576 bytes long')
+  end
+  arg_bytes = arg_bytes + #v
+  item_result[i] = v
+  arg_at = arg_at + 3
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+if arg_bytes > 16777216 then
+  return refuse('the items of a call', arg_bytes, 'at most 16777216 bytes')
+end
+
+-- open_queue(): the settings of the queue and the time, or nil and the error to answer with.
+-- NEEDS config now_ms
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'max_attempts', 'max_crashes',
+    'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct', 'events_max')
+  if tonumber(row[1] or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (row[2] == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (row[2] == 'test' and 'sent: this queue was created with clock=test'
+        or '0: this queue was not created with clock=test'))
+  end
+  local now = now_ms
+  if now == 0 then
+    local time = redis.call('TIME')
+    now = time[1] * 1000 + math.floor(time[2] / 1000)
+  end
+  return {
+    exists = row[1],
+    now = now,
+    now_text = string.format('%.0f', now),
+    lease_ms = tonumber(row[3] or 15000),
+    max_attempts = tonumber(row[4] or 3),
+    max_crashes = tonumber(row[5] or 5),
+    backoff_base_ms = tonumber(row[6] or 1000),
+    backoff_multiplier_pct = tonumber(row[7] or 200),
+    backoff_cap_ms = tonumber(row[8] or 300000),
+    jitter_pct = tonumber(row[9] or 10),
+    events_max = row[10] or '100000',
+  }
+end
+
+-- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- NEEDS events trace source
+local function emit(conf, event, id, detail)
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+end
+
+-- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- counter, a table of buckets to one counter per bucket.
+-- NEEDS counters
+local function add_counts(tally)
+  for name, counted in pairs(tally) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
+-- observe(tally, name, value): count a value in the bucket of the next power of two: counter '<name>:<upper bound>'.
+local function observe(tally, name, value)
+  local bound = 1
+  while bound < value and bound < 2147483648 do bound = bound * 2 end
+  local buckets = tally[name]
+  if not buckets then
+    buckets = {}
+    tally[name] = buckets
+  end
+  buckets[bound] = (buckets[bound] or 0) + 1
+end
+
+-- settled_before(id, token, answers): what this token's settlement answered, if it is among these; else lease_lost.
+-- NEEDS task
+local function settled_before(id, token, answers)
+  local settled = redis.call('HGET', task .. id, 'settled') or ''
+  local by, answer, value = string.match(settled, '^(%S+) (%S+) ?(%d*)$')
+  if by ~= token or not answers[answer] then return { 'lease_lost' } end
+  if value == '' then return { answer } end
+  return { answer, tonumber(value) }
+end
+
+-- end_leases(ids): nobody holds these tasks any more.
+-- NEEDS running leases
+local function end_leases(ids)
+  if #ids == 0 then return end
+  redis.call('HDEL', running, unpack(ids))
+  redis.call('ZREM', leases, unpack(ids))
+end
+
+-- ack_tasks(conf, ids, tokens, results, tally): complete tasks whose lease is this token's; one answer each.
+-- NEEDS running task result finished emit observe settled_before end_leases
+local function ack_tasks(conf, ids, tokens, results, tally)
+  local answers, done, by_time, kept, ended = {}, {}, {}, {}, {}
+  if #ids == 0 then return answers end
+  local find, sub, match = string.find, string.sub, string.match
+  local completed = { 'completed' }
+  local held = redis.call('HMGET', running, unpack(ids))
+  for i, id in ipairs(ids) do
+    local token, lease = tokens[i], held[i]
+    -- The hot path: what read_lease does, without a pattern over the whole entry.
+    if not lease or ended[id] or sub(lease, 1, #token + 1) ~= token .. ' ' then
+      answers[i] = settled_before(id, token, { completed = true })
+    else
+      local ran = sub(lease, find(lease, '|', #token, true) + 1)
+      local started_ms, attempt = match(ran, '^(%d+) (%d+)')
+      redis.call('HSET', task .. id, 'settled', token .. ' completed', 'ran', ran)
+      if results[i] ~= '' then kept[#kept + 1], kept[#kept + 2] = result .. id, results[i] end
+      ended[id], answers[i] = true, completed
+      local at = #done + 1
+      done[at], by_time[2 * at - 1], by_time[2 * at] = id, conf.now_text, id
+      observe(tally, 'run_ms', conf.now - started_ms)
+      observe(tally, 'attempts', tonumber(attempt))
+    end
+  end
+  if #done == 0 then return answers end
+  end_leases(done)
+  redis.call('ZADD', finished, unpack(by_time))
+  if #kept > 0 then redis.call('MSET', unpack(kept)) end
+  emit(conf, 'task.completed', table.concat(done, ' '), '')
+  tally.completed = #done
+  return answers
+end
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local tally = {}
+local answers = ack_tasks(conf, item_id, item_token, item_result, tally)
+add_counts(tally)
+return { 'ok', conf.now, answers }

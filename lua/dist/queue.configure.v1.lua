@@ -1,0 +1,170 @@
+#!lua
+-- generated from lua/queue/configure.v1.lua by lua/bundle.py; do not edit
+-- queue.configure.v1: change settings of a queue, and create it if need be. The clock is chosen at creation, once.
+-- Without settings it answers those that are stored; what is not stored is at its default (docs of the settings).
+--
+-- KEYS   config    hash          {base}:config
+-- ARGV   clock     enum keep|server|test ?=keep
+-- ARGV   now_ms    int 0..       ?=0
+-- PAIR   settings.lease_ms       int 1000..86400000
+-- PAIR   settings.max_attempts   int 1..1000
+-- PAIR   settings.max_crashes    int 1..1000
+-- PAIR   settings.backoff_base_ms int 0..86400000
+-- PAIR   settings.backoff_multiplier_pct int 100..10000
+-- PAIR   settings.backoff_cap_ms int 0..604800000
+-- PAIR   settings.jitter_pct     int 0..100
+-- PAIR   settings.events_max     int 100..10000000
+-- GROUP  settings  0..1
+-- RETURN ok        now_ms:int settings:pairs
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
+-- COST   4 commands
+-- INCLUDE open_queue
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local arg_empty = {}
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 1 then
+  return redis.error_reply('ADEQ_ARG expected 1 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+
+local clock = ARGV[1]
+if clock == '' then
+  clock = 'keep'
+elseif clock ~= 'keep' and clock ~= 'server' and clock ~= 'test' then
+  return refuse('clock', clock, 'one of keep, server, test')
+end
+local now_ms = ARGV[2]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[2], 'an integer from 0 to 9007199254740991') end
+end
+local arg_at = 3
+local settings_count = ARGV[arg_at]
+settings_count = arg_uint(settings_count, 0, 1)
+if not settings_count then return refuse('settings_count', ARGV[arg_at], 'an integer from 0 to 1') end
+arg_at = arg_at + 1
+local settings_pairs = {}
+local arg_seen_settings = {}
+for i = 1, settings_count do
+  local size = ARGV[arg_at]
+  size = arg_uint(size, 0, 8)
+  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 8') end
+  arg_at = arg_at + 1
+  local entry, filled = arg_empty, 0
+  if size > 0 then entry = {} end
+  for at = arg_at, arg_at + 2 * size - 2, 2 do
+    local name, raw = ARGV[at], ARGV[at + 1]
+    local v = raw
+    if name == 'lease_ms' then
+      v = arg_uint(v, 1000, 86400000)
+      if not v then return refuse('settings[' .. i .. '].lease_ms', raw, 'an integer from 1000 to 86400000') end
+    elseif name == 'max_attempts' then
+      v = arg_uint(v, 1, 1000)
+      if not v then return refuse('settings[' .. i .. '].max_attempts', raw, 'an integer from 1 to 1000') end
+    elseif name == 'max_crashes' then
+      v = arg_uint(v, 1, 1000)
+      if not v then return refuse('settings[' .. i .. '].max_crashes', raw, 'an integer from 1 to 1000') end
+    elseif name == 'backoff_base_ms' then
+      v = arg_uint(v, 0, 86400000)
+      if not v then return refuse('settings[' .. i .. '].backoff_base_ms', raw, 'an integer from 0 to 86400000') end
+    elseif name == 'backoff_multiplier_pct' then
+      v = arg_uint(v, 100, 10000)
+      if not v then return refuse('settings[' .. i .. '].backoff_multiplier_pct', raw, 'an integer from 100 to 10000') end
+    elseif name == 'backoff_cap_ms' then
+      v = arg_uint(v, 0, 604800000)
+      if not v then return refuse('settings[' .. i .. '].backoff_cap_ms', raw, 'an integer from 0 to 604800000') end
+    elseif name == 'jitter_pct' then
+      v = arg_uint(v, 0, 100)
+      if not v then return refuse('settings[' .. i .. '].jitter_pct', raw, 'an integer from 0 to 100') end
+    elseif name == 'events_max' then
+      v = arg_uint(v, 100, 10000000)
+      if not v then return refuse('settings[' .. i .. '].events_max', raw, 'an integer from 100 to 10000000') end
+    else
+      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_attempts, max_crashes, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, events_max')
+    end
+    if arg_seen_settings[name] == i then
+      return refuse('settings[' .. i .. '].' .. name, 2, 'given at most once')
+    end
+    arg_seen_settings[name] = i
+    if v ~= nil then
+      entry[filled + 1] = name
+      entry[filled + 2] = raw
+      entry[name] = v
+      filled = filled + 2
+    end
+  end
+  arg_at = arg_at + 2 * size
+  settings_pairs[i] = entry
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+
+-- open_queue(): the settings of the queue and the time, or nil and the error to answer with.
+-- NEEDS config now_ms
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'max_attempts', 'max_crashes',
+    'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct', 'events_max')
+  if tonumber(row[1] or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (row[2] == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (row[2] == 'test' and 'sent: this queue was created with clock=test'
+        or '0: this queue was not created with clock=test'))
+  end
+  local now = now_ms
+  if now == 0 then
+    local time = redis.call('TIME')
+    now = time[1] * 1000 + math.floor(time[2] / 1000)
+  end
+  return {
+    exists = row[1],
+    now = now,
+    now_text = string.format('%.0f', now),
+    lease_ms = tonumber(row[3] or 15000),
+    max_attempts = tonumber(row[4] or 3),
+    max_crashes = tonumber(row[5] or 5),
+    backoff_base_ms = tonumber(row[6] or 1000),
+    backoff_multiplier_pct = tonumber(row[7] or 200),
+    backoff_cap_ms = tonumber(row[8] or 300000),
+    jitter_pct = tonumber(row[9] or 10),
+    events_max = row[10] or '100000',
+  }
+end
+
+local stored = redis.call('HGET', config, 'clock')
+if stored then
+  local conf, refused = open_queue()
+  if refused then return refused end
+  if clock ~= 'keep' and clock ~= stored then
+    return redis.error_reply('ADEQ_CONFLICT clock is ' .. stored .. ' since this queue was created, and cannot become ' .. clock)
+  end
+elseif (clock == 'test') ~= (now_ms > 0) then
+  return redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it')
+else
+  redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', clock == 'test' and 'test' or 'server')
+end
+local changes = settings_pairs[1] or {}
+if #changes > 0 then redis.call('HSET', config, unpack(changes)) end
+return { 'ok', open_queue().now, redis.call('HGETALL', config) }

@@ -1,0 +1,147 @@
+#!lua flags=allow-oom
+-- generated from lua/queue/deregister.v1.lua by lua/bundle.py; do not edit
+-- queue.deregister.v1: forget a worker that stops. Tasks that it still holds are released by release, or reaped.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   workers   zset          {base}:workers
+-- KEYS   worker_hash prefix/hash {base}:worker:   name
+-- KEYS   events    stream        {base}:events
+-- ARGV   worker    name
+-- ARGV   incarnation name
+-- ARGV   reason    name          ?=stopped
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN deregistered now_ms:int
+-- RETURN unregistered
+-- RETURN stale
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  worker.deregistered
+-- FLAGS  allow-oom
+-- COST   6 commands
+-- INCLUDE open_queue emit retire_worker
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 4 then
+  return redis.error_reply('ADEQ_ARG expected 4 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local workers = KEYS[2]
+local worker_hash = KEYS[3]
+local events = KEYS[4]
+
+local worker = ARGV[1]
+if not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$') then
+  return refuse('worker', worker, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+end
+local incarnation = ARGV[2]
+if not incarnation or #incarnation > 100 or not arg_find(incarnation, '^[%w._@+-]+$') then
+  return refuse('incarnation', incarnation, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+end
+local reason = ARGV[3]
+if reason == '' then
+  reason = 'stopped'
+elseif not reason or #reason > 100 or not arg_find(reason, '^[%w._@+-]+$') then
+  return refuse('reason', reason, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+end
+local trace = ARGV[4]
+if not trace or #trace > 128 then
+  return refuse('trace', trace and #trace, '0 to 128 bytes long')
+end
+local source = ARGV[5]
+if not source or #source > 200 then
+  return refuse('source', source and #source, '0 to 200 bytes long')
+end
+local now_ms = ARGV[6]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[6], 'an integer from 0 to 9007199254740991') end
+end
+if #ARGV ~= 6 then
+  return redis.error_reply('ADEQ_ARG expected 6 arguments, got ' .. #ARGV)
+end
+
+-- open_queue(): the settings of the queue and the time, or nil and the error to answer with.
+-- NEEDS config now_ms
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'max_attempts', 'max_crashes',
+    'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct', 'events_max')
+  if tonumber(row[1] or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (row[2] == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (row[2] == 'test' and 'sent: this queue was created with clock=test'
+        or '0: this queue was not created with clock=test'))
+  end
+  local now = now_ms
+  if now == 0 then
+    local time = redis.call('TIME')
+    now = time[1] * 1000 + math.floor(time[2] / 1000)
+  end
+  return {
+    exists = row[1],
+    now = now,
+    now_text = string.format('%.0f', now),
+    lease_ms = tonumber(row[3] or 15000),
+    max_attempts = tonumber(row[4] or 3),
+    max_crashes = tonumber(row[5] or 5),
+    backoff_base_ms = tonumber(row[6] or 1000),
+    backoff_multiplier_pct = tonumber(row[7] or 200),
+    backoff_cap_ms = tonumber(row[8] or 300000),
+    jitter_pct = tonumber(row[9] or 10),
+    events_max = row[10] or '100000',
+  }
+end
+
+-- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- NEEDS events trace source
+local function emit(conf, event, id, detail)
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+end
+
+-- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
+-- that a late re-send of their registration is not taken for a new one.
+-- NEEDS worker_hash
+local function retire_worker(name)
+  local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced')
+  local replaced = string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')')
+  redis.call('DEL', worker_hash .. name)
+  redis.call('HSET', worker_hash .. name, 'replaced', replaced)
+  redis.call('PEXPIRE', worker_hash .. name, 120000)
+end
+
+local conf, refused = open_queue()
+if refused then return refused end
+local known = redis.call('HGET', worker_hash .. worker, 'incarnation')
+if not known then return { 'unregistered' } end
+if known ~= incarnation then return { 'stale' } end
+
+redis.call('ZREM', workers, worker)
+retire_worker(worker)
+emit(conf, 'worker.deregistered', worker, 'reason=' .. reason)
+return { 'deregistered', conf.now }

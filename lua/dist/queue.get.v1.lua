@@ -1,0 +1,180 @@
+#!lua flags=no-writes
+-- generated from lua/queue/get.v1.lua by lua/bundle.py; do not edit
+-- queue.get.v1: tasks as they are now: state, record, payload and result; an empty result is none.
+-- `at_ms` is the due time of a delayed task, the deadline of a running one, the time of the end of an ended one, else 0.
+-- The answers stop before 4 MiB but for one; `missed` says how many items were left out at the end.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   payload   prefix/string {base}:payload:  id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   id        id
+-- RETURN ok        now_ms:int missed:int items:list(item)
+-- EACH   item      found id:id state:text at_ms:int place:int record:pairs payload:bytes result:bytes
+-- EACH   item      not_found
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   2 + 9n commands, O(n log m)
+-- INCLUDE open_queue find_task summarise
+
+local LAYOUT = 1
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 11 then
+  return redis.error_reply('ADEQ_ARG expected 11 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local running = KEYS[2]
+local leases = KEYS[3]
+local task = KEYS[4]
+local payload = KEYS[5]
+local result = KEYS[6]
+local ready = KEYS[7]
+local delayed = KEYS[8]
+local blocked = KEYS[9]
+local finished = KEYS[10]
+local dead = KEYS[11]
+
+local now_ms = ARGV[1]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[1], 'an integer from 0 to 9007199254740991') end
+end
+local arg_at = 2
+local item_count = ARGV[arg_at]
+item_count = arg_uint(item_count, 1, 1000)
+if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 1000') end
+arg_at = arg_at + 1
+local item_id = {}
+for i = 1, item_count do
+  local v = ARGV[arg_at]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('item[' .. i .. '].id', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  item_id[i] = v
+  arg_at = arg_at + 1
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+
+-- open_queue(): the settings of the queue and the time, or nil and the error to answer with.
+-- NEEDS config now_ms
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'max_attempts', 'max_crashes',
+    'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct', 'events_max')
+  if tonumber(row[1] or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (row[2] == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (row[2] == 'test' and 'sent: this queue was created with clock=test'
+        or '0: this queue was not created with clock=test'))
+  end
+  local now = now_ms
+  if now == 0 then
+    local time = redis.call('TIME')
+    now = time[1] * 1000 + math.floor(time[2] / 1000)
+  end
+  return {
+    exists = row[1],
+    now = now,
+    now_text = string.format('%.0f', now),
+    lease_ms = tonumber(row[3] or 15000),
+    max_attempts = tonumber(row[4] or 3),
+    max_crashes = tonumber(row[5] or 5),
+    backoff_base_ms = tonumber(row[6] or 1000),
+    backoff_multiplier_pct = tonumber(row[7] or 200),
+    backoff_cap_ms = tonumber(row[8] or 300000),
+    jitter_pct = tonumber(row[9] or 10),
+    events_max = row[10] or '100000',
+  }
+end
+
+-- find_task(conf, id): the state of a task, the score that it has in its set, and its record as a table; nil if unknown.
+-- NEEDS task ready delayed blocked leases finished dead
+local function find_task(conf, id)
+  local flat, record = redis.call('HGETALL', task .. id), {}
+  if #flat == 0 then return nil end
+  for f = 1, #flat, 2 do record[flat[f]] = flat[f + 1] end
+  local score = redis.call('ZSCORE', ready .. (record.lane or 'any'), id)
+  if score then return 'ready', score, record end
+  score = redis.call('ZSCORE', leases, id)
+  if score then return tonumber(score) > conf.now and 'running' or 'stalled', score, record end
+  for state, key in pairs({ delayed = delayed, blocked = blocked, dead = dead, finished = finished }) do
+    score = redis.call('ZSCORE', key, id)
+    if score then
+      if state == 'finished' then state = record.cancelled_ms and 'cancelled' or 'completed' end
+      return state, score, record
+    end
+  end
+  return nil
+end
+
+-- summarise(id, state, score, record, hide): a task as get and list answer it: its state, the time or place that its score
+-- says, and its record with the parts of the current or last lease spelled out. `hide` names fields to leave out.
+-- NEEDS running
+local function summarise(id, state, score, record, hide)
+  local held = redis.call('HGET', running, id)
+  local started, attempt, delivery, crashes, fence, worker =
+    string.match(held or record.ran or '', '(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
+  if worker then
+    record.worker, record.started_ms, record.fence = worker, started, fence
+    if held or state == 'completed' then record.attempts, record.deliveries = attempt, delivery end
+    if held then record.token, record.crashes = string.match(held, '^%S+'), crashes end
+  end
+  local place, at_ms = 0, tonumber(score)
+  if state == 'ready' or state == 'blocked' then place, at_ms = at_ms % 281474976710656, 0 end
+  local pairs_out = {}
+  for name, value in pairs(record) do
+    if not hide[name] and name ~= 'ran' then
+      pairs_out[#pairs_out + 1] = name
+      pairs_out[#pairs_out + 1] = value
+    end
+  end
+  return { 'found', id, state, at_ms, place, pairs_out }
+end
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local answers, bytes = {}, 0
+for i = 1, item_count do
+  local id = item_id[i]
+  local state, score, record = find_task(conf, id)
+  if not state then
+    answers[i] = { 'not_found' }
+  else
+    local data = redis.call('MGET', payload .. id, result .. id)
+    bytes = bytes + #(data[1] or '') + #(data[2] or '') + #(record.error or '') + #(record.headers or '')
+    if bytes > 4194304 and i > 1 then return { 'ok', conf.now, item_count - i + 1, answers } end
+    answers[i] = summarise(id, state, score, record, {})
+    answers[i][7], answers[i][8] = data[1] or '', data[2] or ''
+  end
+end
+return { 'ok', conf.now, 0, answers }

@@ -1,0 +1,157 @@
+#!lua flags=allow-oom
+-- generated from lua/queue/heartbeat.v1.lua by lua/bundle.py; do not edit
+-- queue.heartbeat.v1: prolong leases, and hear which tasks are to be cancelled and which leases are lost.
+-- Past its deadline a lease is lost here, even if nobody has taken it back yet. Sent again, it prolongs again.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   workers   zset          {base}:workers
+-- ARGV   worker    name          ?=
+-- ARGV   lease_ms  int 0..86400000 ?=0
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   id        id
+-- ITEM   token     id
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      renewed deadline_ms:int
+-- EACH   item      cancelling deadline_ms:int
+-- EACH   item      lease_lost
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  allow-oom
+-- COST   6 commands, O(n log m)
+-- INCLUDE open_queue read_lease
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 4 then
+  return redis.error_reply('ADEQ_ARG expected 4 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local running = KEYS[2]
+local leases = KEYS[3]
+local workers = KEYS[4]
+
+local worker = ARGV[1]
+if worker ~= '' and (not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$')) then
+  return refuse('worker', worker, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+end
+local lease_ms = ARGV[2]
+if lease_ms == '' then
+  lease_ms = 0
+else
+  lease_ms = arg_uint(lease_ms, 0, 86400000)
+  if not lease_ms then return refuse('lease_ms', ARGV[2], 'an integer from 0 to 86400000') end
+end
+local now_ms = ARGV[3]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[3], 'an integer from 0 to 9007199254740991') end
+end
+local arg_at = 4
+local item_count = ARGV[arg_at]
+item_count = arg_uint(item_count, 1, 1000)
+if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 1000') end
+arg_at = arg_at + 1
+local item_id, item_token = {}, {}
+for i = 1, item_count do
+  local v = ARGV[arg_at]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('item[' .. i .. '].id', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  item_id[i] = v
+  v = ARGV[arg_at + 1]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('item[' .. i .. '].token', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  item_token[i] = v
+  arg_at = arg_at + 2
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+
+-- open_queue(): the settings of the queue and the time, or nil and the error to answer with.
+-- NEEDS config now_ms
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'max_attempts', 'max_crashes',
+    'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct', 'events_max')
+  if tonumber(row[1] or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (row[2] == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (row[2] == 'test' and 'sent: this queue was created with clock=test'
+        or '0: this queue was not created with clock=test'))
+  end
+  local now = now_ms
+  if now == 0 then
+    local time = redis.call('TIME')
+    now = time[1] * 1000 + math.floor(time[2] / 1000)
+  end
+  return {
+    exists = row[1],
+    now = now,
+    now_text = string.format('%.0f', now),
+    lease_ms = tonumber(row[3] or 15000),
+    max_attempts = tonumber(row[4] or 3),
+    max_crashes = tonumber(row[5] or 5),
+    backoff_base_ms = tonumber(row[6] or 1000),
+    backoff_multiplier_pct = tonumber(row[7] or 200),
+    backoff_cap_ms = tonumber(row[8] or 300000),
+    jitter_pct = tonumber(row[9] or 10),
+    events_max = row[10] or '100000',
+  }
+end
+
+-- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
+-- between: '<token> <score> <lane>[ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
+local function read_lease(value)
+  if not value then return nil end
+  local token, score, lane, cancel, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)( ?[^|]*)|(.*)$')
+  local attempt, delivery, crashes, fence, worker = string.match(ran, '^%d+ (%d+) (%d+) (%d+) (%d+) (%S+)$')
+  return {
+    token = token, score = score, lane = lane, cancelling = cancel ~= '', ran = ran, attempt = tonumber(attempt),
+    delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence), worker = worker,
+  }
+end
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local deadline_ms = conf.now + (lease_ms > 0 and lease_ms or conf.lease_ms)
+local held = redis.call('HMGET', running, unpack(item_id))
+local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
+local answers, renewed = {}, {}
+for i = 1, item_count do
+  local lease = read_lease(held[i])
+  if lease and lease.token == item_token[i] and tonumber(deadlines[i] or 0) > conf.now then
+    answers[i] = { lease.cancelling and 'cancelling' or 'renewed', deadline_ms }
+    renewed[#renewed + 1] = deadline_ms
+    renewed[#renewed + 1] = item_id[i]
+  else
+    answers[i] = { 'lease_lost' }
+  end
+end
+if #renewed > 0 then redis.call('ZADD', leases, 'XX', unpack(renewed)) end
+if worker ~= '' then redis.call('ZADD', workers, 'XX', conf.now, worker) end
+return { 'ok', conf.now, answers }

@@ -1,0 +1,183 @@
+#!lua flags=allow-oom
+-- generated from lua/queue/promote.v1.lua by lua/bundle.py; do not edit
+-- queue.promote.v1: move tasks whose time has come into line. Claim does it too; this is for queues that nobody claims from.
+-- Idempotent in state, not in its count.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   lanes     set           {base}:lanes
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   events    stream        {base}:events
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   limit     int 1..1000   ?=100
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN ok        now_ms:int promoted:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  task.promoted
+-- FLAGS  allow-oom
+-- COST   3 + 2n commands, O(n log m)
+-- INCLUDE open_queue emit add_counts push_wake make_ready promote_due
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 8 then
+  return redis.error_reply('ADEQ_ARG expected 8 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local task = KEYS[2]
+local ready = KEYS[3]
+local lanes = KEYS[4]
+local wake = KEYS[5]
+local delayed = KEYS[6]
+local events = KEYS[7]
+local counters = KEYS[8]
+
+local limit = ARGV[1]
+if limit == '' then
+  limit = 100
+else
+  limit = arg_uint(limit, 1, 1000)
+  if not limit then return refuse('limit', ARGV[1], 'an integer from 1 to 1000') end
+end
+local trace = ARGV[2]
+if not trace or #trace > 128 then
+  return refuse('trace', trace and #trace, '0 to 128 bytes long')
+end
+local source = ARGV[3]
+if not source or #source > 200 then
+  return refuse('source', source and #source, '0 to 200 bytes long')
+end
+local now_ms = ARGV[4]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[4], 'an integer from 0 to 9007199254740991') end
+end
+if #ARGV ~= 4 then
+  return redis.error_reply('ADEQ_ARG expected 4 arguments, got ' .. #ARGV)
+end
+
+-- open_queue(): the settings of the queue and the time, or nil and the error to answer with.
+-- NEEDS config now_ms
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'max_attempts', 'max_crashes',
+    'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct', 'events_max')
+  if tonumber(row[1] or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (row[2] == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (row[2] == 'test' and 'sent: this queue was created with clock=test'
+        or '0: this queue was not created with clock=test'))
+  end
+  local now = now_ms
+  if now == 0 then
+    local time = redis.call('TIME')
+    now = time[1] * 1000 + math.floor(time[2] / 1000)
+  end
+  return {
+    exists = row[1],
+    now = now,
+    now_text = string.format('%.0f', now),
+    lease_ms = tonumber(row[3] or 15000),
+    max_attempts = tonumber(row[4] or 3),
+    max_crashes = tonumber(row[5] or 5),
+    backoff_base_ms = tonumber(row[6] or 1000),
+    backoff_multiplier_pct = tonumber(row[7] or 200),
+    backoff_cap_ms = tonumber(row[8] or 300000),
+    jitter_pct = tonumber(row[9] or 10),
+    events_max = row[10] or '100000',
+  }
+end
+
+-- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- NEEDS events trace source
+local function emit(conf, event, id, detail)
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+end
+
+-- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- counter, a table of buckets to one counter per bucket.
+-- NEEDS counters
+local function add_counts(tally)
+  for name, counted in pairs(tally) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
+-- push_wake(lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+-- NEEDS wake
+local function push_wake(lane)
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+end
+
+-- make_ready(by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … }.
+-- NEEDS ready lanes push_wake
+local function make_ready(by_lane)
+  for lane, members in pairs(by_lane) do
+    redis.call('ZADD', ready .. lane, unpack(members))
+    redis.call('SADD', lanes, lane)
+    push_wake(lane)
+  end
+end
+
+-- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first.
+-- NEEDS config task delayed emit make_ready
+local function promote_due(conf, limit, tally)
+  local ids = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #ids == 0 then return 0 end
+  local place = redis.call('HINCRBY', config, 'place', #ids) - #ids
+  local by_lane = {}
+  for i, id in ipairs(ids) do
+    local own = redis.call('HMGET', task .. id, 'lane', 'priority')
+    local lane = own[1] or 'any'
+    local members = by_lane[lane] or {}
+    by_lane[lane] = members
+    members[#members + 1] = tonumber(own[2] or 5) * 281474976710656 + place + i
+    members[#members + 1] = id
+    redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+  end
+  redis.call('ZREM', delayed, unpack(ids))
+  make_ready(by_lane)
+  emit(conf, 'task.promoted', table.concat(ids, ' '), '')
+  tally.promoted = (tally.promoted or 0) + #ids
+  return #ids
+end
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local tally = {}
+local promoted = promote_due(conf, limit, tally)
+add_counts(tally)
+return { 'ok', conf.now, promoted }

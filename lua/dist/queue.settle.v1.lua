@@ -1,0 +1,729 @@
+#!lua flags=allow-oom
+-- generated from lua/queue/settle.v1.lua by lua/bundle.py; do not edit
+-- queue.settle.v1: a worker's hot path: complete some tasks, fail others and lease the next, in one call.
+-- Slot, incarnation and n are as in claim; acks are as in ack and fails as in fail, and a re-sent call answers the same.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   payload   prefix/string {base}:payload:  id
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   lanes     set           {base}:lanes
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   workers   zset          {base}:workers
+-- KEYS   worker_hash prefix/hash {base}:worker:   name
+-- KEYS   events    stream        {base}:events
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   worker    name
+-- ARGV   incarnation name
+-- ARGV   slot      int 0..255
+-- ARGV   n         int 1..999999999999
+-- ARGV   limit     int 0..1000
+-- ARGV   lease_ms  int 0..86400000 ?=0
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   acks.id        id
+-- ITEM   acks.token     id
+-- ITEM   acks.result    bytes 0..1048576
+-- ITEM   fails.id       id
+-- ITEM   fails.token    id
+-- ITEM   fails.retryable bool         ?=1
+-- ITEM   fails.reason   name          ?=error
+-- ITEM   fails.error    bytes 0..8192 ?=
+-- ITEM   fails.jitter_ppm int 0..1000000 ?=500000
+-- ITEM   lanes_wanted.lane lane
+-- GROUP  lanes_wanted   0..64
+-- RETURN ok        now_ms:int next_ms:int deadline_ms:int acks:list(ack) fails:list(fail) leases:list(lease)
+-- RETURN stale
+-- RETURN unregistered
+-- EACH   ack       completed
+-- EACH   ack       lease_lost
+-- EACH   fail      retried due_ms:int
+-- EACH   fail      dead
+-- EACH   fail      cancelled
+-- EACH   fail      lease_lost
+-- EACH   lease     leased id:id token:id fence:int attempt:int delivery:int payload:bytes record:pairs
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  task.completed task.retried task.claimed task.promoted task.stalled task.dead task.cancelled task.alert
+-- EVENT  worker.lost
+-- FLAGS  allow-oom
+-- COST   22 + 2n commands, O(n log m)
+-- INCLUDE open_queue emit add_counts observe push_wake make_ready delay_until read_lease settled_before end_leases
+-- INCLUDE backoff cancel_task bury_task ack_tasks fail_tasks promote_due reap_expired sweep retire_worker sweep_workers check_slot
+-- INCLUDE peek_ready read_task take_out lease_reply claim_tasks reclaim_tasks
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+local function arg_lane(v)
+  if not v or v == 'any' then return v end
+  local group, rest = string.match(v, '^group/([%w._@+-]+)(.*)$')
+  if not group or #group > 100 then return nil end
+  if rest == '' then return v end
+  local inst = string.match(rest, '^/inst/([%w._@+-]+)$')
+  if inst and #inst <= 100 then return v end
+end
+
+if #KEYS ~= 16 then
+  return redis.error_reply('ADEQ_ARG expected 16 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local running = KEYS[2]
+local leases = KEYS[3]
+local task = KEYS[4]
+local result = KEYS[5]
+local payload = KEYS[6]
+local ready = KEYS[7]
+local lanes = KEYS[8]
+local wake = KEYS[9]
+local delayed = KEYS[10]
+local finished = KEYS[11]
+local dead = KEYS[12]
+local workers = KEYS[13]
+local worker_hash = KEYS[14]
+local events = KEYS[15]
+local counters = KEYS[16]
+
+local worker = ARGV[1]
+if not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$') then
+  return refuse('worker', worker, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+end
+local incarnation = ARGV[2]
+if not incarnation or #incarnation > 100 or not arg_find(incarnation, '^[%w._@+-]+$') then
+  return refuse('incarnation', incarnation, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+end
+local slot = ARGV[3]
+slot = arg_uint(slot, 0, 255)
+if not slot then return refuse('slot', ARGV[3], 'an integer from 0 to 255') end
+local n = ARGV[4]
+n = arg_uint(n, 1, 999999999999)
+if not n then return refuse('n', ARGV[4], 'an integer from 1 to 999999999999') end
+local limit = ARGV[5]
+limit = arg_uint(limit, 0, 1000)
+if not limit then return refuse('limit', ARGV[5], 'an integer from 0 to 1000') end
+local lease_ms = ARGV[6]
+if lease_ms == '' then
+  lease_ms = 0
+else
+  lease_ms = arg_uint(lease_ms, 0, 86400000)
+  if not lease_ms then return refuse('lease_ms', ARGV[6], 'an integer from 0 to 86400000') end
+end
+local trace = ARGV[7]
+if not trace or #trace > 128 then
+  return refuse('trace', trace and #trace, '0 to 128 bytes long')
+end
+local source = ARGV[8]
+if not source or #source > 200 then
+  return refuse('source', source and #source, '0 to 200 bytes long')
+end
+local now_ms = ARGV[9]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[9], 'an integer from 0 to 9007199254740991') end
+end
+local arg_at = 10
+local arg_bytes = 0
+local acks_count = ARGV[arg_at]
+acks_count = arg_uint(acks_count, 0, 1000)
+if not acks_count then return refuse('acks_count', ARGV[arg_at], 'an integer from 0 to 1000') end
+arg_at = arg_at + 1
+local acks_id, acks_token, acks_result = {}, {}, {}
+for i = 1, acks_count do
+  local v = ARGV[arg_at]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('acks[' .. i .. '].id', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  acks_id[i] = v
+  v = ARGV[arg_at + 1]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('acks[' .. i .. '].token', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  acks_token[i] = v
+  v = ARGV[arg_at + 2]
+  if not v or #v > 1048576 then
+    return refuse('acks[' .. i .. '].result', v and #v, '0 to 1048576 bytes long')
+  end
+  arg_bytes = arg_bytes + #v
+  acks_result[i] = v
+  arg_at = arg_at + 3
+end
+local fails_count = ARGV[arg_at]
+fails_count = arg_uint(fails_count, 0, 1000)
+if not fails_count then return refuse('fails_count', ARGV[arg_at], 'an integer from 0 to 1000') end
+arg_at = arg_at + 1
+local fails_id, fails_token, fails_retryable, fails_reason, fails_error, fails_jitter_ppm = {}, {}, {}, {}, {}, {}
+for i = 1, fails_count do
+  local v = ARGV[arg_at]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('fails[' .. i .. '].id', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  fails_id[i] = v
+  v = ARGV[arg_at + 1]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('fails[' .. i .. '].token', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  fails_token[i] = v
+  v = ARGV[arg_at + 2]
+  if v ~= '0' and v ~= '1' and v ~= '' then
+    return refuse('fails[' .. i .. '].retryable', v, '0 or 1')
+  end
+  v = v ~= '0'
+  fails_retryable[i] = v
+  v = ARGV[arg_at + 3]
+  if v == '' then
+    v = 'error'
+  elseif not v or #v > 100 or not arg_find(v, '^[%w._@+-]+$') then
+    return refuse('fails[' .. i .. '].reason', v, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+  end
+  fails_reason[i] = v
+  v = ARGV[arg_at + 4]
+  if not v or #v > 8192 then
+    return refuse('fails[' .. i .. '].error', v and #v, '0 to 8192 bytes long')
+  end
+  arg_bytes = arg_bytes + #v
+  fails_error[i] = v
+  v = ARGV[arg_at + 5]
+  if v == '' then
+    v = 500000
+  else
+    v = arg_uint(v, 0, 1000000)
+    if not v then return refuse('fails[' .. i .. '].jitter_ppm', ARGV[arg_at + 5], 'an integer from 0 to 1000000') end
+  end
+  fails_jitter_ppm[i] = v
+  arg_at = arg_at + 6
+end
+local lanes_wanted_count = ARGV[arg_at]
+lanes_wanted_count = arg_uint(lanes_wanted_count, 0, 64)
+if not lanes_wanted_count then return refuse('lanes_wanted_count', ARGV[arg_at], 'an integer from 0 to 64') end
+arg_at = arg_at + 1
+local lanes_wanted_lane = {}
+for i = 1, lanes_wanted_count do
+  local v = ARGV[arg_at]
+  v = arg_lane(v)
+  if not v then return refuse('lanes_wanted[' .. i .. '].lane', ARGV[arg_at], 'any, group/<name> or group/<name>/inst/<name>') end
+  lanes_wanted_lane[i] = v
+  arg_at = arg_at + 1
+end
+if acks_count + fails_count + lanes_wanted_count > 1000 then
+  return refuse('acks_count + fails_count + lanes_wanted_count', acks_count + fails_count + lanes_wanted_count, 'at most 1000')
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+if arg_bytes > 16777216 then
+  return refuse('the items of a call', arg_bytes, 'at most 16777216 bytes')
+end
+
+-- open_queue(): the settings of the queue and the time, or nil and the error to answer with.
+-- NEEDS config now_ms
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'max_attempts', 'max_crashes',
+    'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct', 'events_max')
+  if tonumber(row[1] or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (row[2] == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (row[2] == 'test' and 'sent: this queue was created with clock=test'
+        or '0: this queue was not created with clock=test'))
+  end
+  local now = now_ms
+  if now == 0 then
+    local time = redis.call('TIME')
+    now = time[1] * 1000 + math.floor(time[2] / 1000)
+  end
+  return {
+    exists = row[1],
+    now = now,
+    now_text = string.format('%.0f', now),
+    lease_ms = tonumber(row[3] or 15000),
+    max_attempts = tonumber(row[4] or 3),
+    max_crashes = tonumber(row[5] or 5),
+    backoff_base_ms = tonumber(row[6] or 1000),
+    backoff_multiplier_pct = tonumber(row[7] or 200),
+    backoff_cap_ms = tonumber(row[8] or 300000),
+    jitter_pct = tonumber(row[9] or 10),
+    events_max = row[10] or '100000',
+  }
+end
+
+-- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- NEEDS events trace source
+local function emit(conf, event, id, detail)
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+end
+
+-- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- counter, a table of buckets to one counter per bucket.
+-- NEEDS counters
+local function add_counts(tally)
+  for name, counted in pairs(tally) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
+-- observe(tally, name, value): count a value in the bucket of the next power of two: counter '<name>:<upper bound>'.
+local function observe(tally, name, value)
+  local bound = 1
+  while bound < value and bound < 2147483648 do bound = bound * 2 end
+  local buckets = tally[name]
+  if not buckets then
+    buckets = {}
+    tally[name] = buckets
+  end
+  buckets[bound] = (buckets[bound] or 0) + 1
+end
+
+-- push_wake(lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+-- NEEDS wake
+local function push_wake(lane)
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+end
+
+-- make_ready(by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … }.
+-- NEEDS ready lanes push_wake
+local function make_ready(by_lane)
+  for lane, members in pairs(by_lane) do
+    redis.call('ZADD', ready .. lane, unpack(members))
+    redis.call('SADD', lanes, lane)
+    push_wake(lane)
+  end
+end
+
+-- delay_until(due_ms, id, lane): put a task aside; wake a worker whose block would outlast the new earliest due time.
+-- NEEDS delayed push_wake
+local function delay_until(due_ms, id, lane)
+  local head = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')
+  redis.call('ZADD', delayed, due_ms, id)
+  if not head[1] or due_ms < tonumber(head[2]) then push_wake(lane) end
+end
+
+-- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
+-- between: '<token> <score> <lane>[ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
+local function read_lease(value)
+  if not value then return nil end
+  local token, score, lane, cancel, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)( ?[^|]*)|(.*)$')
+  local attempt, delivery, crashes, fence, worker = string.match(ran, '^%d+ (%d+) (%d+) (%d+) (%d+) (%S+)$')
+  return {
+    token = token, score = score, lane = lane, cancelling = cancel ~= '', ran = ran, attempt = tonumber(attempt),
+    delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence), worker = worker,
+  }
+end
+
+-- settled_before(id, token, answers): what this token's settlement answered, if it is among these; else lease_lost.
+-- NEEDS task
+local function settled_before(id, token, answers)
+  local settled = redis.call('HGET', task .. id, 'settled') or ''
+  local by, answer, value = string.match(settled, '^(%S+) (%S+) ?(%d*)$')
+  if by ~= token or not answers[answer] then return { 'lease_lost' } end
+  if value == '' then return { answer } end
+  return { answer, tonumber(value) }
+end
+
+-- end_leases(ids): nobody holds these tasks any more.
+-- NEEDS running leases
+local function end_leases(ids)
+  if #ids == 0 then return end
+  redis.call('HDEL', running, unpack(ids))
+  redis.call('ZREM', leases, unpack(ids))
+end
+
+-- backoff(conf, id, n, jitter_ppm): ms before retry n; jitter_ppm 0..1000000 comes from the caller, 500000 is none.
+-- NEEDS task
+local function backoff(conf, id, n, jitter_ppm)
+  local own = redis.call('HMGET', task .. id, 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct')
+  local base = tonumber(own[1] or conf.backoff_base_ms)
+  local multiplier = tonumber(own[2] or conf.backoff_multiplier_pct) / 100
+  local cap = tonumber(own[3] or conf.backoff_cap_ms)
+  local jitter = tonumber(own[4] or conf.jitter_pct) / 100
+  -- The power is bounded, for infinity times a base of 0 is not a number.
+  local delay = math.min(base * math.min(multiplier ^ (n - 1), 1e12), cap)
+  return math.floor(math.min(delay * (1 + jitter * (jitter_ppm / 500000 - 1)), cap))
+end
+
+-- cancel_task(conf, id, tally): end a task as cancelled; the caller has taken it out of the set it was in.
+-- NEEDS task finished emit
+local function cancel_task(conf, id, tally)
+  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
+  redis.call('ZADD', finished, conf.now, id)
+  emit(conf, 'task.cancelled', id, '')
+  tally.cancelled = (tally.cancelled or 0) + 1
+end
+
+-- bury_task(conf, id, reason, tally): move a task to the dead set; the caller has taken it out of the set it was in.
+-- NEEDS task dead emit
+local function bury_task(conf, id, reason, tally)
+  redis.call('HSET', task .. id, 'reason', reason)
+  redis.call('ZADD', dead, conf.now, id)
+  emit(conf, 'task.dead', id, 'reason=' .. reason)
+  tally.dead = (tally.dead or 0) + 1
+end
+
+-- ack_tasks(conf, ids, tokens, results, tally): complete tasks whose lease is this token's; one answer each.
+-- NEEDS running task result finished emit observe settled_before end_leases
+local function ack_tasks(conf, ids, tokens, results, tally)
+  local answers, done, by_time, kept, ended = {}, {}, {}, {}, {}
+  if #ids == 0 then return answers end
+  local find, sub, match = string.find, string.sub, string.match
+  local completed = { 'completed' }
+  local held = redis.call('HMGET', running, unpack(ids))
+  for i, id in ipairs(ids) do
+    local token, lease = tokens[i], held[i]
+    -- The hot path: what read_lease does, without a pattern over the whole entry.
+    if not lease or ended[id] or sub(lease, 1, #token + 1) ~= token .. ' ' then
+      answers[i] = settled_before(id, token, { completed = true })
+    else
+      local ran = sub(lease, find(lease, '|', #token, true) + 1)
+      local started_ms, attempt = match(ran, '^(%d+) (%d+)')
+      redis.call('HSET', task .. id, 'settled', token .. ' completed', 'ran', ran)
+      if results[i] ~= '' then kept[#kept + 1], kept[#kept + 2] = result .. id, results[i] end
+      ended[id], answers[i] = true, completed
+      local at = #done + 1
+      done[at], by_time[2 * at - 1], by_time[2 * at] = id, conf.now_text, id
+      observe(tally, 'run_ms', conf.now - started_ms)
+      observe(tally, 'attempts', tonumber(attempt))
+    end
+  end
+  if #done == 0 then return answers end
+  end_leases(done)
+  redis.call('ZADD', finished, unpack(by_time))
+  if #kept > 0 then redis.call('MSET', unpack(kept)) end
+  emit(conf, 'task.completed', table.concat(done, ' '), '')
+  tally.completed = #done
+  return answers
+end
+
+-- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
+-- reason, error, jitter_ppm. One answer each: retried with the due time, dead, cancelled, lease_lost.
+-- NEEDS running task emit read_lease settled_before end_leases backoff delay_until bury_task cancel_task
+local function fail_tasks(conf, fails, tally)
+  local answers, ended = {}, {}
+  if #fails.id == 0 then return answers end
+  local held = redis.call('HMGET', running, unpack(fails.id))
+  for i, id in ipairs(fails.id) do
+    local token, lease = fails.token[i], read_lease(held[i])
+    if not lease or lease.token ~= token or ended[id] then
+      answers[i] = settled_before(id, token, { retried = true, dead = true, cancelled = true })
+    else
+      local most = tonumber(redis.call('HGET', task .. id, 'max_attempts') or conf.max_attempts)
+      ended[#ended + 1], ended[id] = id, true
+      redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
+        'reason', fails.reason[i], 'error', fails.error[i])
+      if lease.cancelling then
+        answers[i] = { 'cancelled' }
+        cancel_task(conf, id, tally)
+      elseif fails.retryable[i] and lease.attempt < most then
+        local due_ms = conf.now + backoff(conf, id, lease.attempt, fails.jitter_ppm[i])
+        answers[i] = { 'retried', due_ms }
+        delay_until(due_ms, id, lease.lane)
+        emit(conf, 'task.retried', id, string.format('attempt=%d due_ms=%.0f', lease.attempt, due_ms))
+        tally.retried = (tally.retried or 0) + 1
+      else
+        answers[i] = { 'dead' }
+        bury_task(conf, id, fails.reason[i], tally)
+      end
+      redis.call('HSET', task .. id, 'settled', token .. ' ' .. answers[i][1]
+        .. (answers[i][2] and string.format(' %.0f', answers[i][2]) or ''))
+    end
+  end
+  end_leases(ended)
+  return answers
+end
+
+-- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first.
+-- NEEDS config task delayed emit make_ready
+local function promote_due(conf, limit, tally)
+  local ids = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #ids == 0 then return 0 end
+  local place = redis.call('HINCRBY', config, 'place', #ids) - #ids
+  local by_lane = {}
+  for i, id in ipairs(ids) do
+    local own = redis.call('HMGET', task .. id, 'lane', 'priority')
+    local lane = own[1] or 'any'
+    local members = by_lane[lane] or {}
+    by_lane[lane] = members
+    members[#members + 1] = tonumber(own[2] or 5) * 281474976710656 + place + i
+    members[#members + 1] = id
+    redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+  end
+  redis.call('ZREM', delayed, unpack(ids))
+  make_ready(by_lane)
+  emit(conf, 'task.promoted', table.concat(ids, ' '), '')
+  tally.promoted = (tally.promoted or 0) + #ids
+  return #ids
+end
+
+-- reap_expired(conf, limit, tally): take back leases past their deadline. The first crash returns a task to its old
+-- place, the n-th waits for the backoff of n-1, max_crashes of them end it.
+-- NEEDS running task leases emit read_lease end_leases backoff delay_until bury_task cancel_task make_ready
+local function reap_expired(conf, limit, tally)
+  local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #ids == 0 then return 0 end
+  local held = redis.call('HMGET', running, unpack(ids))
+  end_leases(ids)
+  tally.stalled = (tally.stalled or 0) + #ids
+  for i, id in ipairs(ids) do
+    local lease = read_lease(held[i])
+    local crashes = lease and lease.crashes + 1
+    if not lease then
+      bury_task(conf, id, 'damaged', tally)
+    else
+      redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery)
+      emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
+      if lease.cancelling then
+        cancel_task(conf, id, tally)
+      elseif crashes >= conf.max_crashes then
+        bury_task(conf, id, 'crash_loop', tally)
+      elseif crashes == 1 then
+        redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+        make_ready({ [lease.lane] = { lease.score, id } })
+      else
+        delay_until(conf.now + backoff(conf, id, crashes - 1, 500000), id, lease.lane)
+      end
+    end
+  end
+  return #ids
+end
+
+-- sweep(conf, tally): reap and promote what is due, at most 100 of each; the time of the next of either, or 0.
+-- NEEDS delayed leases promote_due reap_expired
+local function sweep(conf, tally)
+  local function sweep_set(set, move)
+    local head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
+    if head[1] and tonumber(head[2]) <= conf.now then
+      move(conf, 100, tally)
+      head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
+    end
+    return tonumber(head[2] or 0)
+  end
+  local deadline_ms = sweep_set(leases, reap_expired)
+  local due_ms = sweep_set(delayed, promote_due)
+  if deadline_ms == 0 or due_ms == 0 then return deadline_ms + due_ms end
+  return math.min(deadline_ms, due_ms)
+end
+
+-- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
+-- that a late re-send of their registration is not taken for a new one.
+-- NEEDS worker_hash
+local function retire_worker(name)
+  local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced')
+  local replaced = string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')')
+  redis.call('DEL', worker_hash .. name)
+  redis.call('HSET', worker_hash .. name, 'replaced', replaced)
+  redis.call('PEXPIRE', worker_hash .. name, 120000)
+end
+
+-- sweep_workers(conf, tally): forget workers that have been silent for 30 s, at most 100; their leases expire by themselves.
+-- NEEDS workers emit retire_worker
+local function sweep_workers(conf, tally)
+  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - 30000, 'BYSCORE', 'LIMIT', 0, 100)
+  for _, name in ipairs(gone) do
+    redis.call('ZREM', workers, name)
+    retire_worker(name)
+    emit(conf, 'worker.lost', name, '')
+  end
+  if #gone > 0 then tally.workers_lost = #gone end
+end
+
+-- check_slot(): 'fresh'; 'replay' and the ids that this call was given before; 'stale'; or 'unregistered'.
+-- NEEDS worker_hash worker incarnation slot n
+local function check_slot()
+  local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot)
+  if not row[1] then return 'unregistered' end
+  local last, given = string.match(row[2] or '0', '^(%d+) ?(.*)$')
+  last = tonumber(last)
+  if row[1] ~= incarnation or n < last then return 'stale' end
+  if n == last then return 'replay', given end
+  return 'fresh'
+end
+
+-- peek_ready(wanted, limit): the next tasks of these lanes: lowest priority band first and, inside a band, the lanes
+-- in order. Lists of ids, scores and lane numbers, and per lane how many are there, one more than limit at the most.
+-- NEEDS ready
+local function peek_ready(wanted, limit)
+  local pages, at, there, named = {}, {}, {}, {}
+  for lane = 1, #wanted do
+    -- A lane named twice is seen once.
+    pages[lane] = named[wanted[lane]] and {} or redis.call('ZRANGE', ready .. wanted[lane], 0, limit, 'WITHSCORES')
+    named[wanted[lane]], at[lane], there[lane] = true, 1, #pages[lane] / 2
+  end
+  local ids, scores, from = {}, {}, {}
+  for i = 1, limit do
+    local best, best_band
+    for lane = 1, #pages do
+      local score = pages[lane][at[lane] + 1]
+      local band = score and math.floor(score / 281474976710656)
+      if band and (not best or band < best_band) then best, best_band = lane, band end
+    end
+    if not best then break end
+    ids[i], scores[i], from[i] = pages[best][at[best]], pages[best][at[best] + 1], best
+    at[best] = at[best] + 2
+  end
+  return ids, scores, from, there
+end
+
+-- read_task(id): the record as a flat list; the attempts, crashes and deliveries it counts; since when the task was
+-- ready; and about how many bytes it and its payload take in a reply. A payload above 1 KiB has its size in the record.
+-- NEEDS task
+local function read_task(id)
+  local record = redis.call('HGETALL', task .. id)
+  local attempts, crashes, deliveries, created_ms, ready_ms, bytes = 0, 0, 0, 0, nil, 1024
+  for f = 1, #record, 2 do
+    local name, value = record[f], record[f + 1]
+    bytes = bytes + #value
+    if name == 'created_ms' then created_ms = tonumber(value)
+    elseif name == 'ready_ms' then ready_ms = tonumber(value)
+    elseif name == 'attempts' then attempts = tonumber(value)
+    elseif name == 'crashes' then crashes = tonumber(value)
+    elseif name == 'deliveries' then deliveries = tonumber(value)
+    elseif name == 'size' then bytes = bytes + value
+    end
+  end
+  return record, attempts, crashes, deliveries, ready_ms or created_ms, bytes
+end
+
+-- take_out(wanted, counts, there): remove the first counts[i] tasks of each lane. A lane that still has tasks keeps a
+-- wake-up token, for a worker that is free; one that was emptied has none.
+-- NEEDS ready lanes wake push_wake
+local function take_out(wanted, counts, there)
+  for i, lane in ipairs(wanted) do
+    local count = counts[i] or 0
+    if count > 0 then redis.call('ZREMRANGEBYRANK', ready .. lane, 0, count - 1) end
+    if there[i] > count then
+      push_wake(lane)
+    elseif count > 0 then
+      redis.call('DEL', wake .. lane)
+      redis.call('SREM', lanes, lane)
+    end
+  end
+end
+
+-- lease_reply(ids, tokens, fences, attempts, deliveries, records): what a claimer is told of each task it leased.
+-- NEEDS payload
+local function lease_reply(ids, tokens, fences, attempts, deliveries, records)
+  local keys, answers = {}, {}
+  if #ids == 0 then return answers end
+  for i, id in ipairs(ids) do keys[i] = payload .. id end
+  local payloads = redis.call('MGET', unpack(keys))
+  for i, id in ipairs(ids) do
+    answers[i] = { 'leased', id, tokens[i], fences[i], attempts[i], deliveries[i], payloads[i] or '', records[i] }
+  end
+  return answers
+end
+
+-- claim_tasks(conf, wanted, limit, tally): lease the next tasks of these lanes to this call's worker, until the reply
+-- would pass 4 MiB. A task whose record is gone (an evicting server) is dropped with an alert.
+-- NEEDS config running leases worker_hash workers worker incarnation slot n lease_ms emit observe
+-- NEEDS peek_ready read_task take_out lease_reply
+local function claim_tasks(conf, wanted, limit, tally)
+  local seen, scores, from, there = peek_ready(wanted, limit)
+  local fence = #seen > 0 and redis.call('HINCRBY', config, 'fence', #seen) - #seen or 0
+  local deadline_ms = conf.now + (lease_ms > 0 and lease_ms or conf.lease_ms)
+  local deadline_text = string.format('%.0f', deadline_ms)
+  local token_start = incarnation .. '.' .. slot .. '.' .. n .. '/'
+  local ids, tokens, fences, attempts, deliveries, records = {}, {}, {}, {}, {}, {}
+  local held, deadlines, counts, bytes = {}, {}, {}, 0
+  for i, id in ipairs(seen) do
+    local record, failed, crashes, delivered, since_ms, size = read_task(id)
+    bytes = bytes + size
+    if bytes > 4194304 and i > 1 then break end
+    counts[from[i]] = (counts[from[i]] or 0) + 1
+    if #record == 0 then
+      emit(conf, 'task.alert', id, 'reason=record_missing')
+    else
+      local at = #ids + 1
+      local token, attempt, delivery = token_start .. at, failed + 1, delivered + 1
+      local runs = delivery == 1 and ' 1 1 0 ' or ' ' .. attempt .. ' ' .. delivery .. ' ' .. crashes .. ' '
+      ids[at], tokens[at], fences[at], records[at] = id, token, fence + i, record
+      attempts[at], deliveries[at] = attempt, delivery
+      held[2 * at - 1] = id
+      held[2 * at] = token .. ' ' .. scores[i] .. ' ' .. wanted[from[i]] .. '|' .. conf.now_text .. runs .. fence + i
+        .. ' ' .. worker
+      deadlines[2 * at - 1], deadlines[2 * at] = deadline_text, id
+      observe(tally, 'wait_ms', conf.now - since_ms)
+    end
+  end
+  take_out(wanted, counts, there)
+  redis.call('ZADD', workers, conf.now_text, worker)
+  redis.call('HSET', worker_hash .. worker, 'slot:' .. slot, n .. ' ' .. table.concat(ids, ' '))
+  if #ids == 0 then return deadline_ms, {} end
+  redis.call('ZADD', leases, unpack(deadlines))
+  redis.call('HSET', running, unpack(held))
+  emit(conf, 'task.claimed', table.concat(ids, ' '),
+    'worker=' .. worker .. ' fence=' .. fences[1] .. ' deadline_ms=' .. deadline_text)
+  tally.claimed = #ids
+  return deadline_ms, lease_reply(ids, tokens, fences, attempts, deliveries, records)
+end
+
+-- reclaim_tasks(conf, given): answer a re-sent claim: of the tasks it was given, those still under the same token.
+-- NEEDS running leases incarnation slot n read_lease read_task lease_reply
+local function reclaim_tasks(conf, given)
+  local ids, tokens, fences, attempts, deliveries, records = {}, {}, {}, {}, {}, {}
+  local call, deadline_ms, index = incarnation .. '.' .. slot .. '.' .. n, conf.now, 0
+  for id in string.gmatch(given, '%S+') do
+    index = index + 1
+    local lease = read_lease(redis.call('HGET', running, id))
+    if lease and lease.token == call .. '/' .. index then
+      local at = #ids + 1
+      ids[at], tokens[at], attempts[at], deliveries[at] = id, lease.token, lease.attempt, lease.delivery
+      fences[at] = lease.fence
+      records[at] = read_task(id)
+      deadline_ms = tonumber(redis.call('ZSCORE', leases, id))
+    end
+  end
+  return deadline_ms, lease_reply(ids, tokens, fences, attempts, deliveries, records)
+end
+
+local conf, refused = open_queue()
+if refused then return refused end
+local standing, given = check_slot()
+if standing == 'stale' then return { 'stale' } end
+if standing == 'unregistered' then return { 'unregistered' } end
+
+local tally, deadline_ms, leased = {}, nil, nil
+local acked = ack_tasks(conf, acks_id, acks_token, acks_result, tally)
+local failed = fail_tasks(conf, {
+  id = fails_id, token = fails_token, retryable = fails_retryable, reason = fails_reason, error = fails_error,
+  jitter_ppm = fails_jitter_ppm,
+}, tally)
+local next_ms = sweep(conf, tally)
+if standing == 'replay' then
+  deadline_ms, leased = reclaim_tasks(conf, given)
+else
+  deadline_ms, leased = claim_tasks(conf, lanes_wanted_lane, limit, tally)
+  if #leased == 0 then sweep_workers(conf, tally) end
+end
+add_counts(tally)
+return { 'ok', conf.now, next_ms, deadline_ms, acked, failed, leased }

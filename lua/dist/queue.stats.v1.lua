@@ -1,0 +1,114 @@
+#!lua flags=no-writes
+-- generated from lua/queue/stats.v1.lua by lua/bundle.py; do not edit
+-- queue.stats.v1: how many tasks are in each state, how many workers are alive, and the totals since the queue began.
+-- `stalled` is a part of `running`. At most 1,000 lanes are listed; `more_lanes` says how many were not.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   lanes     set           {base}:lanes
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   workers   zset          {base}:workers
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN ok        now_ms:int ready:int delayed:int blocked:int running:int stalled:int finished:int dead:int workers:int lanes:pairs more_lanes:int counters:pairs
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   10 + l commands for l lanes
+-- INCLUDE open_queue
+
+local LAYOUT = 1
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 10 then
+  return redis.error_reply('ADEQ_ARG expected 10 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local leases = KEYS[2]
+local ready = KEYS[3]
+local lanes = KEYS[4]
+local delayed = KEYS[5]
+local blocked = KEYS[6]
+local finished = KEYS[7]
+local dead = KEYS[8]
+local workers = KEYS[9]
+local counters = KEYS[10]
+
+local now_ms = ARGV[1]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[1], 'an integer from 0 to 9007199254740991') end
+end
+if #ARGV ~= 1 then
+  return redis.error_reply('ADEQ_ARG expected 1 arguments, got ' .. #ARGV)
+end
+
+-- open_queue(): the settings of the queue and the time, or nil and the error to answer with.
+-- NEEDS config now_ms
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'max_attempts', 'max_crashes',
+    'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct', 'events_max')
+  if tonumber(row[1] or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (row[2] == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (row[2] == 'test' and 'sent: this queue was created with clock=test'
+        or '0: this queue was not created with clock=test'))
+  end
+  local now = now_ms
+  if now == 0 then
+    local time = redis.call('TIME')
+    now = time[1] * 1000 + math.floor(time[2] / 1000)
+  end
+  return {
+    exists = row[1],
+    now = now,
+    now_text = string.format('%.0f', now),
+    lease_ms = tonumber(row[3] or 15000),
+    max_attempts = tonumber(row[4] or 3),
+    max_crashes = tonumber(row[5] or 5),
+    backoff_base_ms = tonumber(row[6] or 1000),
+    backoff_multiplier_pct = tonumber(row[7] or 200),
+    backoff_cap_ms = tonumber(row[8] or 300000),
+    jitter_pct = tonumber(row[9] or 10),
+    events_max = row[10] or '100000',
+  }
+end
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local names, sizes, in_line = redis.call('SMEMBERS', lanes), {}, 0
+for i, lane in ipairs(names) do
+  if i > 1000 then break end
+  local size = redis.call('ZCARD', ready .. lane)
+  sizes[2 * i - 1], sizes[2 * i], in_line = lane, string.format('%d', size), in_line + size
+end
+return {
+  'ok', conf.now, in_line,
+  redis.call('ZCARD', delayed), redis.call('ZCARD', blocked), redis.call('ZCARD', leases),
+  redis.call('ZCOUNT', leases, '-inf', conf.now), redis.call('ZCARD', finished), redis.call('ZCARD', dead),
+  redis.call('ZCOUNT', workers, string.format('(%.0f', conf.now - 30000), '+inf'),
+  sizes, math.max(0, #names - 1000), redis.call('HGETALL', counters),
+}

@@ -1,0 +1,358 @@
+"""The header grammar of README.md: from a source file to the dataclasses of model.py."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from model import (
+    ARG_TYPES,
+    FIELD_TYPES,
+    FLAGS,
+    KEY_TYPES,
+    MAX_BYTES,
+    MAX_ITEMS,
+    MAX_SAFE,
+    SUFFIX_TYPES,
+    Arg,
+    Field,
+    Group,
+    Include,
+    Key,
+    Script,
+    Status,
+    Type,
+)
+from scan import GLOBALS, KEYWORDS, Chunk, LuaError, parse
+
+# What bodies and includes may use undeclared; keys and arguments are declared, so never by number.
+OPEN = GLOBALS - {"KEYS", "ARGV"}
+# Names that the preamble may give a script beside those of the header; its own begin with `arg_`.
+PREAMBLE = frozenset(["LAYOUT", "MAX_SAFE", "refuse"])
+
+_WORD = re.compile(r"[a-z][a-z0-9_]*", re.A)
+_EVENT = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+", re.A)
+_TEMPLATE = re.compile(r"\{base\}(:[a-z0-9_]+)+:?", re.A)
+_RANGE = re.compile(r"(-?\d+)?\.\.(-?\d+)?", re.A)
+_FIRST = re.compile(r"([a-z]+)\.([a-z][a-z0-9_]*)\.v([1-9]\d*): (\S.*)", re.A)
+_PATH = re.compile(r"([a-z]+)/([a-z][a-z0-9_]*)\.v([1-9]\d*)\.lua", re.A)
+_INCLUDE_FIRST = re.compile(r"([a-z][a-z0-9_]*)\(([^()]*)\): \S.*", re.A)
+
+
+class BuildError(Exception):
+    """`<file>:<line>: <what is wrong and what is allowed>`."""
+
+    def __init__(self, path: str, line: int, text: str) -> None:
+        super().__init__(f"{path}:{line}: {text}")
+
+
+def read_text(root: Path, path: str) -> str:
+    try:
+        text = (root / path).read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise BuildError(path, 1, f"must be UTF-8: {error}") from None
+    if "\r" in text or not text.endswith("\n"):
+        raise BuildError(path, text.count("\n") + 1, "every line must end in a newline, without \\r")
+    return text
+
+
+def read_include(root: Path, path: str) -> Include:
+    text = read_text(root, path)
+    lines = text.splitlines()
+    first = _INCLUDE_FIRST.fullmatch(lines[0].removeprefix("-- "))
+    if not lines[0].startswith("-- ") or first is None or first[1] != Path(path).stem:
+        raise BuildError(path, 1, f"must be '-- {Path(path).stem}(<parameters>): <text>', got {lines[0]!r}")
+    needs: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.startswith("--"):
+            break
+        if line.startswith("-- NEEDS"):
+            for word in line.split()[2:]:
+                if word in needs:
+                    raise BuildError(path, number, f"NEEDS names {word} twice")
+                needs[word] = number
+    chunk = _parse(path, text)
+    opening = f"local function {first[1]}"
+    if chunk.top != [opening]:
+        got = ", ".join(chunk.top) or "nothing"
+        raise BuildError(path, 1, f"must hold one '{opening}' and nothing else, got {got}")
+    declared = re.search(rf"^{opening}\s*\(([^()]*)\)", text, re.M)
+    if declared is None or _words(declared[1]) != _words(first[2]):
+        raise BuildError(path, 1, f"the parameters ({first[2]}) must be those of the function")
+    for name, at in chunk.free.items():
+        if name not in OPEN | PREAMBLE | needs.keys():
+            raise BuildError(path, at, f"{name} is not declared: add it to '-- NEEDS', or make it a local")
+    for name, at in needs.items():
+        if name not in chunk.free:
+            raise BuildError(path, at, f"NEEDS {name}, but the function does not use it")
+    for name, at in chunk.written.items():
+        raise BuildError(path, at, f"{name} is assigned, but an include changes only its own locals")
+    return Include(first[1], path, text, needs, chunk.free)
+
+
+def read_script(root: Path, path: str) -> Script:
+    """Read one source and check all that can be seen without the includes."""
+    text = read_text(root, path)
+    lines = text.splitlines()
+    size = next((n for n, line in enumerate(lines) if not line.startswith("--")), len(lines))
+    script = Script(path, "\n".join(lines[:size]), "\n".join(lines[size:]).strip("\n"))
+    _Header(script, lines[:size]).read()
+    chunk = _parse(path, text)
+    known = OPEN | PREAMBLE | script.locals.keys() | set(script.includes)
+    for name, line in chunk.free.items():
+        if name not in known:
+            raise BuildError(path, line, f"{name} is not declared: name it in the header, or make it a local")
+    for name, line in chunk.written.items():
+        if script.locals.get(name) not in ("ARGV", "ITEM"):
+            raise BuildError(path, line, f"{name} is assigned, but only arguments and locals may be")
+    script.free = chunk.free
+    return script
+
+
+def _parse(path: str, text: str) -> Chunk:
+    try:
+        return parse(text)
+    except LuaError as error:
+        raise BuildError(path, error.line, str(error)) from None
+
+
+def _words(text: str) -> list[str]:
+    return text.replace(",", " ").split()
+
+
+class _Header:
+    def __init__(self, script: Script, lines: list[str]) -> None:
+        self.script = script
+        self.lines = lines
+        self.line = 1
+        self.ranges: dict[str, tuple[int, int]] = {}
+
+    def fail(self, text: str, line: int | None = None) -> BuildError:
+        return BuildError(self.script.path, line or self.line, text)
+
+    def read(self) -> None:
+        script, kinds = self.script, {
+            "KEYS": self.key, "ARGV": self.scalar, "ITEM": self.item, "PAIR": self.item, "GROUP": self.group,
+            "RETURN": self.returned, "EACH": self.each, "ERROR": self.error, "EVENT": self.event,
+            "FLAGS": self.flags, "COST": self.cost, "INCLUDE": self.include,
+        }  # fmt: skip
+        self.first()
+        text = True
+        for number, line in enumerate(self.lines[1:], 2):
+            self.line = number
+            words = line[2:].split()
+            if not words:
+                text = False
+            elif text:
+                if words[0] in kinds:
+                    raise self.fail(f"a blank comment line must stand between the description and {words[0]}")
+                script.doc += " " + " ".join(words)
+            elif words[0] not in kinds:
+                raise self.fail(f"unknown line {words[0]!r}: allowed are {', '.join(kinds)}")
+            else:
+                kinds[words[0]](words)
+        self.line = 1
+        self.finish()
+
+    def first(self) -> None:
+        script = self.script
+        path = _PATH.fullmatch(script.path)
+        if path is None:
+            raise self.fail("the file must be <noun>/<verb>.v<N>.lua, in small letters")
+        first = _FIRST.fullmatch(self.lines[0].removeprefix("-- ")) if self.lines else None
+        script.noun, script.verb, script.version = path[1], path[2], int(path[3])
+        if first is None or first.groups()[:3] != path.groups():
+            got = self.lines[0] if self.lines else "no comment"
+            raise self.fail(f"must be '-- {script.id}: <text>', as the path says, got {got!r}")
+        script.doc = first[4].strip()
+
+    def finish(self) -> None:
+        script = self.script
+        if not script.returns:
+            raise self.fail("no RETURN: a reply begins with a status")
+        fallback = 1 if len(script.groups) == 1 else 0
+        for name in self.ranges:
+            if name not in script.groups:
+                raise self.fail(f"GROUP {name} has no ITEM or PAIR", script.lines[f"GROUP {name}"])
+        for name, group in script.groups.items():
+            low, high = self.ranges.get(name, (fallback, MAX_ITEMS))
+            script.groups[name] = replace(group, min=low, max=high)
+        statuses = [*script.returns, *(status for shape in script.shapes.values() for status in shape)]
+        used = {field.of for status in statuses for field in status.fields if field.of}
+        for shape in sorted(used ^ script.shapes.keys()):
+            raise self.fail(f"shape {shape} needs both a list({shape}) and EACH {shape} lines")
+        seen: dict[str, str] = {}
+        names = [(k.name, "KEYS") for k in script.keys] + [(a.name, "ARGV") for a in script.args]
+        columns = [(name, "ITEM") for name, kind in script.locals.items() if kind == "ITEM"]
+        for name, kind in names + columns + [(name, "INCLUDE") for name in script.includes]:
+            line = script.lines.get(f"{kind} {name}", 1)
+            if name in seen:
+                raise self.fail(f"{name} is named by {seen[name]} already", line)
+            if name in KEYWORDS | GLOBALS | PREAMBLE or name.startswith("arg_"):
+                raise self.fail(f"{name} is Lua's or the preamble's: take another name", line)
+            seen[name] = kind
+
+    # One method per kind of line; `words` begins with the kind
+
+    def declare(self, kind: str, name: str) -> None:
+        if f"{kind} {name}" in self.script.lines:
+            raise self.fail(f"{kind} {name} stands in line {self.script.lines[f'{kind} {name}']} already")
+        self.script.lines[f"{kind} {name}"] = self.line
+
+    def word(self, text: str, what: str) -> str:
+        if _WORD.fullmatch(text) is None:
+            raise self.fail(f"{what} must be small letters, digits and _, got {text!r}")
+        return text
+
+    def key(self, words: list[str]) -> None:
+        prefix = len(words) > 2 and words[2].startswith("prefix")
+        if len(words) != (5 if prefix else 4):
+            form = "prefix/<type> <template> <suffix>" if prefix else "<type> <template>"
+            raise self.fail(f"must be 'KEYS <name> {form}'")
+        name, kind, template = self.word(words[1], "a key's name"), words[2], words[3]
+        kind = kind.removeprefix("prefix/") if prefix else kind
+        if kind not in KEY_TYPES:
+            allowed = ", ".join(KEY_TYPES)
+            raise self.fail(f"type must be one of {allowed}, or prefix/ and one of them, got {words[2]!r}")
+        if not template.startswith("{base}") or _TEMPLATE.fullmatch(template) is None:
+            raise self.fail(f"template must be {{base}} and :words of a-z 0-9 _, got {template!r}")
+        if template.endswith(":") != prefix:
+            raise self.fail(
+                f"the template of a prefix ends with ':', that of a key does not, got {template!r}"
+            )
+        if prefix and words[4] not in SUFFIX_TYPES:
+            raise self.fail(f"suffix type must be one of {', '.join(SUFFIX_TYPES)}, got {words[4]!r}")
+        if any(template == other.template for other in self.script.keys):
+            raise self.fail(f"template {template} is declared already")
+        self.declare("KEYS", name)
+        self.script.keys.append(Key(name, kind, template, words[4] if prefix else None))
+
+    def scalar(self, words: list[str]) -> None:
+        arg = self.arg(words, "'ARGV <name> <type> [?=<default>]'")
+        self.declare("ARGV", arg.name)
+        self.script.args.append(arg)
+
+    def item(self, words: list[str]) -> None:
+        kind = words[0]
+        group_name, _, name = words[1].rpartition(".") if len(words) > 1 else ("", "", "")
+        group_name = self.word(group_name or "item", "a group's name")
+        arg = self.arg([kind, name, *words[2:]], f"'{kind} [<group>.]<name> <type> [?=<default>]'")
+        if kind == "ITEM" and name in ("count", "pairs"):
+            raise self.fail(f"{group_name}_{name} is a local of the preamble: take another name")
+        self.declare(kind, f"{group_name}_{name}")
+        group = self.script.groups.get(group_name, Group(group_name))
+        if any(name == other.name for other in group.fields + group.pairs):
+            raise self.fail(f"{group_name} has a field or pair {name} already")
+        fields, pairs = group.fields, group.pairs
+        if kind == "ITEM":
+            self.script.groups[group_name] = replace(group, fields=(*fields, arg))
+        else:
+            self.script.groups[group_name] = replace(group, pairs=(*pairs, arg))
+
+    def group(self, words: list[str]) -> None:
+        limits = re.fullmatch(r"(\d+)\.\.(\d+)", words[2]) if len(words) == 3 else None
+        if limits is None or not int(limits[1]) <= int(limits[2]) <= MAX_ITEMS or int(limits[2]) == 0:
+            raise self.fail(f"must be 'GROUP <group> <min>..<max>' within 0..{MAX_ITEMS}")
+        self.declare("GROUP", words[1])
+        self.ranges[words[1]] = int(limits[1]), int(limits[2])
+
+    def returned(self, words: list[str]) -> None:
+        if len(words) < 2:
+            raise self.fail("must be 'RETURN <status> [<field>:<type> …]'")
+        self.declare("RETURN", words[1])
+        self.script.returns.append(self.status(words[1:]))
+
+    def each(self, words: list[str]) -> None:
+        if len(words) < 3:
+            raise self.fail("must be 'EACH <shape> <status> [<field>:<type> …]'")
+        self.declare("EACH", f"{words[1]} {words[2]}")
+        self.script.shapes.setdefault(self.word(words[1], "a shape"), []).append(self.status(words[2:]))
+
+    def error(self, words: list[str]) -> None:
+        for code in self.some(words):
+            if code == "ADEQ_ARG" or re.fullmatch(r"ADEQ_[A-Z]+", code) is None:
+                raise self.fail(f"an error is ADEQ_ and capitals (ADEQ_ARG is every script's), got {code!r}")
+            self.declare("ERROR", code)
+            self.script.errors.append(code)
+
+    def event(self, words: list[str]) -> None:
+        for name in self.some(words):
+            if _EVENT.fullmatch(name) is None:
+                raise self.fail(f"an event is <noun>.<what>, in small letters, got {name!r}")
+            self.declare("EVENT", name)
+            self.script.events.append(name)
+
+    def include(self, words: list[str]) -> None:
+        for name in self.some(words):
+            self.declare("INCLUDE", self.word(name, "an include"))
+            self.script.includes.append(name)
+
+    def flags(self, words: list[str]) -> None:
+        if len(words) != 2 or words[1] not in FLAGS or self.script.flag:
+            raise self.fail(f"must be one 'FLAGS' line with one of {', '.join(FLAGS)}")
+        self.declare("FLAGS", words[1])
+        self.script.flag = words[1]
+
+    def cost(self, words: list[str]) -> None:
+        if self.script.cost or len(words) < 2:
+            raise self.fail("must be one 'COST <text>' line")
+        self.script.cost = " ".join(words[1:])
+
+    def some(self, words: list[str]) -> list[str]:
+        if len(words) < 2:
+            raise self.fail(f"{words[0]} must name at least one")
+        return words[1:]
+
+    def status(self, words: list[str]) -> Status:
+        fields: list[Field] = []
+        for text in words[1:]:
+            name, _, kind = text.partition(":")
+            shape = re.fullmatch(r"list\(([a-z][a-z0-9_]*)\)", kind)
+            if shape is None and kind not in FIELD_TYPES:
+                allowed = ", ".join(FIELD_TYPES)
+                raise self.fail(f"field {text!r} must be <name>:<type>, types are {allowed}, list(<shape>)")
+            if any(name == other.name for other in fields):
+                raise self.fail(f"field {name} is named twice")
+            of = shape[1] if shape else None
+            fields.append(Field(self.word(name, "a field"), "list" if shape else kind, of))
+        return Status(self.word(words[0], "a status"), tuple(fields))
+
+    # Types of arguments
+
+    def arg(self, words: list[str], form: str) -> Arg:
+        kind, default = words[0], None
+        if words[-1].startswith("?="):
+            default = words.pop()[2:]
+        if not 3 <= len(words) <= 4:
+            raise self.fail(f"must be {form}")
+        name = self.word(words[1], "a name")
+        type_ = self.type(words[2], words[3] if len(words) == 4 else None)
+        empty_is_none = kind == "PAIR" or type_.name not in ("int", "bool")
+        if default and type_.name == "ids":
+            raise self.fail(f"the default of ids can only be empty, got {default!r}")
+        if default is not None and not (type_.accepts(default) or (default == "" and empty_is_none)):
+            raise self.fail(f"default {default!r} is not what {name} accepts")
+        return Arg(name, type_, default)
+
+    def type(self, name: str, rest: str | None) -> Type:
+        if name not in ARG_TYPES:
+            raise self.fail(f"unknown type {name!r}: allowed are {', '.join(ARG_TYPES)}")
+        if name == "enum":
+            values = tuple((rest or "").split("|"))
+            if len(set(values)) != len(values) or not all(_WORD.fullmatch(value) for value in values):
+                raise self.fail(f"enum must be different words with | between them, got {rest!r}")
+            return Type(name, values=values)
+        if name in ("id", "name", "lane", "bool"):
+            if rest is not None:
+                raise self.fail(f"{name} takes no {rest!r}")
+            return Type(name)
+        limits = _RANGE.fullmatch(rest or "")
+        if limits is None or (name != "int" and None in limits.groups()):
+            raise self.fail(f"{name} needs <min>..<max>, got {rest!r}")
+        low, high = (int(text) if text else None for text in limits.groups())
+        lowest, highest = {"int": (-MAX_SAFE, MAX_SAFE), "ids": (0, MAX_ITEMS), "bytes": (0, MAX_BYTES)}[name]
+        type_ = Type(name, lowest if low is None else low, highest if high is None else high)
+        if not lowest <= type_.min <= type_.max <= highest:
+            raise self.fail(f"{name} {rest} must rise and stay within {lowest}..{highest}")
+        return type_

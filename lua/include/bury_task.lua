@@ -1,0 +1,8 @@
+-- bury_task(conf, id, reason, tally): move a task to the dead set; the caller has taken it out of the set it was in.
+-- NEEDS task dead emit
+local function bury_task(conf, id, reason, tally)
+  redis.call('HSET', task .. id, 'reason', reason)
+  redis.call('ZADD', dead, conf.now, id)
+  emit(conf, 'task.dead', id, 'reason=' .. reason)
+  tally.dead = (tally.dead or 0) + 1
+end

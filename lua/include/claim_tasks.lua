@@ -1,0 +1,43 @@
+-- claim_tasks(conf, wanted, limit, tally): lease the next tasks of these lanes to this call's worker, until the reply
+-- would pass 4 MiB. A task whose record is gone (an evicting server) is dropped with an alert.
+-- NEEDS config running leases worker_hash workers worker incarnation slot n lease_ms emit observe
+-- NEEDS peek_ready read_task take_out lease_reply
+local function claim_tasks(conf, wanted, limit, tally)
+  local seen, scores, from, there = peek_ready(wanted, limit)
+  local fence = #seen > 0 and redis.call('HINCRBY', config, 'fence', #seen) - #seen or 0
+  local deadline_ms = conf.now + (lease_ms > 0 and lease_ms or conf.lease_ms)
+  local deadline_text = string.format('%.0f', deadline_ms)
+  local token_start = incarnation .. '.' .. slot .. '.' .. n .. '/'
+  local ids, tokens, fences, attempts, deliveries, records = {}, {}, {}, {}, {}, {}
+  local held, deadlines, counts, bytes = {}, {}, {}, 0
+  for i, id in ipairs(seen) do
+    local record, failed, crashes, delivered, since_ms, size = read_task(id)
+    bytes = bytes + size
+    if bytes > 4194304 and i > 1 then break end
+    counts[from[i]] = (counts[from[i]] or 0) + 1
+    if #record == 0 then
+      emit(conf, 'task.alert', id, 'reason=record_missing')
+    else
+      local at = #ids + 1
+      local token, attempt, delivery = token_start .. at, failed + 1, delivered + 1
+      local runs = delivery == 1 and ' 1 1 0 ' or ' ' .. attempt .. ' ' .. delivery .. ' ' .. crashes .. ' '
+      ids[at], tokens[at], fences[at], records[at] = id, token, fence + i, record
+      attempts[at], deliveries[at] = attempt, delivery
+      held[2 * at - 1] = id
+      held[2 * at] = token .. ' ' .. scores[i] .. ' ' .. wanted[from[i]] .. '|' .. conf.now_text .. runs .. fence + i
+        .. ' ' .. worker
+      deadlines[2 * at - 1], deadlines[2 * at] = deadline_text, id
+      observe(tally, 'wait_ms', conf.now - since_ms)
+    end
+  end
+  take_out(wanted, counts, there)
+  redis.call('ZADD', workers, conf.now_text, worker)
+  redis.call('HSET', worker_hash .. worker, 'slot:' .. slot, n .. ' ' .. table.concat(ids, ' '))
+  if #ids == 0 then return deadline_ms, {} end
+  redis.call('ZADD', leases, unpack(deadlines))
+  redis.call('HSET', running, unpack(held))
+  emit(conf, 'task.claimed', table.concat(ids, ' '),
+    'worker=' .. worker .. ' fence=' .. fences[1] .. ' deadline_ms=' .. deadline_text)
+  tally.claimed = #ids
+  return deadline_ms, lease_reply(ids, tokens, fences, attempts, deliveries, records)
+end

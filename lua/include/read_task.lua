@@ -1,0 +1,19 @@
+-- read_task(id): the record as a flat list; the attempts, crashes and deliveries it counts; since when the task was
+-- ready; and about how many bytes it and its payload take in a reply. A payload above 1 KiB has its size in the record.
+-- NEEDS task
+local function read_task(id)
+  local record = redis.call('HGETALL', task .. id)
+  local attempts, crashes, deliveries, created_ms, ready_ms, bytes = 0, 0, 0, 0, nil, 1024
+  for f = 1, #record, 2 do
+    local name, value = record[f], record[f + 1]
+    bytes = bytes + #value
+    if name == 'created_ms' then created_ms = tonumber(value)
+    elseif name == 'ready_ms' then ready_ms = tonumber(value)
+    elseif name == 'attempts' then attempts = tonumber(value)
+    elseif name == 'crashes' then crashes = tonumber(value)
+    elseif name == 'deliveries' then deliveries = tonumber(value)
+    elseif name == 'size' then bytes = bytes + value
+    end
+  end
+  return record, attempts, crashes, deliveries, ready_ms or created_ms, bytes
+end

@@ -1,0 +1,171 @@
+"""Check the Lua sources beyond what bundle.py needs to build them: `python lua/lint.py [--lua DIR]`.
+
+What needs a run (writes after the last check, keys outside the contract, replies) is for the watched tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bundle import BuildErrors, Sources, load
+from model import Script
+from scan import Token, tokens, word_set
+
+MOST_LINES, MOST_INCLUDE_LINES = 120, 60
+
+# Lossy, or code that the manifest does not know.
+BANNED = {
+    "cjson": "payloads are opaque bytes",
+    "cmsgpack": "payloads are opaque bytes",
+    "tostring": "it rounds above 14 digits, use string.format('%.0f', n)",
+    "loadstring": "code comes by SCRIPT LOAD only",
+}
+READS = word_set(
+    """DBSIZE EXISTS EXPIRETIME GET GETBIT GETRANGE HEXISTS HGET HGETALL HKEYS HLEN HMGET HSCAN HSTRLEN HVALS
+    INFO LINDEX LLEN LPOS LRANGE MEMORY MGET OBJECT PEXPIRETIME PTTL SCARD SDIFF SINTER SINTERCARD SISMEMBER
+    SMEMBERS SMISMEMBER SSCAN STRLEN SUNION TIME TTL TYPE XINFO XLEN XPENDING XRANGE XREAD XREVRANGE ZCARD
+    ZCOUNT ZDIFF ZINTER ZINTERCARD ZLEXCOUNT ZMSCORE ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANK ZREVRANGE
+    ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE ZUNION"""
+)
+# Unbounded, blocking, random, or not for a script.
+FORBIDDEN = word_set(
+    """KEYS SCAN RANDOMKEY SORT SORT_RO EVAL EVALSHA EVAL_RO EVALSHA_RO FCALL FCALL_RO SCRIPT FUNCTION BLPOP
+    BRPOP BLMOVE BLMPOP BRPOPLPUSH BZPOPMIN BZPOPMAX BZMPOP WAIT WAITAOF SUBSCRIBE PSUBSCRIBE SSUBSCRIBE MULTI
+    EXEC WATCH SELECT MOVE FLUSHALL FLUSHDB SWAPDB CONFIG CLIENT CLUSTER DEBUG SAVE BGSAVE SHUTDOWN SPOP
+    SRANDMEMBER HRANDFIELD ZRANDMEMBER"""
+)
+
+
+@dataclass
+class Facts:
+    """What one file says: its string literals and the commands it calls, each with its first line."""
+
+    path: str
+    literals: dict[str, int] = field(default_factory=dict)
+    commands: dict[str, int] = field(default_factory=dict)
+
+
+def lint(root: Path) -> list[str]:
+    """Every finding as `<file>:<line>: <what>`, in the order of the files. Raises BuildErrors."""
+    sources = load(root)
+    found: list[str] = []
+    facts: dict[str, Facts] = {}
+    for path, most in [(i.path, MOST_INCLUDE_LINES) for i in sources.includes.values()] + [
+        (s.path, MOST_LINES) for s in sources.scripts
+    ]:
+        text = (root / path).read_text()
+        lines = text.count("\n")
+        if lines > most:
+            found.append(f"{path}:{most + 1}: {lines} lines, at most {most}: split it")
+        facts[path] = Facts(path)
+        found += _check_tokens(facts[path], tokens(text))
+    for script in sources.scripts:
+        parts = [facts[script.path], *(facts[sources.includes[name].path] for name in script.includes)]
+        found += _check_script(script, sources, parts)
+    return list(dict.fromkeys(found))  # an include's findings once, not once for each script
+
+
+def _check_tokens(facts: Facts, every: list[Token]) -> list[str]:
+    found: list[str] = []
+
+    def report(token: Token, text: str) -> None:
+        found.append(f"{facts.path}:{token.line}: {text}")
+
+    texts = [token.text for token in every]
+    for i, token in enumerate(every):
+        field_of = texts[i - 2] if i > 1 and texts[i - 1] == "." else None
+        following = texts[i + 1] if i + 1 < len(texts) else ""
+        if token.literal is not None:
+            facts.literals.setdefault(token.literal, token.line)
+        elif token.kind == "name" and token.text in BANNED and field_of is None:
+            report(token, f"{token.text} is not allowed: {BANNED[token.text]}")
+        elif field_of == "math" and token.text.startswith("random"):
+            report(token, f"math.{token.text} gives every call the same numbers: take an argument")
+        elif (token.text, following) in (("while", "true"), ("until", "false")):
+            report(token, f"'{token.text} {following}' has no limit: count with for")
+        elif field_of == "redis" and token.text in ("call", "pcall"):
+            if following == "(":
+                found += _check_call(facts, token, every[i + 2 :])
+            else:
+                report(
+                    token, f"redis.{token.text} must be called where it stands, so that its command is seen"
+                )
+    return found
+
+
+def _check_call(facts: Facts, token: Token, arguments: list[Token]) -> list[str]:
+    where = f"{facts.path}:{token.line}:"
+    command = arguments[0].literal if arguments else None
+    if command is None or not re.fullmatch(r"[A-Z_]+", command) or arguments[1].text not in (",", ")"):
+        return [f"{where} the command must be a quoted word in capitals"]
+    facts.commands.setdefault(command, token.line)
+    if command in FORBIDDEN:
+        return [f"{where} {command} is not allowed: it is unbounded, random, blocks, or is not for a script"]
+    following = {argument.literal for argument in arguments[:4]}
+    if command in ("XREAD", "XREADGROUP") and "BLOCK" in following:
+        return [f"{where} {command} must not block"]
+    return []
+
+
+def _check_script(script: Script, sources: Sources, parts: list[Facts]) -> list[str]:
+    found: list[str] = []
+
+    def report(kind: str, text: str) -> None:
+        found.append(f"{script.path}:{script.lines.get(kind, 1)}: {text}")
+
+    literals = {literal for part in parts for literal in part.literals}
+    used = set(script.free).union(*(sources.includes[name].needs for name in script.includes))
+    for key in script.keys:
+        if key.name not in used:
+            report(f"KEYS {key.name}", f"key {key.name} is declared but not used")
+    for status in script.returns:
+        if status.name not in literals:
+            report(f"RETURN {status.name}", f"status '{status.name}' is declared but never given")
+    for shape, statuses in script.shapes.items():
+        for status in statuses:
+            if status.name not in literals:
+                report(f"EACH {shape} {status.name}", f"status '{status.name}' is declared but never given")
+    for event in script.events:
+        if event not in literals:
+            report(f"EVENT {event}", f"event '{event}' is declared but never added")
+    given = {"ADEQ_ARG"}
+    for part in parts:
+        for literal, line in part.literals.items():
+            code = re.match(r"ADEQ_[A-Z]+", literal)
+            if code and code[0] != "ADEQ_ARG":
+                given.add(code[0])
+                if code[0] not in script.errors:
+                    found.append(f"{part.path}:{line}: {code[0]} is missing in ERROR of {script.path}")
+    for code_name in script.errors:
+        if code_name not in given:
+            report(f"ERROR {code_name}", f"error {code_name} is declared but never given")
+    if script.flag == "no-writes":
+        for part in parts:
+            for command, line in part.commands.items():
+                if command not in READS:
+                    found.append(f"{part.path}:{line}: {command} is no read, but {script.path} is no-writes")
+        for event in script.events:
+            report(f"EVENT {event}", "a script with the flag no-writes adds no events")
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Check the Lua sources.")
+    parser.add_argument("--lua", type=Path, default=Path(__file__).parent, metavar="DIR", help="the sources")
+    options = parser.parse_args(arguments)
+    try:
+        found = lint(options.lua)
+    except BuildErrors as error:
+        print(error, file=sys.stderr)
+        return 1
+    if found:
+        print("\n".join(found), file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

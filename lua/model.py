@@ -1,0 +1,127 @@
+"""What a header says, as dataclasses, and what each type of argument accepts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+MAX_SAFE = 9007199254740991
+MAX_ITEMS = 1000
+MAX_BYTES = 16 * 1024 * 1024
+
+KEY_TYPES = ("hash", "zset", "set", "list", "stream", "string")
+SUFFIX_TYPES = ("id", "name", "lane")
+ARG_TYPES = ("id", "name", "lane", "ids", "int", "bytes", "enum", "bool")
+FIELD_TYPES = ("int", "id", "name", "lane", "bytes", "text", "ids", "pairs")
+FLAGS = ("no-writes", "allow-oom")
+
+# Patterns that are both Python's and JavaScript's; the manifest carries them.
+ID = r"^[A-Za-z0-9._:/@+-]{1,200}$"
+NAME = r"^[A-Za-z0-9._@+-]{1,100}$"
+LANE = r"^(any|group/[A-Za-z0-9._@+-]{1,100}(/inst/[A-Za-z0-9._@+-]{1,100})?)$"
+_PATTERNS = {"id": ID, "name": NAME, "lane": LANE}
+
+
+@dataclass(frozen=True)
+class Type:
+    name: str
+    min: int = 0
+    max: int = 0
+    values: tuple[str, ...] = ()
+
+    def accepts(self, text: str) -> bool:
+        match self.name:
+            case "int":
+                return re.fullmatch(r"-?[0-9]{1,16}", text) is not None and self.min <= int(text) <= self.max
+            case "bytes":
+                return self.min <= len(text.encode()) <= self.max
+            case "enum":
+                return text in self.values
+            case "bool":
+                return text in ("0", "1")
+            case "ids":
+                ids = text.split(",") if text else []
+                return self.min <= len(ids) <= self.max and all(re.fullmatch(ID, i) for i in ids)
+        return re.fullmatch(_PATTERNS[self.name], text) is not None
+
+
+@dataclass(frozen=True)
+class Key:
+    name: str
+    type: str
+    template: str
+    suffix: str | None  # set for a prefix
+
+
+@dataclass(frozen=True)
+class Arg:
+    name: str
+    type: Type
+    default: str | None
+
+
+@dataclass(frozen=True)
+class Group:
+    name: str
+    min: int = 0
+    max: int = MAX_ITEMS
+    fields: tuple[Arg, ...] = ()
+    pairs: tuple[Arg, ...] = ()
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+    type: str
+    of: str | None = None  # the shape of a list
+
+
+@dataclass(frozen=True)
+class Status:
+    name: str
+    fields: tuple[Field, ...]
+
+
+@dataclass
+class Script:
+    path: str  # <noun>/<verb>.v<N>.lua
+    header: str
+    body: str
+    noun: str = ""
+    verb: str = ""
+    version: int = 0
+    doc: str = ""
+    keys: list[Key] = field(default_factory=list)
+    args: list[Arg] = field(default_factory=list)
+    groups: dict[str, Group] = field(default_factory=dict)
+    returns: list[Status] = field(default_factory=list)
+    shapes: dict[str, list[Status]] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
+    flag: str | None = None
+    cost: str = ""
+    includes: list[str] = field(default_factory=list)
+    lines: dict[str, int] = field(default_factory=dict)  # "KEYS config" -> line of its declaration
+    free: dict[str, int] = field(default_factory=dict)  # names the body takes from outside -> line
+
+    @property
+    def id(self) -> str:
+        return f"{self.noun}.{self.verb}.v{self.version}"
+
+    @property
+    def locals(self) -> dict[str, str]:
+        """Every name that the header makes a local, with the line kind that does."""
+        named = {key.name: "KEYS" for key in self.keys} | {arg.name: "ARGV" for arg in self.args}
+        for group in self.groups.values():
+            columns = ["count", *(arg.name for arg in group.fields), *(["pairs"] if group.pairs else [])]
+            named |= {f"{group.name}_{column}": "ITEM" for column in columns}
+        return named
+
+
+@dataclass
+class Include:
+    name: str
+    path: str
+    text: str
+    needs: dict[str, int]
+    free: dict[str, int]

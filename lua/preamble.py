@@ -1,0 +1,291 @@
+"""The Lua that opens every generated script: constants, keys, and the checks that turn ARGV into locals.
+
+Lua 5.1 to 5.4. It runs on every call, so a helper is there only if it is used, the checks of a batch are
+written out instead of called, and patterns are anchored: a negated set tries again at each byte, which takes
+twice the time.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from model import MAX_BYTES, MAX_ITEMS, MAX_SAFE, Arg, Group, Script, Type
+
+LAYOUT = 1
+
+_ID = ("an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -", 200, "^[%w._:/@+-]+$")
+_NAME = ("a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -", 100, "^[%w._@+-]+$")
+
+# Helpers in the order of their definition; a later one may use an earlier one.
+_HELPERS = {
+    "LAYOUT": f"local LAYOUT = {LAYOUT}",
+    "MAX_SAFE": f"local MAX_SAFE = {MAX_SAFE}",
+    "unpack": "local unpack = table.unpack or unpack",
+    "arg_find": "local arg_find = string.find",
+    "arg_empty": "local arg_empty = {}",
+    "refuse": """
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end""",
+    "arg_int": """
+local function arg_int(v, min, max)
+  if not v or #v > 17 or not arg_find(v, '^%-?%d+$') then return nil end
+  local n = tonumber(v) + 0
+  if n >= min and n <= max and (n < 0 or #v <= 16) then return n end
+end""",
+    "arg_uint": """
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end""",
+    "arg_ids": f"""
+local function arg_ids(v, min, max)
+  local list, n = {{}}, 0
+  if not v or #v > max * {_ID[1] + 1} then return nil end
+  if v ~= '' then
+    for id in string.gmatch(v .. ',', '([^,]*),') do
+      if #id > {_ID[1]} or not arg_find(id, '{_ID[2]}') then return nil end
+      n = n + 1
+      list[n] = id
+    end
+  end
+  if n >= min and n <= max then return list end
+end""",
+    "arg_lane": """
+local function arg_lane(v)
+  if not v or v == 'any' then return v end
+  local group, rest = string.match(v, '^group/([%w._@+-]+)(.*)$')
+  if not group or #group > 100 then return nil end
+  if rest == '' then return v end
+  local inst = string.match(rest, '^/inst/([%w._@+-]+)$')
+  if inst and #inst <= 100 then return v end
+end""",
+}
+_USES = {name: set(re.findall(r"\b(arg_\w+)", text)) - {name} for name, text in _HELPERS.items()}
+
+
+def preamble(script: Script, names: set[str]) -> str:
+    """The preamble of a script whose body and includes use `names` from outside."""
+    checks = [line for at, arg in enumerate(script.args, 1) for line in _scalar(at, arg)]
+    checks += _groups(script)
+    keys = [f"local {key.name} = KEYS[{at}]" for at, key in enumerate(script.keys, 1)]
+    used = names | set(re.findall(r"\b(?:arg_\w+|refuse)\b", "\n".join(checks)))
+    for name in reversed(_HELPERS):
+        if name in used:
+            used |= _USES[name]
+    helpers = [text.strip() for name, text in _HELPERS.items() if name in used]
+    count = len(script.keys)
+    expected = [
+        f"if #KEYS ~= {count} then",
+        f"  return redis.error_reply('ADEQ_ARG expected {count} keys, got ' .. #KEYS)",
+        "end",
+    ]
+    return "\n\n".join("\n".join(part) for part in (helpers, expected + keys, checks) if part)
+
+
+def want(type_: Type) -> str:
+    """What an argument of a type must be, in the words of an error message."""
+    low, high = type_.min, type_.max
+    match type_.name:
+        case "id":
+            return _ID[0]
+        case "name":
+            return _NAME[0]
+        case "lane":
+            return "any, group/<name> or group/<name>/inst/<name>"
+        case "bool":
+            return "0 or 1"
+        case "enum":
+            return f"one of {', '.join(type_.values)}"
+        case "ids":
+            return f"{low} to {high} ids with commas between them"
+        case "bytes":
+            return f"{low} to {high} bytes long"
+    return f"an integer from {low} to {high}"
+
+
+def _check(arg: Arg, var: str, source: str, label: str) -> list[str]:
+    """Check the string in `var` and put the typed value there.
+
+    `source` is the argument as it was sent, `label` a Lua string: both are for the error.
+    """
+    type_, default = arg.type, arg.default
+    got = var
+    if type_.name in ("int", "ids", "lane"):
+        if type_.name == "int":
+            call = f"{'arg_uint' if type_.min >= 0 else 'arg_int'}({var}, {type_.min}, {type_.max})"
+        else:
+            call = f"arg_ids({var}, {type_.min}, {type_.max})" if type_.name == "ids" else f"arg_lane({var})"
+        refusal = f"refuse({label}, {source}, '{want(type_)}')"
+        steps = [f"{var} = {call}", f"if not {var} then return {refusal} end"]
+        if default is None:
+            return steps
+        return [f"if {var} == '' then", f"  {var} = {_value(arg)}", "else", *_indent(steps), "end"]
+    match type_.name:
+        case "id" | "name":
+            _, longest, pattern = _ID if type_.name == "id" else _NAME
+            bad = f"not {var} or #{var} > {longest} or not arg_find({var}, '{pattern}')"
+        case "enum":
+            bad = " and ".join(f"{var} ~= '{value}'" for value in type_.values)
+        case "bool":
+            bad = f"{var} ~= '0' and {var} ~= '1'"
+        case _:
+            low = f" or #{var} < {type_.min}" if type_.min else ""
+            bad = f"not {var}{low} or #{var} > {type_.max}"
+            got = f"{var} and #{var}"  # bytes are never shown
+    refusal = f"  return refuse({label}, {got}, '{want(type_)}')"
+    if type_.name == "bool":
+        empty = "" if default is None else f" and {var} ~= ''"
+        typed = f"{var} = {var} ~= '0'" if default == "1" else f"{var} = {var} == '1'"
+        return [f"if {bad}{empty} then", refusal, "end", typed]
+    if default is None or (default == "" and type_.accepts("")):
+        return [f"if {bad} then", refusal, "end"]
+    if default == "":
+        return [f"if {var} ~= '' and ({bad}) then", refusal, "end"]
+    return [f"if {var} == '' then", f"  {var} = {_quote(default)}", f"elseif {bad} then", refusal, "end"]
+
+
+def _value(arg: Arg) -> str:
+    """The default as a Lua expression."""
+    default = arg.default or ""
+    match arg.type.name:
+        case "int":
+            return default
+        case "ids":
+            return "{}"
+        case "bool":
+            return "true" if default == "1" else "false"
+    return _quote(default)
+
+
+def _quote(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _indent(lines: list[str], by: int = 1) -> list[str]:
+    return ["  " * by + line for line in lines]
+
+
+def _scalar(at: int, arg: Arg) -> list[str]:
+    return [f"local {arg.name} = ARGV[{at}]", *_check(arg, arg.name, f"ARGV[{at}]", f"'{arg.name}'")]
+
+
+def _groups(script: Script) -> list[str]:
+    at = len(script.args) + 1
+    groups = list(script.groups.values())
+    if not groups:
+        return _exact(str(at - 1))
+    weigh = sum(group.max * _most_bytes(group) for group in groups) > MAX_BYTES
+    lines = [f"local arg_at = {at}"]
+    if weigh:
+        lines.append("local arg_bytes = 0")
+    for group in groups:
+        lines += _group(group, weigh)
+    if len(groups) > 1 and sum(group.max for group in groups) > MAX_ITEMS:
+        total = " + ".join(f"{group.name}_count" for group in groups)
+        lines += [
+            f"if {total} > {MAX_ITEMS} then",
+            f"  return refuse('{total}', {total}, 'at most {MAX_ITEMS}')",
+            "end",
+        ]
+    lines += _exact("arg_at - 1")
+    if weigh:
+        lines += [
+            f"if arg_bytes > {MAX_BYTES} then",
+            f"  return refuse('the items of a call', arg_bytes, 'at most {MAX_BYTES} bytes')",
+            "end",
+        ]
+    return lines
+
+
+def _most_bytes(group: Group) -> int:
+    return sum(arg.type.max for arg in group.fields + group.pairs if arg.type.name == "bytes")
+
+
+def _exact(expected: str) -> list[str]:
+    shown = f"{expected} " if expected.isdigit() else f"' .. ({expected}) .. ' "
+    return [
+        f"if #ARGV ~= {expected} then",
+        f"  return redis.error_reply('ADEQ_ARG expected {shown}arguments, got ' .. #ARGV)",
+        "end",
+    ]
+
+
+def _group(group: Group, weigh: bool) -> list[str]:
+    name = group.name
+    columns = [f"{name}_{arg.name}" for arg in group.fields] + ([f"{name}_pairs"] if group.pairs else [])
+    count = Arg("count", Type("int", group.min, group.max), None)
+    lines = [
+        f"local {name}_count = ARGV[arg_at]",
+        *_check(count, f"{name}_count", "ARGV[arg_at]", f"'{name}_count'"),
+        "arg_at = arg_at + 1",
+        f"local {', '.join(columns)} = {', '.join(['{}'] * len(columns))}",
+        *([f"local arg_seen_{name} = {{}}"] if group.pairs else []),
+        f"for i = 1, {name}_count do",
+    ]
+    for offset, arg in enumerate(group.fields):
+        source = f"ARGV[arg_at + {offset}]" if offset else "ARGV[arg_at]"
+        first = "" if offset else "local "
+        body = [f"{first}v = {source}", *_check(arg, "v", source, _label(name, arg.name))]
+        if weigh and arg.type.name == "bytes":
+            body.append("arg_bytes = arg_bytes + #v")
+        lines += _indent([*body, f"{name}_{arg.name}[i] = v"])
+    if group.fields:
+        lines.append(f"  arg_at = arg_at + {len(group.fields)}")
+    if group.pairs:
+        lines += _indent(_pairs(group, weigh))
+    return [*lines, "end"]
+
+
+def _label(group: str, name: str) -> str:
+    return f"'{group}[' .. i .. '].{name}'"
+
+
+def _pairs(group: Group, weigh: bool) -> list[str]:
+    """The name/value pairs of one item. One that equals its default is checked and then left out."""
+    branches: list[str] = []
+    for arg in group.pairs:
+        body = _check(replace(arg, default=None), "v", "raw", _label(group.name, arg.name))
+        if arg.default:
+            body.append(f"if v == {_value(arg)} then v = nil end")
+        if arg.default is not None:
+            body = ["if raw == '' then", "  v = nil", "else", *_indent(body), "end"]
+        branches += [f"{'elseif' if branches else 'if'} name == '{arg.name}' then", *_indent(body)]
+    names = ", ".join(arg.name for arg in group.pairs)
+    count = Arg("pairs", Type("int", 0, len(group.pairs)), None)
+    return [
+        "local size = ARGV[arg_at]",
+        *_check(count, "size", "ARGV[arg_at]", _label(group.name, "pairs")),
+        "arg_at = arg_at + 1",
+        "local entry, filled = arg_empty, 0",
+        "if size > 0 then entry = {} end",
+        "for at = arg_at, arg_at + 2 * size - 2, 2 do",
+        "  local name, raw = ARGV[at], ARGV[at + 1]",
+        "  local v = raw",
+        *_indent(branches),
+        "  else",
+        f"    return refuse({_label(group.name, 'pairs')}, name, 'names from {names}')",
+        "  end",
+        f"  if arg_seen_{group.name}[name] == i then",
+        f"    return refuse('{group.name}[' .. i .. '].' .. name, 2, 'given at most once')",
+        "  end",
+        f"  arg_seen_{group.name}[name] = i",
+        *(["  arg_bytes = arg_bytes + #raw"] if weigh else []),
+        "  if v ~= nil then",
+        "    entry[filled + 1] = name",  # one by one: in one statement Lua would fill from the right
+        "    entry[filled + 2] = raw",
+        "    entry[name] = v",
+        "    filled = filled + 2",
+        "  end",
+        "end",
+        "arg_at = arg_at + 2 * size",
+        f"{group.name}_pairs[i] = entry",
+    ]

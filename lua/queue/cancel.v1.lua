@@ -1,0 +1,67 @@
+-- queue.cancel.v1: end waiting tasks at once, and mark running ones: their worker hears it with the next heartbeat, and
+-- every way out but ack then ends in cancelled. Sent again, it answers the same.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   lanes     set           {base}:lanes
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   events    stream        {base}:events
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   id        id
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      cancelled
+-- EACH   item      cancelling
+-- EACH   item      finished
+-- EACH   item      not_found
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  task.cancelled
+-- FLAGS  allow-oom
+-- COST   2 + 8n commands, O(n log m)
+-- INCLUDE open_queue emit add_counts cancel_task find_task
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local answers, tally = {}, {}
+for i = 1, item_count do
+  local id = item_id[i]
+  local state, _, record = find_task(conf, id)
+  if not state then
+    answers[i] = { 'not_found' }
+  elseif state == 'cancelled' then
+    answers[i] = { 'cancelled' }
+  elseif state == 'completed' or state == 'dead' then
+    answers[i] = { 'finished' }
+  elseif state == 'running' or state == 'stalled' then
+    answers[i] = { 'cancelling' }
+    local held = redis.call('HGET', running, id)
+    if held and not string.find(held, ' cancel|', 1, true) then
+      redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
+    end
+  else
+    answers[i] = { 'cancelled' }
+    local lane = record.lane or 'any'
+    if state == 'ready' then
+      redis.call('ZREM', ready .. lane, id)
+      if redis.call('EXISTS', ready .. lane) == 0 then
+        redis.call('SREM', lanes, lane)
+        redis.call('DEL', wake .. lane)
+      end
+    else
+      redis.call('ZREM', state == 'delayed' and delayed or blocked, id)
+    end
+    cancel_task(conf, id, tally)
+  end
+end
+add_counts(tally)
+return { 'ok', conf.now, answers }

@@ -1,0 +1,35 @@
+-- queue.configure.v1: change settings of a queue, and create it if need be. The clock is chosen at creation, once.
+-- Without settings it answers those that are stored; what is not stored is at its default (docs of the settings).
+--
+-- KEYS   config    hash          {base}:config
+-- ARGV   clock     enum keep|server|test ?=keep
+-- ARGV   now_ms    int 0..       ?=0
+-- PAIR   settings.lease_ms       int 1000..86400000
+-- PAIR   settings.max_attempts   int 1..1000
+-- PAIR   settings.max_crashes    int 1..1000
+-- PAIR   settings.backoff_base_ms int 0..86400000
+-- PAIR   settings.backoff_multiplier_pct int 100..10000
+-- PAIR   settings.backoff_cap_ms int 0..604800000
+-- PAIR   settings.jitter_pct     int 0..100
+-- PAIR   settings.events_max     int 100..10000000
+-- GROUP  settings  0..1
+-- RETURN ok        now_ms:int settings:pairs
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
+-- COST   4 commands
+-- INCLUDE open_queue
+
+local stored = redis.call('HGET', config, 'clock')
+if stored then
+  local conf, refused = open_queue()
+  if refused then return refused end
+  if clock ~= 'keep' and clock ~= stored then
+    return redis.error_reply('ADEQ_CONFLICT clock is ' .. stored .. ' since this queue was created, and cannot become ' .. clock)
+  end
+elseif (clock == 'test') ~= (now_ms > 0) then
+  return redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it')
+else
+  redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', clock == 'test' and 'test' or 'server')
+end
+local changes = settings_pairs[1] or {}
+if #changes > 0 then redis.call('HSET', config, unpack(changes)) end
+return { 'ok', open_queue().now, redis.call('HGETALL', config) }

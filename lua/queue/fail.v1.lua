@@ -1,0 +1,45 @@
+-- queue.fail.v1: end attempts that went wrong: each task is retried after a backoff or goes to the dead set.
+-- The delay before retry n is min(base * multiplier^(n-1), cap), with jitter, at most cap. A task that was being
+-- cancelled ends as cancelled. Replays answer the same.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   events    stream        {base}:events
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   id        id
+-- ITEM   token     id
+-- ITEM   retryable bool          ?=1
+-- ITEM   reason    name          ?=error
+-- ITEM   error     bytes 0..8192 ?=
+-- ITEM   jitter_ppm int 0..1000000 ?=500000
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      retried due_ms:int
+-- EACH   item      dead
+-- EACH   item      cancelled
+-- EACH   item      lease_lost
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  task.retried task.dead task.cancelled
+-- FLAGS  allow-oom
+-- COST   6 + 8n commands, O(n log m)
+-- INCLUDE open_queue emit add_counts push_wake delay_until read_lease settled_before end_leases backoff
+-- INCLUDE cancel_task bury_task fail_tasks
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local tally = {}
+local answers = fail_tasks(conf, {
+  id = item_id, token = item_token, retryable = item_retryable, reason = item_reason, error = item_error,
+  jitter_ppm = item_jitter_ppm,
+}, tally)
+add_counts(tally)
+return { 'ok', conf.now, answers }

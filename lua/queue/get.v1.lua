@@ -1,0 +1,43 @@
+-- queue.get.v1: tasks as they are now: state, record, payload and result; an empty result is none.
+-- `at_ms` is the due time of a delayed task, the deadline of a running one, the time of the end of an ended one, else 0.
+-- The answers stop before 4 MiB but for one; `missed` says how many items were left out at the end.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   payload   prefix/string {base}:payload:  id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   id        id
+-- RETURN ok        now_ms:int missed:int items:list(item)
+-- EACH   item      found id:id state:text at_ms:int place:int record:pairs payload:bytes result:bytes
+-- EACH   item      not_found
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   2 + 9n commands, O(n log m)
+-- INCLUDE open_queue find_task summarise
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local answers, bytes = {}, 0
+for i = 1, item_count do
+  local id = item_id[i]
+  local state, score, record = find_task(conf, id)
+  if not state then
+    answers[i] = { 'not_found' }
+  else
+    local data = redis.call('MGET', payload .. id, result .. id)
+    bytes = bytes + #(data[1] or '') + #(data[2] or '') + #(record.error or '') + #(record.headers or '')
+    if bytes > 4194304 and i > 1 then return { 'ok', conf.now, item_count - i + 1, answers } end
+    answers[i] = summarise(id, state, score, record, {})
+    answers[i][7], answers[i][8] = data[1] or '', data[2] or ''
+  end
+end
+return { 'ok', conf.now, 0, answers }

@@ -1,0 +1,41 @@
+-- queue.heartbeat.v1: prolong leases, and hear which tasks are to be cancelled and which leases are lost.
+-- Past its deadline a lease is lost here, even if nobody has taken it back yet. Sent again, it prolongs again.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   workers   zset          {base}:workers
+-- ARGV   worker    name          ?=
+-- ARGV   lease_ms  int 0..86400000 ?=0
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   id        id
+-- ITEM   token     id
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      renewed deadline_ms:int
+-- EACH   item      cancelling deadline_ms:int
+-- EACH   item      lease_lost
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  allow-oom
+-- COST   6 commands, O(n log m)
+-- INCLUDE open_queue read_lease
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local deadline_ms = conf.now + (lease_ms > 0 and lease_ms or conf.lease_ms)
+local held = redis.call('HMGET', running, unpack(item_id))
+local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
+local answers, renewed = {}, {}
+for i = 1, item_count do
+  local lease = read_lease(held[i])
+  if lease and lease.token == item_token[i] and tonumber(deadlines[i] or 0) > conf.now then
+    answers[i] = { lease.cancelling and 'cancelling' or 'renewed', deadline_ms }
+    renewed[#renewed + 1] = deadline_ms
+    renewed[#renewed + 1] = item_id[i]
+  else
+    answers[i] = { 'lease_lost' }
+  end
+end
+if #renewed > 0 then redis.call('ZADD', leases, 'XX', unpack(renewed)) end
+if worker ~= '' then redis.call('ZADD', workers, 'XX', conf.now, worker) end
+return { 'ok', conf.now, answers }

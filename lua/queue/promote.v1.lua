@@ -1,0 +1,29 @@
+-- queue.promote.v1: move tasks whose time has come into line. Claim does it too; this is for queues that nobody claims from.
+-- Idempotent in state, not in its count.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   lanes     set           {base}:lanes
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   events    stream        {base}:events
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   limit     int 1..1000   ?=100
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN ok        now_ms:int promoted:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  task.promoted
+-- FLAGS  allow-oom
+-- COST   3 + 2n commands, O(n log m)
+-- INCLUDE open_queue emit add_counts push_wake make_ready promote_due
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local tally = {}
+local promoted = promote_due(conf, limit, tally)
+add_counts(tally)
+return { 'ok', conf.now, promoted }

@@ -1,0 +1,39 @@
+-- queue.register.v1: make a worker known, under a new incarnation of its name; the newest one holds the name.
+-- The calls of an older incarnation answer `stale` from then on, and so does a late re-send of its registration.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   workers   zset          {base}:workers
+-- KEYS   worker_hash prefix/hash {base}:worker:   name
+-- KEYS   events    stream        {base}:events
+-- ARGV   worker    name
+-- ARGV   incarnation name
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- PAIR   about.hostname bytes 0..200
+-- PAIR   about.pid      int 0..
+-- PAIR   about.version  bytes 0..100
+-- PAIR   about.capacity int 0..100000
+-- GROUP  about     0..1
+-- RETURN registered now_ms:int
+-- RETURN stale
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  worker.registered
+-- FLAGS  allow-oom
+-- COST   7 commands
+-- INCLUDE open_queue emit retire_worker
+
+local conf, refused = open_queue()
+if refused then return refused end
+local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'replaced')
+if string.find(' ' .. (row[2] or '') .. ' ', ' ' .. incarnation .. ' ', 1, true) then return { 'stale' } end
+
+redis.call('ZADD', workers, conf.now_text, worker)
+if row[1] ~= incarnation then
+  retire_worker(worker)
+  redis.call('HSET', worker_hash .. worker, 'incarnation', incarnation, 'registered_ms', conf.now_text,
+    unpack(about_pairs[1] or {}))
+  redis.call('PERSIST', worker_hash .. worker)
+  emit(conf, 'worker.registered', worker, 'incarnation=' .. incarnation)
+end
+return { 'registered', conf.now }

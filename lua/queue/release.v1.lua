@@ -1,0 +1,64 @@
+-- queue.release.v1: give leased tasks back at no attempt cost, each to its old place in line.
+-- Past its deadline a lease is lost here, even if nobody has taken it back yet. A task that was being cancelled ends as
+-- cancelled. Replays answer the same.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   lanes     set           {base}:lanes
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   events    stream        {base}:events
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   id        id
+-- ITEM   token     id
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      released place:int
+-- EACH   item      cancelled
+-- EACH   item      lease_lost
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  task.released task.cancelled
+-- FLAGS  allow-oom
+-- COST   10 + 2n commands, O(n log m)
+-- INCLUDE open_queue emit add_counts push_wake make_ready read_lease settled_before end_leases cancel_task
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local held = redis.call('HMGET', running, unpack(item_id))
+local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
+local answers, ended, by_lane, tally = {}, {}, {}, {}
+for i = 1, item_count do
+  local id, lease = item_id[i], read_lease(held[i])
+  local lost = not lease or lease.token ~= item_token[i] or tonumber(deadlines[i] or 0) <= conf.now
+  if lost or ended[id] then
+    answers[i] = settled_before(id, item_token[i], { released = true, cancelled = true })
+  else
+    ended[#ended + 1], ended[id] = id, true
+    local answer = lease.cancelling and 'cancelled' or 'released'
+    local place = lease.score % 281474976710656
+    redis.call('HSET', task .. id, 'ran', lease.ran, 'deliveries', lease.delivery, 'ready_ms', conf.now_text,
+      'settled', lease.token .. ' ' .. answer .. (lease.cancelling and '' or string.format(' %.0f', place)))
+    if lease.cancelling then
+      answers[i] = { 'cancelled' }
+      cancel_task(conf, id, tally)
+    else
+      answers[i] = { 'released', place }
+      local members = by_lane[lease.lane] or {}
+      by_lane[lease.lane] = members
+      members[#members + 1] = lease.score
+      members[#members + 1] = id
+      emit(conf, 'task.released', id, '')
+      tally.released = (tally.released or 0) + 1
+    end
+  end
+end
+end_leases(ended)
+make_ready(by_lane)
+add_counts(tally)
+return { 'ok', conf.now, answers }

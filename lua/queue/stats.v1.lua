@@ -1,0 +1,36 @@
+-- queue.stats.v1: how many tasks are in each state, how many workers are alive, and the totals since the queue began.
+-- `stalled` is a part of `running`. At most 1,000 lanes are listed; `more_lanes` says how many were not.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   lanes     set           {base}:lanes
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   workers   zset          {base}:workers
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN ok        now_ms:int ready:int delayed:int blocked:int running:int stalled:int finished:int dead:int workers:int lanes:pairs more_lanes:int counters:pairs
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   10 + l commands for l lanes
+-- INCLUDE open_queue
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local names, sizes, in_line = redis.call('SMEMBERS', lanes), {}, 0
+for i, lane in ipairs(names) do
+  if i > 1000 then break end
+  local size = redis.call('ZCARD', ready .. lane)
+  sizes[2 * i - 1], sizes[2 * i], in_line = lane, string.format('%d', size), in_line + size
+end
+return {
+  'ok', conf.now, in_line,
+  redis.call('ZCARD', delayed), redis.call('ZCARD', blocked), redis.call('ZCARD', leases),
+  redis.call('ZCOUNT', leases, '-inf', conf.now), redis.call('ZCARD', finished), redis.call('ZCARD', dead),
+  redis.call('ZCOUNT', workers, string.format('(%.0f', conf.now - 30000), '+inf'),
+  sizes, math.max(0, #names - 1000), redis.call('HGETALL', counters),
+}
