@@ -1,0 +1,89 @@
+"""The coordination core of an agentic development environment, as versioned Lua on Redis or Valkey.
+
+    from pyadeq import Adeq
+
+    with Adeq.embedded() as adeq:
+        queue = adeq.queue("default")
+        queue.enqueue({"prompt": "…"})
+        for lease in queue.claim(limit=10, wait=5):
+            queue.ack(lease, result={"ok": True})
+
+`pyadeq.asyncio` has the same names, to be awaited, and the Worker.
+"""
+
+from pyadeq._core.call import Call
+from pyadeq._core.manifest import Script, library
+from pyadeq._core.queue import Failure, QueueCalls
+from pyadeq._core.sending import Deferred
+from pyadeq._sync.client import Adeq
+from pyadeq._sync.pipeline import Pipeline
+from pyadeq._sync.queue import Queue
+from pyadeq.embedded import EmbeddedServer
+from pyadeq.errors import (
+    AdeqError,
+    BadArgument,
+    ClockError,
+    ConfigError,
+    ConflictError,
+    DurabilityError,
+    LayoutError,
+    LeaseLost,
+    ScriptError,
+    TransportError,
+    WaitTimeout,
+    WorkerReplaced,
+)
+from pyadeq.models import (
+    Backoff,
+    Claimed,
+    Failed,
+    Lease,
+    Page,
+    QueueStats,
+    Receipt,
+    Renewal,
+    Settings,
+    Settled,
+    Task,
+    TaskView,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Adeq",
+    "AdeqError",
+    "Backoff",
+    "BadArgument",
+    "Call",
+    "Claimed",
+    "ClockError",
+    "ConfigError",
+    "ConflictError",
+    "Deferred",
+    "DurabilityError",
+    "EmbeddedServer",
+    "Failed",
+    "Failure",
+    "LayoutError",
+    "Lease",
+    "LeaseLost",
+    "Page",
+    "Pipeline",
+    "Queue",
+    "QueueCalls",
+    "QueueStats",
+    "Receipt",
+    "Renewal",
+    "Script",
+    "ScriptError",
+    "Settings",
+    "Settled",
+    "Task",
+    "TaskView",
+    "TransportError",
+    "WaitTimeout",
+    "WorkerReplaced",
+    "__version__",
+    "library",
+]

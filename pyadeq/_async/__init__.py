@@ -1,0 +1,1 @@
+"""The rim that does I/O, written by hand for asyncio. `_sync` is generated from it."""

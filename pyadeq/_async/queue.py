@@ -1,0 +1,382 @@
+"""A queue: its calls, sent. Every answer is the script's own; nothing is kept here but the identity of workers."""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from itertools import islice
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pyadeq._core.call import Call
+from pyadeq._core.queue import MAX_ITEMS, EnqueueItem, Failure, Held, QueueCalls, item
+from pyadeq._core.slots import Slot, WorkerIdentity
+from pyadeq._twins import aio_Lock
+from pyadeq.errors import LeaseLost, WorkerReplaced
+from pyadeq.ids import default_worker_name, new_incarnation, new_ulid
+from pyadeq.models import (
+    AckStatus,
+    Backoff,
+    CancelStatus,
+    Claimed,
+    Failed,
+    Lease,
+    Page,
+    QueueStats,
+    Receipt,
+    ReleaseStatus,
+    Renewal,
+    Seconds,
+    Settings,
+    Settled,
+    State,
+    Task,
+    TaskView,
+)
+
+if TYPE_CHECKING:
+    from pyadeq._async.client import Adeq
+
+T = TypeVar("T")
+
+LONGEST_BLOCK = 10.0
+MAX_BATCH_BYTES = 8 * 1024 * 1024
+
+
+class Queue:
+    """A durable queue of tasks. `calls` builds the same calls for pipelines: `pipe.add(queue.calls.stats())`."""
+
+    def __init__(self, adeq: Adeq, name: str, base: str) -> None:
+        self.name = name
+        self.base = base
+        self.calls = QueueCalls(base, adeq.now_ms, adeq.source)
+        self._adeq = adeq
+        self._workers: dict[str, WorkerIdentity] = {}
+        self._registering = aio_Lock()
+        self.default_worker = default_worker_name()
+
+    # Producing
+
+    async def enqueue(
+        self,
+        payload: Any = None,
+        *,
+        id: str | None = None,
+        kind: str | None = None,
+        priority: int = 5,
+        lane: str = "any",
+        delay: Seconds = 0.0,
+        user: str | None = None,
+        tags: Sequence[str] = (),
+        max_attempts: int | None = None,
+        backoff: Backoff | None = None,
+        headers: dict[str, Any] | None = None,
+        rid: str | None = None,
+    ) -> Receipt:
+        """Put one task in line. The payload is bytes, or anything that JSON can hold (at most 1 MiB).
+
+        The answer is `created`, or `exists` where the id is taken. With your own rid you may send the same call again
+        later, from another process too: same id and rid answer `created` and change nothing.
+        """
+        task = Task.model_construct(
+            payload=payload,
+            id=id,
+            kind=kind,
+            priority=priority,
+            lane=lane,
+            delay=delay,
+            user=user,
+            tags=tags,
+            max_attempts=max_attempts,
+            backoff=backoff,
+            headers=headers,
+        )
+        return (await self._adeq.run(self.calls.enqueue([(id or new_ulid(), task)], rid or new_ulid())))[0]
+
+    async def enqueue_many(self, tasks: Iterable[Any], *, rid: str | None = None) -> list[Receipt]:
+        """Put many tasks in line, in order: Task models, or payloads. Any number; each call carries at most 1,000.
+
+        With your own rid a repeated call with the same tasks creates nothing twice, if they have ids.
+        """
+        rid = rid or new_ulid()
+        receipts: list[Receipt] = []
+        rest = iter(tasks)
+        while some := list(islice(rest, MAX_ITEMS)):
+            for batch in _by_bytes([_item(one) for one in some]):
+                call = self.calls.enqueue_items(batch, f"{rid}.{len(receipts)}")
+                receipts += await self._adeq.run(call)
+        return receipts
+
+    # Working
+
+    async def claim(
+        self,
+        worker: str | None = None,
+        limit: int = 10,
+        wait: Seconds = 0,
+        *,
+        lanes: Sequence[str] = ("any",),
+        lease: Seconds = 0,
+    ) -> list[Lease]:
+        """Lease up to limit tasks, the first in line first; with wait, block up to so many seconds for the first.
+
+        The worker is registered on first use; without a name this queue object has one of its own.
+        """
+        wait = wait.total_seconds() if not isinstance(wait, int | float) else wait
+        until = monotonic() + wait
+        while True:
+            claimed = await self.claim_once(worker, limit, lanes=lanes, lease=lease)
+            left = until - monotonic()
+            if claimed.leases or left <= 0:
+                return claimed.leases
+            await self.block(lanes, min(left, until_due(claimed)))
+
+    async def claim_once(
+        self,
+        worker: str | None = None,
+        limit: int = 10,
+        *,
+        lanes: Sequence[str] = ("any",),
+        lease: Seconds = 0,
+    ) -> Claimed:
+        """One claim without waiting, with the time when the next delayed task or foreign lease is to be seen to."""
+
+        def call(identity: WorkerIdentity, slot: Slot) -> Call[Claimed]:
+            return self.calls.claim(
+                identity.worker, identity.incarnation, slot.index, slot.n, limit=limit, lanes=lanes, lease=lease
+            )
+
+        return await self._as_worker(worker, call, lambda claimed: claimed.status)
+
+    async def settle(
+        self,
+        worker: str | None = None,
+        *,
+        acks: Sequence[tuple[Held, Any]] = (),
+        fails: Sequence[Failure] = (),
+        claim: int = 0,
+        lanes: Sequence[str] = ("any",),
+        lease: Seconds = 0,
+    ) -> Settled:
+        """Complete some tasks, fail others and lease up to `claim` more, in one call."""
+        jitters = _jitters(fails)
+
+        def call(identity: WorkerIdentity, slot: Slot) -> Call[Settled]:
+            return self.calls.settle(
+                identity.worker,
+                identity.incarnation,
+                slot.index,
+                slot.n,
+                acks=acks,
+                fails=fails,
+                jitters=jitters,
+                limit=claim,
+                lanes=lanes,
+                lease=lease,
+            )
+
+        return await self._as_worker(worker, call, lambda settled: settled.claimed.status)
+
+    async def block(self, lanes: Sequence[str], seconds: float) -> bool:
+        """Wait until one of the lanes may have a task; False after so many seconds (at most 10)."""
+        return await self._adeq.block([f"{self.base}:wake:{lane}" for lane in lanes], seconds)
+
+    async def ack(self, lease: Held, result: Any = None) -> None:
+        """Complete a task and keep its result. LeaseLost if the lease is no longer this one."""
+        _check(lease, (await self.ack_many([(lease, result)]))[0])
+
+    async def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[AckStatus]:
+        return await self._adeq.run(self.calls.ack(acks))
+
+    async def fail(
+        self, lease: Held, error: str | bytes = b"", *, reason: str = "error", retryable: bool = True
+    ) -> Failed:
+        """End an attempt that went wrong: retried after a backoff, or dead if not retryable or the last one.
+
+        error: at most 8 KiB are kept. reason: one word. LeaseLost if the lease is no longer this one.
+        """
+        answer = (await self.fail_many([Failure(lease, error, reason, retryable)]))[0]
+        _check(lease, answer.status)
+        return answer
+
+    async def fail_many(self, fails: Sequence[Failure]) -> list[Failed]:
+        return await self._adeq.run(self.calls.fail(fails, _jitters(fails)))
+
+    async def heartbeat(self, lease: Held, extend: Seconds = 0) -> Renewal:
+        """Prolong a lease by `extend` seconds from now (0: the queue's setting). LeaseLost if it is past its deadline.
+
+        `cancelling` means that somebody wants the task stopped.
+        """
+        answer = (await self.heartbeat_many([lease], lease=extend))[0]
+        _check(lease, answer.status)
+        return answer
+
+    async def heartbeat_many(self, leases: Sequence[Held], *, worker: str = "", lease: Seconds = 0) -> list[Renewal]:
+        return await self._adeq.run(self.calls.heartbeat(leases, worker, lease))
+
+    async def release(self, lease: Held) -> ReleaseStatus:
+        """Give a task back to its old place in line; no attempt is spent. LeaseLost if the lease is another's."""
+        status = (await self.release_many([lease]))[0]
+        _check(lease, status)
+        return status
+
+    async def release_many(self, leases: Sequence[Held]) -> list[ReleaseStatus]:
+        return await self._adeq.run(self.calls.release(leases))
+
+    async def register(self, worker: str | None = None, *, capacity: int | None = None) -> str:
+        """Make a worker known under a new incarnation; an older one of the same name is `stale` from then on."""
+        name = worker or self.default_worker
+        async with self._registering:
+            await self._register(name, capacity)
+        return name
+
+    async def deregister(self, worker: str | None = None, reason: str = "stopped") -> str:
+        """Forget a worker. Its leases stay until they are settled, released or expire."""
+        name = worker or self.default_worker
+        identity = self._workers.pop(name, None)
+        if identity is None:
+            return "unregistered"
+        return await self._adeq.run(self.calls.deregister(name, identity.incarnation, reason))
+
+    # Looking after it
+
+    async def promote(self, limit: int = 100) -> int:
+        """Move tasks whose time has come into line; how many. Claims do it on the way."""
+        return await self._adeq.run(self.calls.promote(limit))
+
+    async def reap(self, limit: int = 100) -> int:
+        """Take back leases past their deadline; how many. Claims do it on the way."""
+        return await self._adeq.run(self.calls.reap(limit))
+
+    async def cancel(self, id: str) -> CancelStatus:
+        """`cancelled` at once if it waits; `cancelling` if it runs: its worker hears it with the next heartbeat."""
+        return (await self.cancel_many([id]))[0]
+
+    async def cancel_many(self, ids: Sequence[str]) -> list[CancelStatus]:
+        return await self._adeq.run(self.calls.cancel(ids))
+
+    async def get(self, id: str) -> TaskView | None:
+        """A task as it is now, with payload and result; None if there is none."""
+        return (await self.get_many([id]))[0]
+
+    async def get_many(self, ids: Sequence[str]) -> list[TaskView | None]:
+        found: list[TaskView | None] = []
+        while len(found) < len(ids):
+            found += await self._adeq.run(self.calls.get(ids[len(found) : len(found) + MAX_ITEMS]))
+        return found
+
+    async def list(self, state: State, *, lane: str = "any", cursor: str = "", limit: int = 100) -> Page:
+        """One page of the tasks in a state, in the order of their set. Ready tasks are listed by lane."""
+        return await self._adeq.run(self.calls.list(state, lane=lane, cursor=cursor, limit=limit))
+
+    async def iterate(self, state: State, *, lane: str = "any") -> AsyncIterator[TaskView]:
+        """All tasks in a state, page by page."""
+        cursor = ""
+        while True:
+            page = await self.list(state, lane=lane, cursor=cursor, limit=MAX_ITEMS)
+            for task in page.tasks:
+                yield task
+            cursor = page.cursor
+            if not cursor:
+                return
+
+    async def stats(self) -> QueueStats:
+        return await self._adeq.run(self.calls.stats())
+
+    async def configure(
+        self,
+        *,
+        clock: str | None = None,
+        lease: Seconds | None = None,
+        max_attempts: int | None = None,
+        max_crashes: int | None = None,
+        backoff: Backoff | None = None,
+        events_max: int | None = None,
+    ) -> Settings:
+        """Change settings of the queue and answer all of them; what is None stays as it is."""
+        return await self._adeq.run(
+            self.calls.configure(
+                clock=clock,
+                lease=lease,
+                max_attempts=max_attempts,
+                max_crashes=max_crashes,
+                backoff=backoff,
+                events_max=events_max,
+            )
+        )
+
+    async def _as_worker(
+        self, worker: str | None, call: Callable[[WorkerIdentity, Slot], Call[T]], status: Callable[[T], str]
+    ) -> T:
+        """Run a claiming call under the worker's identity, made on first use and when the server forgot it."""
+        name = worker or self.default_worker
+        spent: WorkerIdentity | None = None
+        for _ in range(3):
+            identity = await self._identity(name, spent)
+            with identity.slot() as slot:
+                answer = await self._adeq.run(call(identity, slot))
+            match status(answer):
+                case "ok":
+                    return answer
+                case "stale" if self._workers.get(name) is identity:
+                    break
+            spent = identity  # forgotten by the server, or replaced by another call of this queue object
+        self._workers.pop(name, None)
+        raise _replaced(name)
+
+    async def _identity(self, name: str, spent: WorkerIdentity | None) -> WorkerIdentity:
+        async with self._registering:
+            known = self._workers.get(name)
+            return await self._register(name) if known is None or known is spent else known
+
+    async def _register(self, name: str, capacity: int | None = None) -> WorkerIdentity:
+        about = {"hostname": socket.gethostname(), "pid": os.getpid(), "capacity": capacity}
+        identity = WorkerIdentity(name, new_incarnation())
+        if await self._adeq.run(self.calls.register(name, identity.incarnation, about)) != "registered":
+            raise _replaced(name)
+        self._workers[name] = identity
+        return identity
+
+
+def _replaced(name: str) -> WorkerReplaced:
+    return WorkerReplaced(
+        f"worker {name!r} was registered again elsewhere, which ends this one; give each worker a name of its own"
+    )
+
+
+def _check(lease: Held, status: str) -> None:
+    if status == "lease_lost":
+        id = lease.id if isinstance(lease, Lease) else lease[0]
+        raise LeaseLost(
+            f"the lease of task {id!r} is lost: it ran out or was settled under another token; nothing was changed"
+        )
+
+
+def _jitters(fails: Sequence[Failure]) -> list[int]:
+    return [random.randint(0, 1_000_000) for _ in fails]
+
+
+def _item(one: Any) -> EnqueueItem:
+    task = one if isinstance(one, Task) else Task.model_construct(payload=one)
+    return item(task.id or new_ulid(), task)
+
+
+def _by_bytes(items: list[EnqueueItem]) -> Iterable[list[EnqueueItem]]:
+    """Split where payloads would pass 8 MiB together; the script takes 16 MiB in all."""
+    batch: list[EnqueueItem] = []
+    size = 0
+    for one in items:
+        size += len(one[1])
+        if batch and size > MAX_BATCH_BYTES:
+            yield batch
+            batch, size = [], len(one[1])
+        batch.append(one)
+    if batch:
+        yield batch
+
+
+def until_due(claimed: Claimed) -> float:
+    """Seconds until the next due time or deadline, by the server's clock."""
+    return LONGEST_BLOCK if claimed.next_due is None else claimed.next_due - claimed.now

@@ -1,0 +1,301 @@
+"""A worker: claims tasks, runs a handler for each, and settles what has ended together with the next claim."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import re
+import traceback
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from time import monotonic
+from typing import Any, TypeVar
+
+from pyadeq._async.queue import LONGEST_BLOCK, MAX_BATCH_BYTES, Queue, until_due
+from pyadeq._core.queue import MAX_ITEMS, Failure
+from pyadeq.errors import TransportError, WorkerReplaced
+from pyadeq.models import Lease, Seconds, Settled, encode, to_ms
+
+T = TypeVar("T")
+Handler = Callable[[Lease], Awaitable[Any]]
+
+# Acks, fails and lanes of one call are 1,000 at most.
+MOST_SETTLED = 450
+MOST_ERROR_BYTES = 8192
+MOST_RESULT_BYTES = 1024 * 1024
+log = logging.getLogger("pyadeq.worker")
+
+
+class TaskFailed(Exception):
+    """Raise it in a handler to say how the attempt failed. Any other exception is retryable, its class the reason."""
+
+    def __init__(self, message: str = "", *, reason: str = "error", retryable: bool = True) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.retryable = retryable
+
+
+class Worker:
+    """Runs `handler(lease)` for the tasks of a queue, up to `concurrency` at a time on this event loop.
+
+    A handler's return value is the task's result; an exception fails the attempt. Acks, fails and the next claim go to
+    the server as one call. Leases are renewed every third of `lease` (0: the queue's setting) by this loop: a handler
+    that blocks the loop for longer than its lease loses it.
+    grace: seconds that running handlers have after `stop`; then they are cancelled and their tasks released.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        handler: Handler,
+        *,
+        name: str | None = None,
+        concurrency: int = 10,
+        lanes: Sequence[str] = ("any",),
+        lease: Seconds = 0,
+        grace: Seconds = 30.0,
+    ) -> None:
+        self.queue = queue
+        self.name = name or queue.default_worker
+        self.concurrency = concurrency
+        self.lanes = tuple(lanes)
+        self.done = 0
+        self._handler = handler
+        self._lease = to_ms("lease", lease) / 1000
+        self._grace = to_ms("grace", grace) / 1000
+        self._running: dict[str, tuple[Lease, asyncio.Task[None]]] = {}
+        self._acks: list[tuple[Lease, bytes]] = []
+        self._fails: list[Failure] = []
+        self._lease_time = 1.0  # what the last claim said; before that, the shortest there is
+        self._ended = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._hurry = asyncio.Event()
+        self._deadline = float("inf")  # of the grace time, by the monotonic clock
+
+    def stop(self) -> None:
+        """Claim no more, let handlers end within the grace time, release the rest. A second call ends the grace."""
+        if self._stopping.is_set():
+            self._deadline = 0.0
+            self._hurry.set()
+            self._ended.set()
+        else:
+            self._deadline = monotonic() + self._grace
+            self._stopping.set()
+
+    async def run(self) -> None:
+        """Work until `stop`. WorkerReplaced if another process registers this worker's name.
+
+        While the server is away it waits, with what it has to settle. A worker that is to stop meanwhile gives up at
+        the end of the grace time, or at once if it holds nothing; what it held is leased again when the lease ends.
+        """
+        renewal = asyncio.create_task(self._renew())
+        try:
+            await self._lasting(lambda: self.queue.register(self.name, capacity=self.concurrency))
+            await self._work()
+            await self._drain()
+            await self._lasting(lambda: self.queue.deregister(self.name))
+        except (WorkerReplaced, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError):
+                self._stopping.set()
+                self._deadline = 0.0
+            with contextlib.suppress(TransportError):
+                await self._hand_over()
+            raise
+        except TransportError as error:
+            if not self._stopping.is_set():
+                raise
+            log.warning("stopped without the server, %d results were not delivered: %s", self._unsettled, error)
+        finally:
+            renewal.cancel()
+            handlers = [handler for _, handler in self._running.values()]
+            self._running.clear()
+            for handler in handlers:
+                handler.cancel()
+            await asyncio.gather(renewal, *handlers, return_exceptions=True)
+
+    @property
+    def _unsettled(self) -> int:
+        return len(self._acks) + len(self._fails)
+
+    async def _work(self) -> None:
+        """Settle and claim; block only while the lanes are empty, and claim nothing while blocked.
+
+        A wake-up token goes to one blocked worker. So one that is full must not be blocked, or it would take the token
+        from one that is free; and one that is blocked need not claim, for the token will come.
+        """
+        stopping = asyncio.create_task(self._stopping.wait())
+        blocked: asyncio.Task[bool] | None = None
+        try:
+            while not self._stopping.is_set():
+                self._ended.clear()
+                free = 0 if blocked else self.concurrency - len(self._running)
+                next_due = await self._settle(free)
+                if not blocked and len(self._running) < self.concurrency:
+                    blocked = asyncio.create_task(self._block())
+                ended = asyncio.create_task(self._ended.wait())
+                waits: set[asyncio.Task[Any]] = {ended, stopping} | ({blocked} if blocked else set())
+                # A block that ends by itself leads to a claim, which sees to what is due.
+                timeout = next_due if next_due < LONGEST_BLOCK else None
+                await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+                ended.cancel()
+                if blocked and blocked.done():
+                    blocked = None
+        finally:
+            for task in (stopping, blocked):
+                if task:
+                    task.cancel()
+                    await asyncio.gather(task, return_exceptions=True)
+
+    async def _block(self) -> bool:
+        try:
+            # Not longer than a lease: one that was given after the last claim may expire meanwhile.
+            return await self.queue.block(self.lanes, self._lease_time)
+        except TransportError:
+            await asyncio.sleep(random.uniform(0.1, 0.5))
+            return False
+
+    async def _settle(self, claim: int) -> float:
+        """One call for all that has ended and up to `claim` new tasks; seconds until something is due."""
+        acks, fails = self._some_acks(), self._fails[:MOST_SETTLED]
+        settled: Settled = await self._lasting(
+            lambda: self.queue.settle(
+                self.name, acks=acks, fails=fails, claim=min(claim, 1000), lanes=self.lanes, lease=self._lease
+            )
+        )
+        del self._acks[: len(acks)], self._fails[: len(fails)]
+        for (lease, _), status in zip(acks, settled.acks, strict=True):
+            self._report(lease, status)
+        for failure, answer in zip(fails, settled.fails, strict=True):
+            self._report(failure.lease, answer.status)
+        self.done += len(acks) + len(fails)
+        self._lease_time = settled.claimed.lease
+        for lease in settled.claimed.leases:
+            self._running[lease.token] = (lease, asyncio.create_task(self._handle(lease)))
+        return 0.0 if self._acks or self._fails else until_due(settled.claimed)
+
+    def _some_acks(self) -> list[tuple[Lease, bytes]]:
+        """As many of the results as one call takes: 500 and 8 MiB, but one at least."""
+        count = size = 0
+        for _, result in self._acks[:MOST_SETTLED]:
+            size += len(result)
+            if count and size > MAX_BATCH_BYTES:
+                break
+            count += 1
+        return self._acks[:count]
+
+    @staticmethod
+    def _report(lease: Any, status: str) -> None:
+        if status == "lease_lost":
+            log.warning("task %s: the lease was lost before the task was settled; somebody else runs it", lease.id)
+
+    async def _handle(self, lease: Lease) -> None:
+        try:
+            result = await self._handler(lease)
+            data = b"" if result is None else encode(result)
+            if len(data) > MOST_RESULT_BYTES:
+                raise TaskFailed(
+                    f"the result has {len(data)} bytes; at most {MOST_RESULT_BYTES} are kept",
+                    reason="result_too_large",
+                    retryable=False,
+                )
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError) and lease.token not in self._running:
+                return  # by us, who have taken it off the list
+            self._fails.append(failure_of(lease, error))
+        else:
+            self._acks.append((lease, data))
+        self._running.pop(lease.token, None)
+        self._ended.set()
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(self._lease_time / 3)
+            for leases in batched([lease for lease, _ in self._running.values()]):
+                try:
+                    answers = await self.queue.heartbeat_many(leases, worker=self.name, lease=self._lease)
+                except TransportError as error:
+                    log.warning("leases could not be renewed, trying again: %s", error)
+                    continue
+                for lease, answer in zip(leases, answers, strict=True):
+                    if answer.status != "renewed":
+                        self._interrupt(lease, answer.status)
+
+    def _interrupt(self, lease: Lease, status: str) -> None:
+        """End a handler whose lease is lost, or whose task somebody wants cancelled."""
+        running = self._running.pop(lease.token, None)
+        if running is None:
+            return
+        running[1].cancel()
+        if status == "cancelling":
+            self._fails.append(Failure(lease, reason="cancelled", retryable=False))
+        else:
+            log.warning("task %s: the lease was lost while the handler ran; the handler is cancelled", lease.id)
+        self._ended.set()
+
+    async def _drain(self) -> None:
+        """Settle what ends within the grace time, then cancel the other handlers and release their tasks."""
+        while self._running or self._acks or self._fails:
+            self._ended.clear()
+            if self._acks or self._fails:
+                await self._settle(0)
+                continue
+            left = self._deadline - monotonic()
+            if left <= 0:
+                break
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), left)
+        await self._release_running()
+
+    async def _hand_over(self) -> None:
+        """Settle and release by the leases' tokens alone: the name may be another worker's by now."""
+        while acks := self._some_acks():
+            await self._lasting(partial(self.queue.ack_many, acks))
+            del self._acks[: len(acks)]
+        for fails in batched(self._fails):
+            await self._lasting(partial(self.queue.fail_many, fails))
+        await self._release_running()
+
+    async def _release_running(self) -> None:
+        leases = [lease for lease, _ in self._running.values()]
+        handlers = [handler for _, handler in self._running.values()]
+        self._running.clear()
+        for handler in handlers:
+            handler.cancel()
+        await asyncio.gather(*handlers, return_exceptions=True)
+        for some in batched(leases):
+            await self._lasting(partial(self.queue.release_many, some))
+
+    async def _lasting(self, act: Callable[[], Awaitable[T]]) -> T:
+        """Try for as long as the server is away; a worker that is to stop, while it has time and something to say."""
+        pause = 0.1
+        while True:
+            try:
+                return await act()
+            except TransportError as error:
+                idle = not (self._running or self._unsettled)
+                if not error.retryable or (self._stopping.is_set() and (idle or monotonic() >= self._deadline)):
+                    raise
+                log.warning("no answer from the server, trying again: %s", error)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), pause * random.uniform(0.5, 1.5))
+            pause = min(pause * 2, 5.0)
+
+
+def batched(items: Sequence[T]) -> list[Sequence[T]]:
+    """Lists of at most as many items as one call takes."""
+    return [items[start : start + MAX_ITEMS] for start in range(0, len(items), MAX_ITEMS)]
+
+
+def failure_of(lease: Lease, error: BaseException) -> Failure:
+    """How an exception fails an attempt: the end of its traceback, and its class or its own word as the reason."""
+    text = "".join(traceback.format_exception(error)).encode(errors="replace")[-MOST_ERROR_BYTES:]
+    if isinstance(error, TaskFailed):
+        return Failure(lease, text, word(error.reason), error.retryable)
+    return Failure(lease, text, word(type(error).__name__))
+
+
+def word(text: str) -> str:
+    """A text in the form of a reason: at most 100 of A-Z a-z 0-9 . _ @ + -"""
+    return re.sub(r"[^A-Za-z0-9._@+-]+", "_", text)[:100] or "error"

@@ -1,0 +1,168 @@
+# Generated from pyadeq/_async/client.py by pyadeq/_unasync.py; do not edit.
+"""The client: where calls are run, and where queues come from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Callable, Iterable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from redis import Redis
+
+from pyadeq._sync.pipeline import Pipeline
+from pyadeq._sync.scripts import Scripts
+from pyadeq._sync.wire import Wire, no_retry, own_client
+from pyadeq._core.call import Call
+from pyadeq._core.manifest import library
+from pyadeq._core.refusals import Refusal, refusal_error
+from pyadeq._core.sending import pack
+from pyadeq._twins import sleep
+from pyadeq.errors import AdeqError
+from pyadeq.keys import check_name, queue_base
+
+if TYPE_CHECKING:
+    from pyadeq._sync.queue import Queue
+
+T = TypeVar("T")
+LONGEST_BLOCK_S = 10.0
+
+
+class Adeq:
+    """Runs scripts on one Redis or Valkey server.
+
+    client: its connections are used, and it stays yours to close. Its `socket_timeout` should be below
+    `retry_for`, or a reply that never comes leaves no time for a second try. It may decode responses: pyadeq
+    reads bytes anyway.
+    prefix, slot: where keys go: `<prefix>:{queue:<name>}`, or `<prefix>:{<slot>}:queue:<name>`, which puts
+    all that has this slot where a single script can reach it.
+    source: who makes the calls, at most 200 bytes; events carry it.
+    clock: milliseconds since the epoch; only for queues that were created with `clock=test`.
+    retry_for: seconds in which a call without an answer is sent again, which is safe, before TransportError.
+    """
+
+    def __init__(
+        self,
+        client: Redis,
+        *,
+        prefix: str = "ade",
+        slot: str | None = None,
+        source: str = "",
+        clock: Callable[[], int] | None = None,
+        retry_for: float = 5.0,
+    ) -> None:
+        self.client = client
+        self.prefix = check_name("prefix", prefix)
+        self.slot = slot if slot is None else check_name("slot", slot)
+        self.source = source
+        self._clock = clock
+        self._scripts = Scripts(Wire(client), retry_for)
+        self._owns_client = False
+        self._blocking: Redis | None = None
+
+    @classmethod
+    def from_url(
+        cls,
+        url: str,
+        *,
+        prefix: str = "ade",
+        slot: str | None = None,
+        source: str = "",
+        clock: Callable[[], int] | None = None,
+        retry_for: float = 5.0,
+        **options: Any,
+    ) -> Self:
+        """Connect to a `redis://`, `rediss://` or `unix://` URL; other options go to redis-py."""
+        settings = {"socket_timeout": 2.0, "socket_connect_timeout": 2.0, "health_check_interval": 30}
+        client = Redis.from_url(url, **{**settings, "retry": no_retry(), **options})
+        adeq = cls(client, prefix=prefix, slot=slot, source=source, clock=clock, retry_for=retry_for)
+        adeq._owns_client = True
+        return adeq
+
+    @classmethod
+    @contextmanager
+    def embedded(cls, data_dir: str | os.PathLike[str] | None = None, **options: Any) -> Iterator[Self]:
+        """Start a private server, and stop it when the with block ends.
+
+        data_dir: where the data is kept; without it, in a temporary folder that is deleted. The options are
+        those of `from_url`.
+        """
+        from pyadeq.embedded import EmbeddedServer
+
+        with EmbeddedServer(None if data_dir is None else Path(data_dir)) as server:
+            with cls.from_url(server.url, **options) as adeq:
+                yield adeq
+
+    @staticmethod
+    def monotonic() -> float:
+        """Seconds, to measure waits by."""
+        return monotonic()
+
+    def now_ms(self) -> int:
+        """What a call sends as `now_ms`: the clock's time, or 0, the server's time."""
+        return self._clock() if self._clock else 0
+
+    def queue(self, name: str) -> Queue:
+        """The queue of that name; made by its first task."""
+        from pyadeq._sync.queue import Queue
+
+        return Queue(self, name, queue_base(name, self.prefix, self.slot))
+
+    def run(self, call: Call[T]) -> T:
+        """Run one call. Raises its ScriptError, or TransportError without an answer within `retry_for`."""
+        (outcome,) = self._scripts.send([call])
+        if isinstance(outcome, AdeqError):
+            raise outcome
+        return call.decode(outcome)
+
+    def pipeline(self) -> Pipeline:
+        """Many calls in few round trips: `with adeq.pipeline() as pipe: result = pipe.add(call)`."""
+        return Pipeline(self._scripts)
+
+    def load_scripts(self, ids: Iterable[str] | None = None) -> list[str]:
+        """Load scripts, all unless ids are given; their ids. For deploys: calls load what they miss."""
+        scripts = [library()[script_id] for script_id in (library() if ids is None else ids)]
+        self._scripts.load(scripts)
+        return [script.id for script in scripts]
+
+    def blocking_client(self, longest_block: float = LONGEST_BLOCK_S) -> Redis:
+        """A redis-py client for blocking commands, with connections of its own; the caller closes it.
+
+        longest_block: seconds that a command may block. The socket's timeout is 5 s more, for a slow server.
+        """
+        return own_client(self.client, longest_block + 5.0)
+
+    def block(self, keys: Sequence[str], seconds: float) -> bool:
+        """Wait until one of the lists has an element and take it; False after so many seconds, at most 10.
+
+        Elements are hints and nothing else: one that is lost with its connection costs no more than the wait.
+        """
+        if self._blocking is None:
+            self._blocking = self.blocking_client()
+        seconds = min(max(seconds, 0.01), LONGEST_BLOCK_S)
+        replies, loss = Wire(self._blocking).exchange([pack("BLPOP", *keys, f"{seconds:.3f}")])
+        if loss is not None:
+            # The next call will tell whether the server is there; until then, do not spin.
+            sleep(min(seconds, 1.0))
+            return False
+        if isinstance(replies[0], Refusal):
+            raise refusal_error("BLPOP", replies[0], False)
+        return replies[0] is not None
+
+    def close(self) -> None:
+        """Close the connections that were opened here: all of them after `from_url`."""
+        if self._blocking is not None:
+            self._blocking.close()
+        if self._owns_client:
+            self.client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,110 @@
+# Generated from pyadeq/_async/wire.py by pyadeq/_unasync.py; do not edit.
+"""One exchange on one connection: the only module that knows redis-py's connections.
+
+They are used directly, and not through `execute_command`, for three reasons: replies are bytes whatever the
+client's `decode_responses` says, redis-py does not send a command again on its own, and a connection that
+could not be made can be told from a reply that was lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from redis import exceptions as redis_errors
+from redis import ConnectionPool, Redis
+from redis.retry import Retry
+from redis.backoff import NoBackoff
+
+from pyadeq._core.refusals import Loss, Refusal
+from pyadeq._twins import cancellable
+from pyadeq.errors import ConfigError
+
+# redis-py cuts the code off where it has a class for it.
+_CODES: dict[type[Exception], str] = {
+    redis_errors.NoScriptError: "NOSCRIPT",
+    redis_errors.OutOfMemoryError: "OOM",
+    redis_errors.ReadOnlyError: "READONLY",
+    redis_errors.NoPermissionError: "NOPERM",
+    redis_errors.ClusterDownError: "CLUSTERDOWN",
+    redis_errors.MasterDownError: "MASTERDOWN",
+    redis_errors.TryAgainError: "TRYAGAIN",
+    redis_errors.ClusterCrossSlotError: "CROSSSLOT",
+    redis_errors.MovedError: "MOVED",
+    redis_errors.AskError: "ASK",
+}
+
+
+def no_retry() -> Retry:
+    """Calls are sent again by pyadeq, within one time limit; redis-py's own retries would multiply it."""
+    return Retry(NoBackoff(), 0)
+
+
+def own_client(client: Redis, socket_timeout: float) -> Redis:
+    """A client for the same server: own connections, bytes out, no retries, another timeout (seconds)."""
+    pool: Any = client.connection_pool
+    options = {
+        name: value
+        for name, value in pool.connection_kwargs.items()
+        # These tie a connection to the pool it was made for, or to its timeouts.
+        if name != "maint_notifications_pool_handler" and not name.startswith("orig_")
+    }
+    options |= {"socket_timeout": socket_timeout, "retry": no_retry(), "decode_responses": False}
+    return Redis.from_pool(ConnectionPool(connection_class=pool.connection_class, **options))
+
+
+class Wire:
+    """Sends packed commands and reads their replies, on connections of the client's pool."""
+
+    def __init__(self, client: Redis) -> None:
+        pool: Any = getattr(client, "connection_pool", None)
+        if pool is None:
+            raise ConfigError(f"client: {type(client).__name__} is not accepted; allowed: redis.Redis")
+        self._pool = pool
+
+    def exchange(self, commands: Sequence[bytes]) -> tuple[list[Any], Loss | None]:
+        """Send all commands at once and read one reply, or Refusal, for each.
+
+        When the connection fails, the replies that came before are returned with the Loss.
+        """
+        replies: list[Any] = []
+        connection: Any = None
+        reusable = False
+        try:
+            with cancellable():
+                connection = self._pool.get_connection()
+            with cancellable():
+                connection.send_packed_command(list(commands))
+            while len(replies) < len(commands):
+                replies.append(self._read(connection))
+            # After a failover a new connection may find the new primary.
+            reusable = not any(isinstance(reply, Refusal) and reply.code == "READONLY" for reply in replies)
+        except redis_errors.RedisError as error:
+            return replies, _loss(error, sent=connection is not None)
+        finally:
+            if connection is not None:
+                if not reusable:
+                    connection.disconnect(True)  # without waiting for the other side
+                self._pool.release(connection)
+        return replies, None
+
+    @staticmethod
+    def _read(connection: Any) -> Any:
+        try:
+            return connection.read_response(disable_decoding=True, disconnect_on_error=True)
+        except redis_errors.ResponseError as error:
+            if code := _CODES.get(type(error)):
+                return Refusal(code, str(error))
+            code, _, text = str(error).partition(" ")
+            return Refusal(code, text)
+
+
+def _loss(error: Exception, sent: bool) -> Loss:
+    # What a server says to a new connection may come wrapped.
+    if isinstance(error.__cause__, redis_errors.RedisError):
+        error = error.__cause__
+    if isinstance(error, redis_errors.BusyLoadingError):
+        return Loss(error, sent=False)
+    refused = isinstance(error, redis_errors.AuthenticationError | redis_errors.AuthorizationError)
+    lost = isinstance(error, redis_errors.ConnectionError | redis_errors.TimeoutError) and not refused
+    return Loss(error, sent=sent and not refused, retryable=lost)

@@ -1,0 +1,97 @@
+"""Generate pyadeq/_sync from pyadeq/_async, and tests/integration/sync from tests/integration/aio.
+
+    python pyadeq/_unasync.py            write them
+    python pyadeq/_unasync.py --check    tell what is missing, extra or different; exit code 1 if anything is
+
+The rules replace whole words everywhere, comments and docstrings included. A rule that no file uses is an
+error.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TREES = (
+    ("pyadeq/_async", "pyadeq/_sync", "*.py"),
+    ("tests/integration/aio", "tests/integration/sync", "test_*.py"),
+)
+# These have no twin.
+ASYNC_ONLY = frozenset({"worker.py", "test_cancellation.py"})
+
+RULES = (
+    (r"async (def|with|for)\b", r"\1"),
+    (r"await ", ""),
+    (r"__a(enter|exit)__", r"__\1__"),
+    (r"\baclose\b", "close"),
+    (r"\bAsync(Iterator)\b", r"\1"),
+    (r"\basync(contextmanager)\b", r"\1"),
+    (r"\baio_(\w+)", r"\1"),
+    (r"\b_async\b", "_sync"),
+    (r"\bredis\.asyncio\b", "redis"),
+    (r"\bpyadeq\.asyncio\b", "pyadeq"),
+)
+
+
+def generate() -> dict[Path, str]:
+    """Path -> text of every generated file."""
+    rules = [(re.compile(pattern), new) for pattern, new in RULES]
+    unused = {pattern for pattern, _ in RULES} | ASYNC_ONLY
+    files: dict[Path, str] = {}
+    for source, target, names in TREES:
+        for path in sorted((ROOT / source).glob(names)):
+            if path.name in ASYNC_ONLY:
+                unused.discard(path.name)
+                continue
+            text = path.read_text(encoding="utf-8")
+            for rule, new in rules:
+                text, count = rule.subn(new, text)
+                if count:
+                    unused.discard(rule.pattern)
+            header = f"# Generated from {source}/{path.name} by pyadeq/_unasync.py; do not edit.\n"
+            files[ROOT / target / path.name] = header + text
+    if unused:
+        raise SystemExit(f"_unasync.py: nothing needs {', '.join(sorted(unused))}; remove it")
+    return files
+
+
+def differences(files: dict[Path, str]) -> list[str]:
+    """What the disk has otherwise, one line per file."""
+    found = []
+    for path in sorted(files.keys() | {path for _, target, names in TREES for path in (ROOT / target).glob(names)}):
+        if path not in files:
+            found.append(f"extra: {path.relative_to(ROOT)}")
+        elif not path.exists():
+            found.append(f"missing: {path.relative_to(ROOT)}")
+        elif path.read_text(encoding="utf-8") != files[path]:
+            found.append(f"different: {path.relative_to(ROOT)}")
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    if arguments not in ([], ["--check"]):
+        print("usage: python pyadeq/_unasync.py [--check]", file=sys.stderr)
+        return 2
+    files = generate()
+    changes = differences(files)
+    if arguments:
+        for change in changes:
+            print(change)
+        if changes:
+            print("The sync twins are not current: run `make gen`.", file=sys.stderr)
+        return 1 if changes else 0
+    for change in changes:
+        path = ROOT / change.partition(": ")[2]
+        if path in files:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(files[path], encoding="utf-8")
+        else:
+            path.unlink()
+        print(change)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

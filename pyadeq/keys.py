@@ -1,0 +1,68 @@
+"""Bases, names and hash slots: where the data of a queue lives.
+
+A base is the first part of every key of a queue, `ade:{queue:default}`. Its braces are a cluster hash tag, so
+all keys of the queue are in one slot. With a named slot, `ade:{prod}:queue:default`, several queues share it.
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import crc_hqx
+from functools import lru_cache
+from typing import Final, Literal
+
+from pyadeq.errors import ConfigError
+
+NameType = Literal["id", "name", "lane"]
+
+SLOTS: Final = 16384
+
+_ID = r"[A-Za-z0-9._:/@+-]{1,200}"
+_NAME = r"[A-Za-z0-9._@+-]{1,100}"
+
+PATTERNS: Final[dict[str, re.Pattern[str]]] = {
+    "id": re.compile(_ID),
+    "name": re.compile(_NAME),
+    "lane": re.compile(rf"any|group/{_NAME}(?:/inst/{_NAME})?"),
+}
+
+ALLOWED: Final[dict[str, str]] = {
+    "id": "1 to 200 of A-Z a-z 0-9 . _ : / @ + -",
+    "name": "1 to 100 of A-Z a-z 0-9 . _ @ + -",
+    "lane": "any, group/<name> or group/<name>/inst/<name>",
+}
+
+
+def hash_slot(key: str) -> int:
+    """The cluster slot (0 to 16383) of a key: CRC-16/XMODEM of its hash tag, or of all of it."""
+    start = key.find("{")
+    if start >= 0:
+        end = key.find("}", start + 1)
+        if end > start + 1:
+            key = key[start + 1 : end]
+    return crc_hqx(key.encode(), 0) % SLOTS
+
+
+def check_name(field: str, value: str, kind: NameType = "name") -> str:
+    """Return value if it is a valid id, name or lane; otherwise raise ConfigError."""
+    if not isinstance(value, str) or not PATTERNS[kind].fullmatch(value):
+        raise ConfigError(f"{field}: {shown(value)} is not accepted; allowed: {ALLOWED[kind]}")
+    return value
+
+
+@lru_cache(maxsize=4096)
+def queue_base(name: str, prefix: str = "ade", slot: str | None = None) -> str:
+    """The base of a queue: `ade:{queue:<name>}`, or `ade:{<slot>}:queue:<name>`."""
+    check_name("queue", name)
+    check_name("prefix", prefix)
+    if slot is None:
+        return f"{prefix}:{{queue:{name}}}"
+    return f"{prefix}:{{{check_name('slot', slot)}}}:queue:{name}"
+
+
+def shown(value: object) -> str:
+    """A value for an error text: short, and never the content of bytes."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return f"<{len(value)} bytes>"
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,268 @@
+"""What goes into and comes out of a queue.
+
+Times are seconds (float) in Python and milliseconds in Lua; points in time are seconds since the epoch on the
+server's clock.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, computed_field
+from pydantic_core import to_jsonable_python
+
+from pyadeq.errors import BadArgument
+
+Seconds: TypeAlias = float | timedelta
+
+State = Literal["ready", "delayed", "blocked", "running", "stalled", "completed", "cancelled", "dead"]
+AckStatus = Literal["completed", "lease_lost"]
+FailStatus = Literal["retried", "dead", "cancelled", "lease_lost"]
+ReleaseStatus = Literal["released", "cancelled", "lease_lost"]
+CancelStatus = Literal["cancelled", "cancelling", "finished", "not_found"]
+
+
+def to_ms(field: str, seconds: Seconds) -> int:
+    """Seconds or a timedelta as whole milliseconds."""
+    value = seconds.total_seconds() if isinstance(seconds, timedelta) else seconds
+    try:
+        return round(value * 1000)
+    except (TypeError, ValueError, OverflowError):
+        raise BadArgument("ADEQ_ARG", "pyadeq", f"{field} must be seconds or a timedelta, got {value!r}") from None
+
+
+def encode(value: Any) -> bytes:
+    """Bytes as they are, anything else as JSON (UTF-8; no NaN or infinity)."""
+    if isinstance(value, bytes):
+        return value
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=to_jsonable_python)
+    except (TypeError, ValueError) as problem:
+        raise BadArgument("ADEQ_ARG", "pyadeq", f"the value must be bytes or JSON: {problem}") from problem
+    return text.encode()
+
+
+class Model(BaseModel):
+    """Frozen, and strict about names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Backoff(Model):
+    """The delay before retry n is min(base × multiplier^(n-1), cap) ± jitter, never above cap (seconds)."""
+
+    base: float = Field(default=1.0, ge=0)
+    multiplier: float = Field(default=2.0, ge=1)
+    cap: float = Field(default=300.0, ge=0)
+    jitter: float = Field(default=0.1, ge=0, le=1)
+
+
+class Task(Model):
+    """One unit of work to enqueue. The payload is bytes, or anything that JSON can hold.
+
+    priority: 0 (first) to 9. lane: `any`, `group/<g>` or `group/<g>/inst/<i>`. delay: seconds from now.
+    headers: carried, never looked into (at most 4 KiB as JSON).
+    """
+
+    payload: Any = None
+    id: str | None = None
+    kind: str | None = None
+    priority: int = 5
+    lane: str = "any"
+    delay: Seconds = 0.0
+    user: str | None = None
+    tags: Sequence[str] = ()
+    max_attempts: int | None = None
+    backoff: Backoff | None = None
+    headers: dict[str, Any] | None = None
+
+
+class Receipt(Model):
+    """The answer to an enqueue: `created`, or `exists` where the id was taken before."""
+
+    status: Literal["created", "exists"]
+    id: str
+
+
+@dataclass(frozen=True)
+class Lease:
+    """One worker's right to one task until `deadline`. `fence` rises with every lease of the same task.
+
+    attempt: which run this is against max_attempts, from 1. delivery: which lease this is, from 1.
+    data: the payload's bytes; `payload` reads them as JSON.
+    """
+
+    id: str
+    token: str
+    fence: int
+    attempt: int
+    delivery: int
+    deadline: float
+    data: bytes
+    record: dict[str, bytes]
+
+    @cached_property
+    def payload(self) -> Any:
+        """The payload read as JSON; None if it is empty."""
+        return json.loads(self.data) if self.data else None
+
+    @property
+    def kind(self) -> str | None:
+        """What kind of work it is."""
+        return self._word("kind")
+
+    @property
+    def user(self) -> str | None:
+        """For whom the task is done."""
+        return self._word("user")
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The task's tags."""
+        return tuple((self._word("tags") or "").split(",")) if "tags" in self.record else ()
+
+    @property
+    def headers(self) -> Any:
+        """What the producer sent along, read as JSON; the text where it is not JSON."""
+        return read_json(self.record.get("headers", b"{}"))
+
+    def _word(self, name: str) -> str | None:
+        value = self.record.get(name)
+        return None if value is None else value.decode()
+
+
+class Failed(Model):
+    """The answer to a fail: `retried` with the time it is due, `dead`, `cancelled` or `lease_lost`."""
+
+    status: FailStatus
+    due: float | None = None
+
+
+class Renewal(Model):
+    """The answer to a heartbeat: `renewed` or `cancelling`, both with the new deadline, or `lease_lost`."""
+
+    status: Literal["renewed", "cancelling", "lease_lost"]
+    deadline: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """The answer to a claim. next_due: when a delayed task or a foreign lease is next to be seen to, if ever.
+
+    status: `ok`; `stale` or `unregistered`, where nothing was written. lease: for how many seconds leases are given.
+    """
+
+    status: Literal["ok", "stale", "unregistered"]
+    now: float
+    lease: float
+    next_due: float | None
+    leases: list[Lease]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The answer to a settle: one status per ack, one answer per fail, and what was claimed."""
+
+    acks: list[AckStatus]
+    fails: list[Failed]
+    claimed: Claimed
+
+
+class TaskView(Model):
+    """A task as it is now. In lists, payload, result, error and headers are left out (None)."""
+
+    id: str
+    state: State
+    kind: str | None = None
+    priority: int = 5
+    lane: str = "any"
+    user: str | None = None
+    tags: tuple[str, ...] = ()
+    place: int | None = None
+    due: float | None = None
+    deadline: float | None = None
+    created: float | None = None
+    started: float | None = None
+    ended: float | None = None
+    attempts: int = 0
+    crashes: int = 0
+    deliveries: int = 0
+    max_attempts: int | None = None
+    worker: str | None = None
+    fence: int | None = None
+    reason: str | None = None
+    error: str | None = None
+    data: bytes | None = Field(None, repr=False, exclude=True)
+    result_data: bytes | None = Field(None, repr=False, exclude=True)
+    headers: Any = Field(None, repr=False)
+
+    @computed_field(repr=False)  # type: ignore[prop-decorator]
+    @property
+    def payload(self) -> Any:
+        """The payload as JSON; None where it is left out, the text where it is not JSON."""
+        return read_json(self.data)
+
+    @computed_field(repr=False)  # type: ignore[prop-decorator]
+    @property
+    def result(self) -> Any:
+        """The result as JSON; None where there is none, the text where it is not JSON."""
+        return read_json(self.result_data)
+
+
+class Page(Model):
+    """Some tasks, and the cursor that gets the next ones; it is empty on the last page."""
+
+    tasks: list[TaskView]
+    cursor: str
+
+
+class QueueStats(Model):
+    """How many tasks are in each state. `stalled` ones are counted in `running` too.
+
+    counters: totals since the queue began; `wait_ms:<b>` and `run_ms:<b>` count durations up to b milliseconds and
+    above half of it.
+    """
+
+    now: float
+    ready: int
+    delayed: int
+    blocked: int
+    running: int
+    stalled: int
+    finished: int
+    dead: int
+    workers: int
+    lanes: dict[str, int]
+    counters: dict[str, int]
+
+    @property
+    def pending(self) -> int:
+        """Tasks that wait: ready, delayed and blocked."""
+        return self.ready + self.delayed + self.blocked
+
+
+class Settings(Model):
+    """The settings of a queue, in seconds. Defaults hold where nothing is stored."""
+
+    clock: Literal["server", "test"] = "server"
+    layout: int = 1
+    lease: float = 15.0
+    max_attempts: int = 3
+    max_crashes: int = 5
+    backoff: Backoff = Backoff()
+    events_max: int = 100_000
+
+
+def read_json(data: bytes | None) -> Any:
+    """Bytes read as JSON: None where there are none, the text where they are not JSON."""
+    if data is None or data == b"":
+        return None
+    try:
+        return json.loads(data)
+    except ValueError:
+        return data.decode(errors="replace")
