@@ -1,0 +1,120 @@
+"""One real server for each test process, and what every layer of tests needs of it.
+
+ADEQ_TEST_SERVER   the server's binary; otherwise what pyadeq.embedded finds
+ADEQ_TEST_CLUSTER  1: a cluster of one node that serves all slots
+HYPOTHESIS_PROFILE dev (default) or ci
+"""
+
+import itertools
+import os
+import re
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import redis
+from hypothesis import settings
+
+from pyadeq.embedded import EmbeddedServer, find_binary
+from pyadeq.errors import ConfigError
+
+CLUSTER = os.environ.get("ADEQ_TEST_CLUSTER") == "1"
+BUS_OFFSET = 10_000  # a cluster node's second port, above its first
+DEADLINE = 30.0  # seconds
+count = itertools.count(1)
+
+settings.register_profile("dev", deadline=None)
+settings.register_profile("ci", deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+def server_binary() -> Path:
+    named = os.environ.get("ADEQ_TEST_SERVER")
+    return Path(named) if named else find_binary()
+
+
+def pytest_report_header() -> str:
+    binary = server_binary()
+    version = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    return f"engine: {version} ({binary}), {'one-node cluster' if CLUSTER else 'standalone'}"
+
+
+@pytest.fixture(scope="session")
+def binary() -> Path:
+    """The server under test."""
+    return server_binary()
+
+
+@pytest.fixture(scope="session")
+def server(binary: Path) -> Iterator[EmbeddedServer]:
+    """The server of this test process."""
+    started = start_cluster_node(binary) if CLUSTER else EmbeddedServer(binary=binary).start()
+    with started:
+        if CLUSTER:
+            serve_all_slots(started)
+        yield started
+
+
+@pytest.fixture(scope="session")
+def url(server: EmbeddedServer) -> str:
+    return server.url
+
+
+@pytest.fixture
+def client(url: str) -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(url) as client:
+        yield client
+
+
+@pytest.fixture
+def base_name(request: pytest.FixtureRequest) -> str:
+    """A name for a queue or a lock domain that no other test uses."""
+    test = re.sub(r"[^A-Za-z0-9._-]+", "-", request.node.name)[:80]
+    return f"{test}-{next(count)}"
+
+
+@pytest.fixture(scope="session")
+def until() -> Callable[[Callable[[], object]], None]:
+    """Wait until a condition holds; fail after 30 seconds."""
+    return wait_until
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + DEADLINE
+    pause = threading.Event()
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {DEADLINE:g} s: {condition}"
+        pause.wait(0.01)
+
+
+def start_cluster_node(binary: Path) -> EmbeddedServer:
+    for attempts_left in reversed(range(10)):
+        try:
+            return EmbeddedServer(binary=binary, port=free_port(), config={"cluster-enabled": "yes"}).start()
+        except ConfigError:  # somebody else may have been given the port in the meantime
+            if not attempts_left:
+                raise
+    raise AssertionError
+
+
+def serve_all_slots(server: EmbeddedServer) -> None:
+    with redis.Redis.from_url(server.url) as client:
+        client.execute_command("CLUSTER ADDSLOTSRANGE", 0, 16383)
+        wait_until(lambda: client.execute_command("CLUSTER INFO")["cluster_state"] == "ok")
+
+
+def free_port() -> int:
+    """A free port of 127.0.0.1 whose cluster bus port is free as well."""
+    while True:
+        with socket.socket() as first, socket.socket() as bus:
+            first.bind(("127.0.0.1", 0))
+            port: int = first.getsockname()[1]
+            try:
+                bus.bind(("127.0.0.1", port + BUS_OFFSET))
+                return port
+            except (OSError, OverflowError):
+                continue

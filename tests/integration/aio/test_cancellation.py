@@ -1,0 +1,66 @@
+"""A call that is cancelled leaves no reply behind for the next one."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pyadeq._core.call import Answer, Call, build_call, parse_reply
+from pyadeq._core.manifest import library
+from pyadeq.asyncio import Adeq
+from pyadeq.keys import queue_base
+
+
+def read(base: str, verb: str, **groups: Any) -> Call[Answer]:
+    script = library()[f"queue.{verb}.v1"]
+    return build_call(script.id, base, {}, groups, decode=lambda reply: parse_reply(script, reply))
+
+
+@pytest.mark.parametrize("calls", [1, 120])
+async def test_cancelled_while_waiting_for_replies(proxy: Any, base_name: str, calls: int) -> None:
+    base = queue_base(base_name)
+    async with Adeq.from_url(proxy.url, max_connections=1) as adeq:
+        await adeq.load_scripts()
+        pipe = adeq.pipeline()
+        for _ in range(calls):
+            pipe.add(read(base, "get", item=[("a",)]))
+        proxy.hold.clear()
+        task = asyncio.create_task(pipe.execute())
+        await asyncio.to_thread(proxy.held.wait, 30)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        proxy.hold.set()
+        for _ in range(3):
+            assert (await adeq.run(read(base, "stats")))["ready"] == 0
+
+
+async def test_cancelled_at_every_step(url: str, base_name: str) -> None:
+    base = queue_base(base_name)
+    for steps in range(40):
+        async with Adeq.from_url(url, max_connections=1) as adeq:
+            for _ in range(2):  # a new connection, then the same one
+                task = asyncio.create_task(adeq.run(read(base, "get", item=[("a",)])))
+                for _ in range(steps):
+                    await asyncio.sleep(0)
+                asked = task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                assert task.cancelled() == asked
+                assert (await adeq.run(read(base, "stats")))["ready"] == 0
+
+
+async def test_a_cancelled_task_can_still_call(url: str, base_name: str) -> None:
+    base = queue_base(base_name)
+    async with Adeq.from_url(url) as adeq:
+
+        async def tidy_up() -> Answer:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                return await adeq.run(read(base, "stats"))
+            raise AssertionError("not cancelled")
+
+        task = asyncio.create_task(tidy_up())
+        await asyncio.sleep(0)
+        task.cancel()
+        assert (await task).status == "ok"

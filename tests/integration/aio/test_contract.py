@@ -1,0 +1,254 @@
+"""The client keeps the call protocol of lua/README.md on a real server, whatever the network does."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from redis import Redis as Observer
+from redis.asyncio import Redis
+
+from pyadeq._core.call import Answer, Call, build_call, parse_reply
+from pyadeq._core.manifest import library
+from pyadeq.asyncio import Adeq
+from pyadeq.errors import AdeqError, BadArgument, ClockError, ConfigError, TransportError
+from pyadeq.keys import queue_base
+
+PAYLOAD = b"\xff\x00 not text"
+
+
+@pytest.fixture
+async def adeq(url: str) -> AsyncIterator[Adeq]:
+    async with Adeq.from_url(url) as adeq:
+        yield adeq
+
+
+@pytest.fixture
+def base(base_name: str) -> str:
+    return queue_base(base_name)
+
+
+def call(base: str, verb: str, scalars: dict[str, Any], *items: Any) -> Call[Answer]:
+    script = library()[f"queue.{verb}.v1"]
+    groups = {"item": items} if items else {}
+    return build_call(script.id, base, scalars, groups, decode=lambda reply: parse_reply(script, reply))
+
+
+def enqueue(base: str, *ids: str) -> Call[Answer]:
+    return call(base, "enqueue", {"rid": f"rid-{ids[0]}"}, *[(id, PAYLOAD, {"priority": 3}) for id in ids])
+
+
+def stats(base: str) -> Call[Answer]:
+    return call(base, "stats", {})
+
+
+def statuses(answer: Answer) -> list[str]:
+    return [item.status for item in answer["items"]]
+
+
+def calls_of(client: Observer, command: str) -> int:
+    counts: Any = client.info("commandstats")
+    return int(counts.get(f"cmdstat_{command}", {}).get("calls", 0))
+
+
+# Scripts
+
+
+async def test_load_scripts_loads_them_all(adeq: Adeq, client: Observer) -> None:
+    client.script_flush()
+    assert await adeq.load_scripts() == list(library())
+    assert all(client.script_exists(*(library()[id].sha1 for id in library())))
+
+
+async def test_load_scripts_loads_those_that_are_named(adeq: Adeq, client: Observer) -> None:
+    client.script_flush()
+    assert await adeq.load_scripts(["queue.ack.v1"]) == ["queue.ack.v1"]
+    present = client.script_exists(*(library()[id].sha1 for id in library()))
+    assert [id for id, there in zip(library(), present, strict=True) if there] == ["queue.ack.v1"]
+    with pytest.raises(ConfigError, match=r"queue\.ack\.v1"):
+        await adeq.load_scripts(["queue.nothing.v1"])
+
+
+async def test_a_call_loads_a_missing_script_and_never_uses_eval(adeq: Adeq, client: Observer, base: str) -> None:
+    evals = calls_of(client, "eval")
+    for id in ("a", "b"):
+        client.script_flush()
+        assert statuses(await adeq.run(enqueue(base, id))) == ["created"]
+    assert calls_of(client, "eval") == evals
+
+
+async def test_a_pipeline_loads_missing_scripts_and_keeps_the_order(adeq: Adeq, client: Observer, base: str) -> None:
+    client.script_flush()
+    async with adeq.pipeline() as pipe:
+        added = [pipe.add(enqueue(base, f"task-{n}")) for n in range(150)]
+        read = pipe.add(stats(base))
+        found = [pipe.add(call(base, "get", {}, (f"task-{n}",))) for n in range(110)]
+    assert all(statuses(one.value) == ["created"] for one in added)
+    assert read.value.status == "ok"
+    async with adeq.pipeline() as pipe:
+        client.script_flush()
+        found = [pipe.add(call(base, "get", {}, (f"task-{n}",))) for n in range(110)]
+    assert [one.value["items"][0]["id"] for one in found] == [f"task-{n}" for n in range(110)]
+
+
+async def test_what_only_reads_is_sent_as_such(adeq: Adeq, client: Observer, base: str) -> None:
+    reads = calls_of(client, "evalsha_ro")
+    await adeq.run(stats(base))
+    assert calls_of(client, "evalsha_ro") > reads
+
+
+# Replies
+
+
+@pytest.mark.parametrize("options", [{}, {"decode_responses": True}, {"protocol": 2}, {"protocol": 3}], ids=str)
+async def test_every_kind_of_client_reads_the_same_bytes(url: str, base: str, options: dict[str, Any]) -> None:
+    async with Redis.from_url(url, **options) as redis:
+        adeq = Adeq(redis)
+        await adeq.run(enqueue(base, "task"))
+        async with adeq.pipeline() as pipe:
+            found = pipe.add(call(base, "get", {}, ("task",)))
+        for answer in (found.value, await adeq.run(call(base, "get", {}, ("task",)))):
+            task = answer["items"][0]
+            assert (task.status, task["state"], task["payload"]) == ("found", "ready", PAYLOAD)
+            assert task["record"]["priority"] == b"3"
+
+
+async def test_refusals_of_a_script_are_errors_with_its_code(adeq: Adeq, base: str) -> None:
+    await adeq.run(enqueue(base, "task"))
+    with pytest.raises(ClockError) as clock:
+        await adeq.run(call(base, "stats", {"now_ms": 1}))
+    assert (clock.value.code, clock.value.script) == ("ADEQ_CLOCK", "queue.stats.v1")
+    good = stats(base)
+    with pytest.raises(BadArgument) as argument:
+        await adeq.run(Call(good.script, good.keys, ("soon",), good.decode))
+    assert argument.value.code == "ADEQ_ARG"
+    assert "now_ms" in str(argument.value)
+
+
+async def test_each_call_of_a_pipeline_has_its_own_error(adeq: Adeq, base: str) -> None:
+    pipe = adeq.pipeline()
+    first, bad, last = (
+        pipe.add(one) for one in (enqueue(base, "a"), call(base, "stats", {"now_ms": 1}), enqueue(base, "b"))
+    )
+    with pytest.raises(AdeqError, match="execute"):
+        _ = first.value
+    await pipe.execute()
+    assert [statuses(first.value), statuses(last.value)] == [["created"], ["created"]]
+    with pytest.raises(ClockError):
+        _ = bad.value
+
+
+async def test_a_pipeline_whose_block_fails_sends_nothing(adeq: Adeq, base: str) -> None:
+    async def fail() -> None:
+        async with adeq.pipeline() as pipe:
+            pipe.add(enqueue(base, "a"))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail()
+    assert (await adeq.run(stats(base)))["ready"] == 0
+
+
+async def test_a_full_memory_is_told_from_a_lost_connection(adeq: Adeq, client: Observer, base: str) -> None:
+    client.config_set("maxmemory", 1)
+    try:
+        with pytest.raises(TransportError, match="memory is full") as full:
+            await adeq.run(enqueue(base, "a"))
+    finally:
+        client.config_set("maxmemory", 0)
+    assert full.value.retryable
+    assert not full.value.may_have_applied
+
+
+# Losses
+
+
+async def test_a_call_whose_reply_is_lost_is_sent_again_with_the_same_effect(proxy: Any, base: str) -> None:
+    async with Adeq.from_url(proxy.url) as adeq:
+        await adeq.run(stats(base))
+        proxy.lose = 1
+        assert statuses(await adeq.run(enqueue(base, "a", "b"))) == ["created", "created"]
+        assert proxy.lost == 1
+        assert (await adeq.run(stats(base)))["ready"] == 2
+
+
+async def test_a_pipeline_sends_again_what_was_not_answered(proxy: Any, base: str) -> None:
+    async with Adeq.from_url(proxy.url) as adeq:
+        await adeq.load_scripts()
+        pipe = adeq.pipeline()
+        added = [pipe.add(enqueue(base, f"task-{n}")) for n in range(250)]
+        proxy.lose = 1
+        await pipe.execute()
+        assert proxy.lost == 1
+        assert all(statuses(one.value) == ["created"] for one in added)
+        assert (await adeq.run(stats(base)))["ready"] == 250
+
+
+async def test_when_no_reply_ever_comes_the_call_may_have_been_applied(proxy: Any, base: str) -> None:
+    async with Adeq.from_url(proxy.url, retry_for=0.5) as adeq:
+        await adeq.run(stats(base))
+        proxy.lose = 1_000_000
+        with pytest.raises(TransportError, match=r"queue\.enqueue\.v1: .* may have been applied") as lost:
+            await adeq.run(enqueue(base, "a"))
+        assert proxy.lost > 1
+        assert lost.value.retryable
+        assert lost.value.may_have_applied
+        assert isinstance(lost.value.__cause__, Exception)
+        proxy.lose = 0
+        assert statuses(await adeq.run(enqueue(base, "a"))) == ["created"]
+
+
+async def test_what_was_never_sent_was_not_applied(base: str) -> None:
+    async with Adeq.from_url("unix:///nowhere.sock", retry_for=0.1) as adeq:
+        with pytest.raises(TransportError, match="was not applied") as lost:
+            await adeq.run(enqueue(base, "a"))
+        assert lost.value.retryable
+        assert not lost.value.may_have_applied
+        pipe = adeq.pipeline()
+        added = [pipe.add(enqueue(base, id)) for id in ("a", "b")]
+        await pipe.execute()
+        for one in added:
+            with pytest.raises(TransportError):
+                _ = one.value
+        with pytest.raises(TransportError, match="SCRIPT LOAD"):
+            await adeq.load_scripts()
+
+
+async def test_a_wrong_password_is_not_tried_again(url: str, base: str) -> None:
+    async with Adeq.from_url(url, username="nobody", password="wrong", retry_for=600) as adeq:
+        with pytest.raises(TransportError) as refused:
+            await adeq.run(stats(base))
+        assert not refused.value.retryable
+        assert not refused.value.may_have_applied
+
+
+# Blocking
+
+
+async def test_block_takes_a_hint_or_times_out(adeq: Adeq, client: Observer, base: str) -> None:
+    key = f"{base}:wake:any"
+    assert not await adeq.block([key], 0.01)
+    client.rpush(key, "1")
+    assert await adeq.block([f"{base}:wake:group/g", key], 5)
+    assert not client.exists(key)
+    client.set(key, "no list")
+    with pytest.raises(TransportError, match="WRONGTYPE"):
+        await adeq.block([key], 5)
+
+
+async def test_a_lost_block_is_a_block_without_a_hint(proxy: Any, base: str) -> None:
+    async with Adeq.from_url(proxy.url) as adeq:
+        proxy.lose = 1
+        assert not await adeq.block([f"{base}:wake:any"], 0.01)
+        assert proxy.lost == 1
+
+
+async def test_the_blocking_client_waits_longer_than_the_socket_timeout(url: str, base: str) -> None:
+    async with Redis.from_url(url, socket_timeout=0.05) as redis:
+        client: Any = Adeq(redis).blocking_client()
+        async with client:
+            assert await client.blpop([f"{base}:nothing"], 0.2) is None
+
+
+async def test_the_embedded_server_runs_calls(base: str) -> None:
+    async with Adeq.embedded() as adeq:
+        assert statuses(await adeq.run(enqueue(base, "a"))) == ["created"]

@@ -1,0 +1,56 @@
+"""Bases, slots and names."""
+
+import pytest
+from redis.crc import key_slot
+
+from pyadeq.errors import ConfigError
+from pyadeq.keys import check_name, hash_slot, queue_base
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["123456789", "", "{a}b", "x{a}y{b}", "{}a", "{a", "a}", "}{a}", "{{a}}", "a{}{b}", "ключ", "ade:{queue:x}:config"],
+)
+def test_hash_slot_is_that_of_a_cluster(key: str) -> None:
+    assert hash_slot(key) == key_slot(key.encode())
+
+
+def test_a_base_is_a_slot() -> None:
+    assert queue_base("default") == "ade:{queue:default}"
+    assert queue_base("a", "x", "prod") == "x:{prod}:queue:a"
+    assert hash_slot(queue_base("a", slot="prod")) == hash_slot(queue_base("b", slot="prod")) == hash_slot("prod")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("",), "queue: ''"),
+        (("a:b",), "queue: 'a:b'"),
+        (("a}b",), "queue: 'a}b'"),
+        (("a\n",), r"queue: 'a\\n'"),
+        (("a" * 101,), "queue: 'aaa"),
+        (("a", "p:"), "prefix: 'p:'"),
+        (("a", "p", ""), "slot: ''"),
+        (("a", "p", "{s}"), "slot: '{s}'"),
+    ],
+)
+def test_a_bad_name_is_refused_by_field_and_value(arguments: tuple[str, ...], told: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{told}.*allowed: 1 to 100 of A-Z"):
+        queue_base(*arguments)
+
+
+@pytest.mark.parametrize("lane", ["any", "group/a", "group/a/inst/b"])
+def test_lanes(lane: str) -> None:
+    assert check_name("lane", lane, "lane") == lane
+
+
+@pytest.mark.parametrize("lane", ["", "all", "group/", "group/a/", "group/a/b", "group/a/inst/", "anyway", "any\n"])
+def test_no_lanes(lane: str) -> None:
+    with pytest.raises(ConfigError, match=r"^lane: .*allowed: any, group/<name> or"):
+        check_name("lane", lane, "lane")
+
+
+def test_an_id_may_hold_what_a_name_may_not() -> None:
+    assert check_name("id", "a/b:c@d+e-f._" + "x" * 187, "id")
+    with pytest.raises(ConfigError, match="1 to 200"):
+        check_name("id", "x" * 201, "id")

@@ -1,0 +1,212 @@
+"""Each finding of the linter, on a small source tree, and that our own sources have none."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from lupa import lua51
+
+LUA = Path(__file__).parents[2] / "lua"
+sys.path.insert(0, str(LUA))
+
+import bundle  # noqa: E402
+import lint  # noqa: E402
+import scan  # noqa: E402
+
+HEADER = "-- demo.run.v1: x\n--\n-- KEYS   config  hash  {base}:config\n-- RETURN ok\n"
+BODY = "return { 'ok', redis.call('HGET', config, 'a') }"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for folder in ("demo", "include"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "errors.toml").write_text('ADEQ_ARG = "bad"\nADEQ_LAYOUT = "new"\nADEQ_CLOCK = "time"\n')
+    return tmp_path
+
+
+def findings(root: Path, body: str, header: str = "") -> list[str]:
+    (root / "demo/run.v1.lua").write_text(f"{HEADER}{header}\n{body}\n")
+    return lint.lint(root)
+
+
+def test_clean(root: Path) -> None:
+    assert findings(root, BODY) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("redis.call('KEYS', '*')", "KEYS is not allowed"),
+        ("redis.call('SCAN', 0)", "SCAN is not allowed"),
+        ("redis.pcall('EVAL', 'x', 0)", "EVAL is not allowed"),
+        ("redis.call('BLPOP', config, 0)", "BLPOP is not allowed"),
+        ("redis.call('XREAD', 'BLOCK', 0, 'STREAMS', config, 0)", "XREAD must not block"),
+        ("redis.call('hset', config, 'a', 1)", "the command must be a quoted word in capitals"),
+        ("redis.call(config)", "the command must be a quoted word in capitals"),
+        ("redis.call('H' .. 'SET', config)", "the command must be a quoted word in capitals"),
+        ("local call = redis.call", "redis.call must be called where it stands"),
+        ("local n = math.random(5)", "math.random gives every call the same numbers"),
+        ("while true do break end", "'while true' has no limit"),
+        ("repeat local n = 1 until false", "'until false' has no limit"),
+        ("local e = { 'ADEQ_CLOCK no' }", "ADEQ_CLOCK is missing in ERROR of demo/run.v1.lua"),
+    ],
+)
+def test_forbidden(root: Path, line: str, message: str) -> None:
+    found = findings(root, f"{line}\n{BODY}")
+    assert len(found) == 1
+    assert found[0].startswith("demo/run.v1.lua:6: ")
+    assert message in found[0]
+
+
+@pytest.mark.parametrize("name", ["cjson", "cmsgpack", "tostring", "loadstring", "os", "pcall", "undeclared"])
+def test_undeclared_globals_do_not_build(root: Path, name: str) -> None:
+    with pytest.raises(bundle.BuildErrors, match=rf"demo/run\.v1\.lua:6: {name} is not declared"):
+        findings(root, f"local x = {name}\n{BODY}")
+    with pytest.raises(bundle.BuildErrors, match=rf"demo/run\.v1\.lua:6: {name} is not declared"):
+        findings(root, f"{name} = 1\n{BODY}")
+
+
+@pytest.mark.parametrize(
+    ("header", "line", "message"),
+    [
+        ("-- KEYS   task  prefix/hash  {base}:task:  id\n", 5, "key task is declared but not used"),
+        ("-- RETURN gone\n", 5, "status 'gone' is declared but never given"),
+        (
+            "-- RETURN many  items:list(item)\n-- EACH   item  one\n",
+            5,
+            "status 'many' is declared but never given",
+        ),
+        ("-- ERROR  ADEQ_LAYOUT\n", 5, "error ADEQ_LAYOUT is declared but never given"),
+        ("-- EVENT  task.done\n", 5, "event 'task.done' is declared but never added"),
+    ],
+)
+def test_declared_but_not_used(root: Path, header: str, line: int, message: str) -> None:
+    assert f"demo/run.v1.lua:{line}: {message}" in findings(root, BODY, header)
+
+
+def test_shape_status(root: Path) -> None:
+    header = "-- RETURN many  items:list(item)\n-- EACH   item  one\n"
+    found = findings(root, f"local many = {{ 'many', {{}} }}\n{BODY}", header)
+    assert found == ["demo/run.v1.lua:6: status 'one' is declared but never given"]
+
+
+def test_literals_and_keys_may_stand_in_an_include(root: Path) -> None:
+    text = (
+        "-- help(): x\n-- NEEDS task\nlocal function help()\n  return { 'gone', 'ADEQ_LAYOUT', task }\nend\n"
+    )
+    (root / "include/help.lua").write_text(text)
+    header = "-- KEYS   task  prefix/hash  {base}:task:  id\n-- RETURN gone\n-- INCLUDE help\n"
+    body = f"if config then return help() end\n{BODY}"
+    assert findings(root, body, f"{header}-- ERROR ADEQ_LAYOUT\n") == []
+    assert findings(root, body, header) == [
+        "include/help.lua:4: ADEQ_LAYOUT is missing in ERROR of demo/run.v1.lua"
+    ]
+
+
+def test_no_writes(root: Path) -> None:
+    text = "-- help(): x\n-- NEEDS config\nlocal function help()\n  return redis.call('DEL', config)\nend\n"
+    (root / "include/help.lua").write_text(text)
+    body = f"help()\nredis.call('HSET', config, 'a', 'task.done')\n{BODY}"
+    header = "-- FLAGS  no-writes\n-- INCLUDE help\n-- EVENT  task.done\n"
+    assert findings(root, body, header) == [
+        "demo/run.v1.lua:10: HSET is no read, but demo/run.v1.lua is no-writes",
+        "include/help.lua:4: DEL is no read, but demo/run.v1.lua is no-writes",
+        "demo/run.v1.lua:7: a script with the flag no-writes adds no events",
+    ]
+
+
+def test_length(root: Path) -> None:
+    (root / "include/help.lua").write_text("-- help(): x\nlocal function help()\n" + "\n" * 60 + "end\n")
+    found = findings(root, "\n" * 120 + f"help()\n{BODY}", "-- INCLUDE help\n")
+    assert [text.rpartition(": ")[0] for text in found] == [
+        "include/help.lua:61: 63 lines, at most 60",
+        "demo/run.v1.lua:121: 128 lines, at most 120",
+    ]
+
+
+def test_command(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    findings(root, BODY)
+    assert lint.main(["--lua", str(root)]) == 0
+    findings(root, f"while true do break end\n{BODY}")
+    assert lint.main(["--lua", str(root)]) == 1
+    assert capsys.readouterr().err.startswith("demo/run.v1.lua:6: 'while true'")
+    findings(root, BODY)
+    (root / "demo/run.v1.lua").write_text("nonsense\n")
+    assert lint.main(["--lua", str(root)]) == 1
+    assert capsys.readouterr().err.startswith("demo/run.v1.lua:1: must be")
+
+
+# The reader of Lua beneath both commands
+
+
+@pytest.mark.parametrize(
+    ("code", "free", "written"),
+    [
+        ("local a = a", {"a"}, set()),
+        ("local a; a = 1", set(), set()),
+        ("a, b.c = 1, 2", {"a", "b"}, {"a"}),
+        ("a.b, c = 1, 2", {"a", "c"}, {"c"}),
+        ("local function f(n) return f(n) end", set(), set()),
+        ("local f = function() return f end", {"f"}, set()),
+        ("function f() end", {"f"}, {"f"}),
+        ("for i = 1, n do local x = i end return i", {"n", "i"}, set()),
+        ("for k, v in pairs(t) do print(k, v) end", {"pairs", "t", "print"}, set()),
+        ("repeat local x = 1 until x", set(), set()),
+        ("do local x = 1 end return x", {"x"}, set()),
+        ("return { a = b, ['c'] = d, e; f(g) }", {"b", "d", "e", "f", "g"}, set()),
+        ("return a:b 'c' { d }.e[f]", {"a", "d", "f"}, set()),
+        ("return -a ^ b .. not c == #d", {"a", "b", "c", "d"}, set()),
+        ("if a then return b elseif c then d() else e() end", {"a", "b", "c", "d", "e"}, set()),
+        ("while a do break end --[==[ x ]] ]==] return ('y'):rep(2), [[z]], ...", {"a"}, set()),
+        ("local s = 'it\\'s -- x' -- y\nreturn s, 0x1F, .5, 1e-3, 3.", set(), set()),
+    ],
+)
+def test_free_names(code: str, free: set[str], written: set[str]) -> None:
+    chunk = scan.parse(code)
+    assert set(chunk.free) == free
+    assert set(chunk.written) == written
+    lua51.LuaRuntime().compile(code)
+
+
+@pytest.mark.parametrize(
+    "code", ["local = 1", "if a then", "a b", "return 1 2", "x = = 1", "f(", "goto x", "a & b", "'x"]
+)
+def test_not_lua(code: str) -> None:
+    with pytest.raises(scan.LuaError):
+        scan.parse(code)
+
+
+# Our own sources, as far as they are there
+
+
+def test_own_sources() -> None:
+    assert lint.lint(LUA) == []
+
+
+def test_dist_compiles_and_knows_no_globals() -> None:
+    lua = lua51.LuaRuntime(encoding="latin-1")
+    allowed = lua.table_from(sorted(scan.GLOBALS))
+    # The environment notes what a run touches, up to the check of the keys; the reader sees all the rest.
+    run = lua.execute(
+        """
+        return function(code, allowed)
+          local found, known = {}, {}
+          for _, name in ipairs(allowed) do known[name] = _G[name] or {} end
+          known.redis = { error_reply = function(text) return { err = text } end }
+          local function stray(_, name) found[#found + 1] = name end
+          local chunk = assert(loadstring(code))
+          setfenv(chunk, setmetatable(known, { __index = stray, __newindex = stray }))
+          local reply = chunk()
+          return reply.err, table.concat(found, ' ')
+        end"""
+    )
+    files = bundle.build(LUA)
+    for path, text in files.items():
+        if path.startswith("dist/"):
+            error, stray = run(text[text.index("\n") :].encode().decode("latin-1"), allowed)
+            assert error.startswith("ADEQ_ARG expected"), path
+            assert stray == "", path
+            assert set(scan.parse(text[text.index("\n") :]).free) <= scan.GLOBALS, path
