@@ -39,7 +39,7 @@
 -- ITEM   fails.jitter_ppm int 0..1000000 ?=500000
 -- ITEM   lanes_wanted.lane lane
 -- GROUP  lanes_wanted   0..64
--- RETURN ok        now_ms:int next_ms:int deadline_ms:int acks:list(ack) fails:list(fail) leases:list(lease)
+-- RETURN ok        now_ms:int next_ms:int lease_ms:int deadline_ms:int acks:list(ack) fails:list(fail) leases:list(lease)
 -- RETURN stale
 -- RETURN unregistered
 -- EACH   ack       completed
@@ -645,12 +645,12 @@ end
 
 -- claim_tasks(conf, wanted, limit, tally): lease the next tasks of these lanes to this call's worker, until the reply
 -- would pass 4 MiB. A task whose record is gone (an evicting server) is dropped with an alert.
--- NEEDS config running leases worker_hash workers worker incarnation slot n lease_ms emit observe
+-- NEEDS config running leases worker_hash workers worker incarnation slot n emit observe
 -- NEEDS peek_ready read_task take_out lease_reply
 local function claim_tasks(conf, wanted, limit, tally)
   local seen, scores, from, there = peek_ready(wanted, limit)
   local fence = #seen > 0 and redis.call('HINCRBY', config, 'fence', #seen) - #seen or 0
-  local deadline_ms = conf.now + (lease_ms > 0 and lease_ms or conf.lease_ms)
+  local deadline_ms = conf.now + conf.lease_ms
   local deadline_text = string.format('%.0f', deadline_ms)
   local token_start = incarnation .. '.' .. slot .. '.' .. n .. '/'
   local ids, tokens, fences, attempts, deliveries, records = {}, {}, {}, {}, {}, {}
@@ -691,7 +691,7 @@ end
 -- NEEDS running leases incarnation slot n read_lease read_task lease_reply
 local function reclaim_tasks(conf, given)
   local ids, tokens, fences, attempts, deliveries, records = {}, {}, {}, {}, {}, {}
-  local call, deadline_ms, index = incarnation .. '.' .. slot .. '.' .. n, conf.now, 0
+  local call, deadline_ms, index = incarnation .. '.' .. slot .. '.' .. n, conf.now + conf.lease_ms, 0
   for id in string.gmatch(given, '%S+') do
     index = index + 1
     local lease = read_lease(redis.call('HGET', running, id))
@@ -708,6 +708,7 @@ end
 
 local conf, refused = open_queue()
 if refused then return refused end
+if lease_ms > 0 then conf.lease_ms = lease_ms end
 local standing, given = check_slot()
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
@@ -726,4 +727,4 @@ else
   if #leased == 0 then sweep_workers(conf, tally) end
 end
 add_counts(tally)
-return { 'ok', conf.now, next_ms, deadline_ms, acked, failed, leased }
+return { 'ok', conf.now, next_ms, conf.lease_ms, deadline_ms, acked, failed, leased }

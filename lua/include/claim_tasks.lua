@@ -1,11 +1,11 @@
 -- claim_tasks(conf, wanted, limit, tally): lease the next tasks of these lanes to this call's worker, until the reply
 -- would pass 4 MiB. A task whose record is gone (an evicting server) is dropped with an alert.
--- NEEDS config running leases worker_hash workers worker incarnation slot n lease_ms emit observe
+-- NEEDS config running leases worker_hash workers worker incarnation slot n emit observe
 -- NEEDS peek_ready read_task take_out lease_reply
 local function claim_tasks(conf, wanted, limit, tally)
   local seen, scores, from, there = peek_ready(wanted, limit)
   local fence = #seen > 0 and redis.call('HINCRBY', config, 'fence', #seen) - #seen or 0
-  local deadline_ms = conf.now + (lease_ms > 0 and lease_ms or conf.lease_ms)
+  local deadline_ms = conf.now + conf.lease_ms
   local deadline_text = string.format('%.0f', deadline_ms)
   local token_start = incarnation .. '.' .. slot .. '.' .. n .. '/'
   local ids, tokens, fences, attempts, deliveries, records = {}, {}, {}, {}, {}, {}

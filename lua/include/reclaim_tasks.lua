@@ -2,7 +2,7 @@
 -- NEEDS running leases incarnation slot n read_lease read_task lease_reply
 local function reclaim_tasks(conf, given)
   local ids, tokens, fences, attempts, deliveries, records = {}, {}, {}, {}, {}, {}
-  local call, deadline_ms, index = incarnation .. '.' .. slot .. '.' .. n, conf.now, 0
+  local call, deadline_ms, index = incarnation .. '.' .. slot .. '.' .. n, conf.now + conf.lease_ms, 0
   for id in string.gmatch(given, '%S+') do
     index = index + 1
     local lease = read_lease(redis.call('HGET', running, id))

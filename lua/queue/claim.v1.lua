@@ -29,7 +29,7 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   lane      lane
 -- GROUP  item      1..64
--- RETURN ok        now_ms:int next_ms:int deadline_ms:int leases:list(lease)
+-- RETURN ok        now_ms:int next_ms:int lease_ms:int deadline_ms:int leases:list(lease)
 -- RETURN stale
 -- RETURN unregistered
 -- EACH   lease     leased id:id token:id fence:int attempt:int delivery:int payload:bytes record:pairs
@@ -43,6 +43,7 @@
 
 local conf, refused = open_queue()
 if refused then return refused end
+if lease_ms > 0 then conf.lease_ms = lease_ms end
 local standing, given = check_slot()
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
@@ -56,4 +57,4 @@ else
   if #leased == 0 then sweep_workers(conf, tally) end
 end
 add_counts(tally)
-return { 'ok', conf.now, next_ms, deadline_ms, leased }
+return { 'ok', conf.now, next_ms, conf.lease_ms, deadline_ms, leased }

@@ -21,9 +21,13 @@
 
 local conf, refused = open_queue()
 if refused then return refused end
-local known = redis.call('HGET', worker_hash .. worker, 'incarnation')
-if not known then return { 'unregistered' } end
-if known ~= incarnation then return { 'stale' } end
+local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'replaced')
+if not row[1] then
+  local ended = string.find(' ' .. (row[2] or '') .. ' ', ' ' .. incarnation .. ' ', 1, true)
+  if ended then return { 'deregistered', conf.now } end
+  return { 'unregistered' }
+end
+if row[1] ~= incarnation then return { 'stale' } end
 
 redis.call('ZREM', workers, worker)
 retire_worker(worker)

@@ -37,7 +37,7 @@
 -- ITEM   fails.jitter_ppm int 0..1000000 ?=500000
 -- ITEM   lanes_wanted.lane lane
 -- GROUP  lanes_wanted   0..64
--- RETURN ok        now_ms:int next_ms:int deadline_ms:int acks:list(ack) fails:list(fail) leases:list(lease)
+-- RETURN ok        now_ms:int next_ms:int lease_ms:int deadline_ms:int acks:list(ack) fails:list(fail) leases:list(lease)
 -- RETURN stale
 -- RETURN unregistered
 -- EACH   ack       completed
@@ -58,6 +58,7 @@
 
 local conf, refused = open_queue()
 if refused then return refused end
+if lease_ms > 0 then conf.lease_ms = lease_ms end
 local standing, given = check_slot()
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
@@ -76,4 +77,4 @@ else
   if #leased == 0 then sweep_workers(conf, tally) end
 end
 add_counts(tally)
-return { 'ok', conf.now, next_ms, deadline_ms, acked, failed, leased }
+return { 'ok', conf.now, next_ms, conf.lease_ms, deadline_ms, acked, failed, leased }

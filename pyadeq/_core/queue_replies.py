@@ -41,18 +41,18 @@ def receipts(reply: Reply, ids: Sequence[str]) -> list[Receipt]:
 def claimed(reply: Reply) -> Claimed:
     if reply[0] != b"ok":
         return Claimed(reply[0].decode(), 0.0, 0.0, None, [])
-    _, now_ms, next_ms, deadline_ms, leases = reply
-    return _claimed(now_ms, next_ms, deadline_ms, leases)
+    _, *times, leases = reply
+    return _claimed(*times, leases)
 
 
 def settled(reply: Reply) -> Settled:
     if reply[0] != b"ok":
         return Settled([], [], claimed(reply))
-    _, now_ms, next_ms, deadline_ms, acks, fails, leases = reply
+    _, *times, acks, fails, leases = reply
     return Settled(
         [item[0].decode() for item in acks],
         [_failed(item) for item in fails],
-        _claimed(now_ms, next_ms, deadline_ms, leases),
+        _claimed(*times, leases),
     )
 
 
@@ -122,7 +122,7 @@ def _failed(item: list[Any]) -> Failed:
     return Failed(status=item[0].decode(), due=item[1] / 1000 if len(item) > 1 else None)
 
 
-def _claimed(now_ms: int, next_ms: int, deadline_ms: int, leases: list[list[Any]]) -> Claimed:
+def _claimed(now_ms: int, next_ms: int, lease_ms: int, deadline_ms: int, leases: list[list[Any]]) -> Claimed:
     deadline = deadline_ms / 1000
     held = [
         Lease(
@@ -137,7 +137,7 @@ def _claimed(now_ms: int, next_ms: int, deadline_ms: int, leases: list[list[Any]
         )
         for _, id, token, fence, attempt, delivery, data, record in leases
     ]
-    return Claimed("ok", now_ms / 1000, (deadline_ms - now_ms) / 1000, next_ms / 1000 if next_ms else None, held)
+    return Claimed("ok", now_ms / 1000, lease_ms / 1000, next_ms / 1000 if next_ms else None, held)
 
 
 def _view(item: list[Any], data: bytes | None = None, result: bytes | None = None) -> TaskView:

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Callable, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -95,11 +94,6 @@ class Adeq:
         with EmbeddedServer(None if data_dir is None else Path(data_dir)) as server:
             with cls.from_url(server.url, **options) as adeq:
                 yield adeq
-
-    @staticmethod
-    def monotonic() -> float:
-        """Seconds, to measure waits by."""
-        return monotonic()
 
     def now_ms(self) -> int:
         """What a call sends as `now_ms`: the clock's time, or 0, the server's time."""

@@ -1,0 +1,271 @@
+"""The worker inside a program: asyncio handlers, batches, renewal, stop."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import pytest
+
+from pyadeq import Lease
+from pyadeq.asyncio import Adeq, Queue, TaskFailed, Worker
+from pyadeq.embedded import EmbeddedServer
+from pyadeq.errors import WorkerReplaced
+
+DEADLINE = 30.0
+
+
+@pytest.fixture
+async def adeq(url: str) -> AsyncIterator[Adeq]:
+    async with Adeq.from_url(url) as adeq:
+        yield adeq
+
+
+@pytest.fixture
+def queue(adeq: Adeq, base_name: str) -> Queue:
+    return adeq.queue(base_name)
+
+
+@asynccontextmanager
+async def working(queue: Queue, handler: Any, **options: Any) -> AsyncIterator[Worker]:
+    worker = Worker(queue, handler, **options)
+    running = asyncio.create_task(worker.run())
+    try:
+        yield worker
+    finally:
+        worker.stop()
+        await asyncio.wait_for(running, DEADLINE)
+
+
+async def eventually(condition: Callable[[], Awaitable[object]]) -> None:
+    async with asyncio.timeout(DEADLINE):
+        while not await condition():
+            await asyncio.sleep(0.01)
+
+
+async def count(queue: Queue, state: str) -> int:
+    return int(getattr(await queue.stats(), state))
+
+
+async def test_results_and_failures_are_settled(queue: Queue) -> None:
+    async def handle(lease: Lease) -> Any:
+        match lease.payload:
+            case "works":
+                return {"done": True}
+            case "never":
+                raise TaskFailed("no such thing", reason="bad input", retryable=False)
+            case "quits":
+                raise SystemExit("not the worker's end")
+        raise ValueError(lease.payload)
+
+    for word in ("works", "never", "fails", "quits"):
+        await queue.enqueue(word, id=word, max_attempts=1)
+    async with working(queue, handle):
+        await eventually(lambda: _all_ended(queue, 4))
+    tasks = {task.id: task for task in await queue.get_many(["works", "never", "fails", "quits"]) if task}
+    assert (tasks["works"].state, tasks["works"].result) == ("completed", {"done": True})
+    assert (tasks["never"].state, tasks["never"].reason) == ("dead", "bad_input")
+    assert (tasks["fails"].state, tasks["fails"].reason) == ("dead", "ValueError")
+    assert "ValueError: fails" in str(tasks["fails"].error)
+    assert (tasks["quits"].state, tasks["quits"].reason) == ("dead", "SystemExit")
+
+
+async def _all_ended(queue: Queue, total: int) -> bool:
+    stats = await queue.stats()
+    return stats.finished + stats.dead == total
+
+
+async def test_no_more_than_concurrency_run_at_once(queue: Queue) -> None:
+    running = most = 0
+
+    async def handle(lease: Lease) -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.001)
+        running -= 1
+
+    await queue.enqueue_many(range(300))
+    async with working(queue, handle, concurrency=7):
+        await eventually(lambda: _all_ended(queue, 300))
+    assert most == 7
+
+
+async def test_many_tasks_take_few_calls(queue: Queue, client: Any) -> None:
+    async def handle(lease: Lease) -> None:
+        return None
+
+    await queue.enqueue_many(range(3_000))
+    before = client.info("commandstats")["cmdstat_evalsha"]["calls"]
+    async with working(queue, handle, concurrency=1_500):
+        async with asyncio.timeout(DEADLINE):
+            while await count(queue, "finished") < 3_000:
+                await asyncio.sleep(0.1)
+    assert client.info("commandstats")["cmdstat_evalsha"]["calls"] - before < 300
+
+
+async def test_an_idle_worker_starts_a_task_at_once(queue: Queue) -> None:
+    started = asyncio.Event()
+
+    async def handle(lease: Lease) -> None:
+        started.set()
+
+    async with working(queue, handle):
+        await eventually(lambda: count(queue, "workers"))
+        await queue.enqueue("work")
+        async with asyncio.timeout(DEADLINE):
+            await started.wait()
+
+
+async def test_a_long_task_keeps_its_lease(queue: Queue) -> None:
+    async def handle(lease: Lease) -> int:
+        await asyncio.sleep(2.5)
+        return lease.delivery
+
+    await queue.configure(lease=1)
+    await queue.enqueue("long", id="t")
+    async with working(queue, handle):
+        await eventually(lambda: _all_ended(queue, 1))
+    task = await queue.get("t")
+    assert task is not None
+    assert (task.state, task.result, task.crashes) == ("completed", 1, 0)
+
+
+async def test_a_handler_whose_lease_is_lost_is_cancelled(queue: Queue, client: Any) -> None:
+    ended: asyncio.Queue[str] = asyncio.Queue()
+
+    async def handle(lease: Lease) -> None:
+        try:
+            await asyncio.sleep(DEADLINE)
+        except asyncio.CancelledError:
+            ended.put_nowait(lease.id)
+            raise
+
+    await queue.configure(lease=1)
+    await queue.enqueue("work", id="t", delay=0)
+    async with working(queue, handle, concurrency=1):
+        await eventually(lambda: count(queue, "running"))
+        client.hset(f"{queue.base}:running", "t", "other 0 any|0 1 1 0 1 other")
+        async with asyncio.timeout(DEADLINE):
+            assert await ended.get() == "t"
+
+
+async def test_a_cancelled_task_ends_its_handler(queue: Queue) -> None:
+    async def handle(lease: Lease) -> None:
+        await asyncio.sleep(DEADLINE)
+
+    await queue.configure(lease=1)
+    await queue.enqueue("work", id="t")
+    async with working(queue, handle):
+        await eventually(lambda: count(queue, "running"))
+        assert await queue.cancel("t") == "cancelling"
+        await eventually(lambda: count(queue, "finished"))
+    task = await queue.get("t")
+    assert task is not None
+    assert task.state == "cancelled"
+
+
+async def test_stop_lets_running_tasks_end_and_gives_back_the_rest(queue: Queue) -> None:
+    release = asyncio.Event()
+
+    async def handle(lease: Lease) -> str:
+        await (release.wait() if lease.payload == "ends" else asyncio.sleep(DEADLINE))
+        return "ended"
+
+    await queue.enqueue("ends", id="ends")
+    await queue.enqueue("stays", id="stays")
+    await queue.enqueue("waits", id="waits")
+    worker = Worker(queue, handle, concurrency=2, grace=1)
+    running = asyncio.create_task(worker.run())
+    await eventually(lambda: _running(queue, 2))
+    worker.stop()
+    release.set()
+    await asyncio.wait_for(running, DEADLINE)
+    ends, stays, waits = await queue.get_many(["ends", "stays", "waits"])
+    assert ends is not None
+    assert ends.state == "completed"
+    assert stays is not None
+    assert waits is not None
+    assert (stays.state, stays.attempts, waits.state) == ("ready", 0, "ready")
+    assert stays.place is not None
+    assert waits.place is not None
+    assert stays.place < waits.place
+    assert (await queue.stats()).workers == 0
+
+
+async def _running(queue: Queue, number: int) -> bool:
+    return await count(queue, "running") == number
+
+
+async def test_a_second_stop_ends_the_grace(queue: Queue) -> None:
+    async def handle(lease: Lease) -> None:
+        await asyncio.sleep(1_000)
+
+    await queue.enqueue("work", id="t")
+    worker = Worker(queue, handle, grace=1_000)
+    running = asyncio.create_task(worker.run())
+    await eventually(lambda: count(queue, "running"))
+    worker.stop()
+    worker.stop()
+    await asyncio.wait_for(running, DEADLINE)
+    assert await count(queue, "ready") == 1
+
+
+async def test_a_cancelled_worker_gives_back_what_it_holds(queue: Queue) -> None:
+    async def handle(lease: Lease) -> None:
+        await asyncio.sleep(1_000)
+
+    await queue.enqueue("work", id="t")
+    running = asyncio.create_task(Worker(queue, handle).run())
+    await eventually(lambda: count(queue, "running"))
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+    task = await queue.get("t")
+    assert task is not None
+    assert (task.state, task.attempts, task.crashes) == ("ready", 0, 0)
+
+
+async def test_a_replaced_worker_ends_and_gives_back_what_it_holds(queue: Queue, adeq: Adeq) -> None:
+    async def handle(lease: Lease) -> None:
+        await asyncio.sleep(1_000)
+
+    await queue.configure(lease=1)
+    await queue.enqueue("work", id="t")
+    running = asyncio.create_task(Worker(queue, handle, name="w1", concurrency=2).run())
+    await eventually(lambda: count(queue, "running"))
+    await adeq.queue(queue.name).register("w1")
+    with pytest.raises(WorkerReplaced):
+        await asyncio.wait_for(running, DEADLINE)
+    task = await queue.get("t")
+    assert task is not None
+    assert task.state == "ready"
+
+
+async def test_a_large_result_is_refused_and_the_worker_goes_on(queue: Queue) -> None:
+    async def handle(lease: Lease) -> Any:
+        return "x" * 2_000_000 if lease.payload == "large" else "small"
+
+    await queue.enqueue("large", id="large")
+    await queue.enqueue("small", id="small")
+    async with working(queue, handle):
+        await eventually(lambda: _all_ended(queue, 2))
+    large = await queue.get("large")
+    assert large is not None
+    assert (large.state, large.reason) == ("dead", "result_too_large")
+
+
+async def test_a_worker_outlives_a_restart_of_the_server(binary: Any) -> None:
+    async def handle(lease: Lease) -> int:
+        return int(lease.payload)
+
+    with EmbeddedServer(binary=binary, appendfsync="always") as server:
+        async with Adeq.from_url(server.url, retry_for=0.5) as adeq:
+            queue = adeq.queue("restart")
+            await queue.enqueue_many(range(500))
+            async with working(queue, handle, concurrency=5):
+                await eventually(lambda: count(queue, "finished"))
+                await asyncio.to_thread(server.restart)
+                await queue.enqueue_many(range(500, 600))
+                await eventually(lambda: _all_ended(queue, 600))
+            assert (await queue.stats()).dead == 0

@@ -1,0 +1,33 @@
+"""Without its extra, `adeq` says how to install it."""
+
+import subprocess
+import sys
+
+import pytest
+
+WITHOUT = """
+import sys
+sys.modules[sys.argv.pop(1)] = None
+from pyadeq.ext.cli import main
+main()
+"""
+
+
+def run_without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", WITHOUT, module, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+
+
+@pytest.mark.parametrize("module", ["typer", "rich", "rich.console"])
+@pytest.mark.parametrize("arguments", [[], ["--version"], ["worker", "run", "jobs:run"]])
+def test_it_names_the_extra(module: str, arguments: list[str]) -> None:
+    ended = run_without(module, *arguments)
+    assert ended.returncode == 2
+    assert ended.stderr == "adeq needs its command line extra: pip install 'pyadeq[cli]'\n"
+    assert ended.stdout == ""
+
+
+def test_what_else_is_missing_is_not_hidden() -> None:
+    ended = run_without("redis")
+    assert ended.returncode == 1
+    assert "ModuleNotFoundError: import of redis halted" in ended.stderr
