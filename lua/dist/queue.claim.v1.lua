@@ -384,16 +384,17 @@ local function sweep_workers(conf, tally)
   if #gone > 0 then tally.workers_lost = #gone end
 end
 
--- check_slot(): 'fresh'; 'replay' and the ids that this call was given before; 'stale'; or 'unregistered'.
+-- check_slot(): what this call is to its slot: 'fresh', with when the slot last noted the worker's presence; 'replay',
+-- with the ids that the call was given before; 'stale'; or 'unregistered'.
 -- NEEDS worker_hash worker incarnation slot n
 local function check_slot()
   local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot)
   if not row[1] then return 'unregistered' end
-  local last, given = string.match(row[2] or '0', '^(%d+) ?(.*)$')
+  local last, seen_ms, given = string.match(row[2] or '0 0 ', '^(%d+) (%d+) (.*)$')
   last = tonumber(last)
   if row[1] ~= incarnation or n < last then return 'stale' end
   if n == last then return 'replay', given end
-  return 'fresh'
+  return 'fresh', tonumber(seen_ms)
 end
 
 -- peek_ready(wanted, limit): the next tasks of these lanes: lowest priority band first and, inside a band, the lanes
@@ -470,19 +471,19 @@ local function lease_reply(ids, tokens, fences, attempts, deliveries, records)
   return answers
 end
 
--- claim_tasks(conf, wanted, limit, tally): lease the next tasks of these lanes to this call's worker, until the reply
+-- claim_tasks(conf, wanted, limit, was_seen_ms, tally): lease the next tasks of these lanes to this call's worker, until the reply
 -- would pass 4 MiB. A task whose record is gone (an evicting server) is dropped with an alert.
 -- NEEDS config running leases worker_hash workers worker incarnation slot n emit observe
 -- NEEDS peek_ready read_task take_out lease_reply
-local function claim_tasks(conf, wanted, limit, tally)
-  local seen, scores, from, there = peek_ready(wanted, limit)
-  local fence = #seen > 0 and redis.call('HINCRBY', config, 'fence', #seen) - #seen or 0
+local function claim_tasks(conf, wanted, limit, was_seen_ms, tally)
+  local next_ids, scores, from, there = peek_ready(wanted, limit)
+  local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
   local deadline_ms = conf.now + conf.lease_ms
   local deadline_text = string.format('%.0f', deadline_ms)
   local token_start = incarnation .. '.' .. slot .. '.' .. n .. '/'
   local ids, tokens, fences, attempts, deliveries, records = {}, {}, {}, {}, {}, {}
   local held, deadlines, counts, bytes = {}, {}, {}, 0
-  for i, id in ipairs(seen) do
+  for i, id in ipairs(next_ids) do
     local record, failed, crashes, delivered, since_ms, size = read_task(id)
     bytes = bytes + size
     if bytes > 4194304 and i > 1 then break end
@@ -503,14 +504,16 @@ local function claim_tasks(conf, wanted, limit, tally)
     end
   end
   take_out(wanted, counts, there)
-  redis.call('ZADD', workers, conf.now_text, worker)
-  redis.call('HSET', worker_hash .. worker, 'slot:' .. slot, n .. ' ' .. table.concat(ids, ' '))
+  -- A second is fine enough for presence, which ends after 30.
+  local seen_ms = conf.now - was_seen_ms < 1000 and was_seen_ms or conf.now
+  if seen_ms == conf.now then redis.call('ZADD', workers, conf.now_text, worker) end
+  redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
+    n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '))
   if #ids == 0 then return deadline_ms, {} end
   redis.call('ZADD', leases, unpack(deadlines))
   redis.call('HSET', running, unpack(held))
   emit(conf, 'task.claimed', table.concat(ids, ' '),
     'worker=' .. worker .. ' fence=' .. fences[1] .. ' deadline_ms=' .. deadline_text)
-  tally.claimed = #ids
   return deadline_ms, lease_reply(ids, tokens, fences, attempts, deliveries, records)
 end
 
@@ -536,16 +539,16 @@ end
 local conf, refused = open_queue()
 if refused then return refused end
 if lease_ms > 0 then conf.lease_ms = lease_ms end
-local standing, given = check_slot()
+local standing, known = check_slot()
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
 
 local tally, deadline_ms, leased = {}, nil, nil
 local next_ms = sweep(conf, tally)
 if standing == 'replay' then
-  deadline_ms, leased = reclaim_tasks(conf, given)
+  deadline_ms, leased = reclaim_tasks(conf, known)
 else
-  deadline_ms, leased = claim_tasks(conf, item_lane, limit, tally)
+  deadline_ms, leased = claim_tasks(conf, item_lane, limit, known, tally)
   if #leased == 0 then sweep_workers(conf, tally) end
 end
 add_counts(tally)

@@ -396,13 +396,13 @@ end
 local function ack_tasks(conf, ids, tokens, results, tally)
   local answers, done, by_time, kept, ended = {}, {}, {}, {}, {}
   if #ids == 0 then return answers end
-  local find, sub, match = string.find, string.sub, string.match
+  local byte, find, sub, match = string.byte, string.find, string.sub, string.match
   local completed = { 'completed' }
   local held = redis.call('HMGET', running, unpack(ids))
   for i, id in ipairs(ids) do
     local token, lease = tokens[i], held[i]
     -- The hot path: what read_lease does, without a pattern over the whole entry.
-    if not lease or ended[id] or sub(lease, 1, #token + 1) ~= token .. ' ' then
+    if not lease or ended[id] or find(lease, token, 1, true) ~= 1 or byte(lease, #token + 1) ~= 32 then
       answers[i] = settled_before(id, token, { completed = true })
     else
       local ran = sub(lease, find(lease, '|', #token, true) + 1)
@@ -413,7 +413,7 @@ local function ack_tasks(conf, ids, tokens, results, tally)
       local at = #done + 1
       done[at], by_time[2 * at - 1], by_time[2 * at] = id, conf.now_text, id
       observe(tally, 'run_ms', conf.now - started_ms)
-      observe(tally, 'attempts', tonumber(attempt))
+      if attempt ~= '1' then observe(tally, 'attempts', tonumber(attempt)) end
     end
   end
   if #done == 0 then return answers end
@@ -421,7 +421,6 @@ local function ack_tasks(conf, ids, tokens, results, tally)
   redis.call('ZADD', finished, unpack(by_time))
   if #kept > 0 then redis.call('MSET', unpack(kept)) end
   emit(conf, 'task.completed', table.concat(done, ' '), '')
-  tally.completed = #done
   return answers
 end
 
@@ -557,16 +556,17 @@ local function sweep_workers(conf, tally)
   if #gone > 0 then tally.workers_lost = #gone end
 end
 
--- check_slot(): 'fresh'; 'replay' and the ids that this call was given before; 'stale'; or 'unregistered'.
+-- check_slot(): what this call is to its slot: 'fresh', with when the slot last noted the worker's presence; 'replay',
+-- with the ids that the call was given before; 'stale'; or 'unregistered'.
 -- NEEDS worker_hash worker incarnation slot n
 local function check_slot()
   local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot)
   if not row[1] then return 'unregistered' end
-  local last, given = string.match(row[2] or '0', '^(%d+) ?(.*)$')
+  local last, seen_ms, given = string.match(row[2] or '0 0 ', '^(%d+) (%d+) (.*)$')
   last = tonumber(last)
   if row[1] ~= incarnation or n < last then return 'stale' end
   if n == last then return 'replay', given end
-  return 'fresh'
+  return 'fresh', tonumber(seen_ms)
 end
 
 -- peek_ready(wanted, limit): the next tasks of these lanes: lowest priority band first and, inside a band, the lanes
@@ -643,19 +643,19 @@ local function lease_reply(ids, tokens, fences, attempts, deliveries, records)
   return answers
 end
 
--- claim_tasks(conf, wanted, limit, tally): lease the next tasks of these lanes to this call's worker, until the reply
+-- claim_tasks(conf, wanted, limit, was_seen_ms, tally): lease the next tasks of these lanes to this call's worker, until the reply
 -- would pass 4 MiB. A task whose record is gone (an evicting server) is dropped with an alert.
 -- NEEDS config running leases worker_hash workers worker incarnation slot n emit observe
 -- NEEDS peek_ready read_task take_out lease_reply
-local function claim_tasks(conf, wanted, limit, tally)
-  local seen, scores, from, there = peek_ready(wanted, limit)
-  local fence = #seen > 0 and redis.call('HINCRBY', config, 'fence', #seen) - #seen or 0
+local function claim_tasks(conf, wanted, limit, was_seen_ms, tally)
+  local next_ids, scores, from, there = peek_ready(wanted, limit)
+  local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
   local deadline_ms = conf.now + conf.lease_ms
   local deadline_text = string.format('%.0f', deadline_ms)
   local token_start = incarnation .. '.' .. slot .. '.' .. n .. '/'
   local ids, tokens, fences, attempts, deliveries, records = {}, {}, {}, {}, {}, {}
   local held, deadlines, counts, bytes = {}, {}, {}, 0
-  for i, id in ipairs(seen) do
+  for i, id in ipairs(next_ids) do
     local record, failed, crashes, delivered, since_ms, size = read_task(id)
     bytes = bytes + size
     if bytes > 4194304 and i > 1 then break end
@@ -676,14 +676,16 @@ local function claim_tasks(conf, wanted, limit, tally)
     end
   end
   take_out(wanted, counts, there)
-  redis.call('ZADD', workers, conf.now_text, worker)
-  redis.call('HSET', worker_hash .. worker, 'slot:' .. slot, n .. ' ' .. table.concat(ids, ' '))
+  -- A second is fine enough for presence, which ends after 30.
+  local seen_ms = conf.now - was_seen_ms < 1000 and was_seen_ms or conf.now
+  if seen_ms == conf.now then redis.call('ZADD', workers, conf.now_text, worker) end
+  redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
+    n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '))
   if #ids == 0 then return deadline_ms, {} end
   redis.call('ZADD', leases, unpack(deadlines))
   redis.call('HSET', running, unpack(held))
   emit(conf, 'task.claimed', table.concat(ids, ' '),
     'worker=' .. worker .. ' fence=' .. fences[1] .. ' deadline_ms=' .. deadline_text)
-  tally.claimed = #ids
   return deadline_ms, lease_reply(ids, tokens, fences, attempts, deliveries, records)
 end
 
@@ -709,7 +711,7 @@ end
 local conf, refused = open_queue()
 if refused then return refused end
 if lease_ms > 0 then conf.lease_ms = lease_ms end
-local standing, given = check_slot()
+local standing, known = check_slot()
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
 
@@ -721,9 +723,9 @@ local failed = fail_tasks(conf, {
 }, tally)
 local next_ms = sweep(conf, tally)
 if standing == 'replay' then
-  deadline_ms, leased = reclaim_tasks(conf, given)
+  deadline_ms, leased = reclaim_tasks(conf, known)
 else
-  deadline_ms, leased = claim_tasks(conf, lanes_wanted_lane, limit, tally)
+  deadline_ms, leased = claim_tasks(conf, lanes_wanted_lane, limit, known, tally)
   if #leased == 0 then sweep_workers(conf, tally) end
 end
 add_counts(tally)

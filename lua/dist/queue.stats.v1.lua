@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- generated from lua/queue/stats.v1.lua by lua/bundle.py; do not edit
 -- queue.stats.v1: how many tasks are in each state, how many workers are alive, and the totals since the queue began.
--- `stalled` is a part of `running`. At most 1,000 lanes are listed; `more_lanes` says how many were not.
+-- `attempts:<b>` counts completions that took more than one run. `stalled` is a part of `running`. At most 1,000 lanes are listed; `more_lanes` says how many were not.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   leases    zset          {base}:leases
@@ -105,10 +105,19 @@ for i, lane in ipairs(names) do
   local size = redis.call('ZCARD', ready .. lane)
   sizes[2 * i - 1], sizes[2 * i], in_line = lane, string.format('%d', size), in_line + size
 end
+-- Each claim is in one bucket of wait_ms, each completion in one of run_ms: their sums are not counted apart.
+local totals, sums = redis.call('HGETALL', counters), { wait_ms = 0, run_ms = 0 }
+for i = 1, #totals, 2 do
+  local name = string.match(totals[i], '^(%l+_ms):')
+  if name then sums[name] = sums[name] + totals[i + 1] end
+end
+for name, sum in pairs({ claimed = sums.wait_ms, completed = sums.run_ms }) do
+  if sum > 0 then totals[#totals + 1], totals[#totals + 2] = name, string.format('%.0f', sum) end
+end
 return {
   'ok', conf.now, in_line,
   redis.call('ZCARD', delayed), redis.call('ZCARD', blocked), redis.call('ZCARD', leases),
   redis.call('ZCOUNT', leases, '-inf', conf.now), redis.call('ZCARD', finished), redis.call('ZCARD', dead),
   redis.call('ZCOUNT', workers, string.format('(%.0f', conf.now - 30000), '+inf'),
-  sizes, math.max(0, #names - 1000), redis.call('HGETALL', counters),
+  sizes, math.max(0, #names - 1000), totals,
 }

@@ -1,11 +1,12 @@
--- check_slot(): 'fresh'; 'replay' and the ids that this call was given before; 'stale'; or 'unregistered'.
+-- check_slot(): what this call is to its slot: 'fresh', with when the slot last noted the worker's presence; 'replay',
+-- with the ids that the call was given before; 'stale'; or 'unregistered'.
 -- NEEDS worker_hash worker incarnation slot n
 local function check_slot()
   local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot)
   if not row[1] then return 'unregistered' end
-  local last, given = string.match(row[2] or '0', '^(%d+) ?(.*)$')
+  local last, seen_ms, given = string.match(row[2] or '0 0 ', '^(%d+) (%d+) (.*)$')
   last = tonumber(last)
   if row[1] ~= incarnation or n < last then return 'stale' end
   if n == last then return 'replay', given end
-  return 'fresh'
+  return 'fresh', tonumber(seen_ms)
 end

@@ -1,16 +1,16 @@
--- claim_tasks(conf, wanted, limit, tally): lease the next tasks of these lanes to this call's worker, until the reply
+-- claim_tasks(conf, wanted, limit, was_seen_ms, tally): lease the next tasks of these lanes to this call's worker, until the reply
 -- would pass 4 MiB. A task whose record is gone (an evicting server) is dropped with an alert.
 -- NEEDS config running leases worker_hash workers worker incarnation slot n emit observe
 -- NEEDS peek_ready read_task take_out lease_reply
-local function claim_tasks(conf, wanted, limit, tally)
-  local seen, scores, from, there = peek_ready(wanted, limit)
-  local fence = #seen > 0 and redis.call('HINCRBY', config, 'fence', #seen) - #seen or 0
+local function claim_tasks(conf, wanted, limit, was_seen_ms, tally)
+  local next_ids, scores, from, there = peek_ready(wanted, limit)
+  local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
   local deadline_ms = conf.now + conf.lease_ms
   local deadline_text = string.format('%.0f', deadline_ms)
   local token_start = incarnation .. '.' .. slot .. '.' .. n .. '/'
   local ids, tokens, fences, attempts, deliveries, records = {}, {}, {}, {}, {}, {}
   local held, deadlines, counts, bytes = {}, {}, {}, 0
-  for i, id in ipairs(seen) do
+  for i, id in ipairs(next_ids) do
     local record, failed, crashes, delivered, since_ms, size = read_task(id)
     bytes = bytes + size
     if bytes > 4194304 and i > 1 then break end
@@ -31,13 +31,15 @@ local function claim_tasks(conf, wanted, limit, tally)
     end
   end
   take_out(wanted, counts, there)
-  redis.call('ZADD', workers, conf.now_text, worker)
-  redis.call('HSET', worker_hash .. worker, 'slot:' .. slot, n .. ' ' .. table.concat(ids, ' '))
+  -- A second is fine enough for presence, which ends after 30.
+  local seen_ms = conf.now - was_seen_ms < 1000 and was_seen_ms or conf.now
+  if seen_ms == conf.now then redis.call('ZADD', workers, conf.now_text, worker) end
+  redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
+    n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '))
   if #ids == 0 then return deadline_ms, {} end
   redis.call('ZADD', leases, unpack(deadlines))
   redis.call('HSET', running, unpack(held))
   emit(conf, 'task.claimed', table.concat(ids, ' '),
     'worker=' .. worker .. ' fence=' .. fences[1] .. ' deadline_ms=' .. deadline_text)
-  tally.claimed = #ids
   return deadline_ms, lease_reply(ids, tokens, fences, attempts, deliveries, records)
 end

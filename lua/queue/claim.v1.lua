@@ -44,16 +44,16 @@
 local conf, refused = open_queue()
 if refused then return refused end
 if lease_ms > 0 then conf.lease_ms = lease_ms end
-local standing, given = check_slot()
+local standing, known = check_slot()
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
 
 local tally, deadline_ms, leased = {}, nil, nil
 local next_ms = sweep(conf, tally)
 if standing == 'replay' then
-  deadline_ms, leased = reclaim_tasks(conf, given)
+  deadline_ms, leased = reclaim_tasks(conf, known)
 else
-  deadline_ms, leased = claim_tasks(conf, item_lane, limit, tally)
+  deadline_ms, leased = claim_tasks(conf, item_lane, limit, known, tally)
   if #leased == 0 then sweep_workers(conf, tally) end
 end
 add_counts(tally)
