@@ -13,6 +13,8 @@ from dataclasses import replace
 from model import MAX_BYTES, MAX_ITEMS, MAX_SAFE, Arg, Group, Script, Type
 
 LAYOUT = 1
+# A score is priority * BAND + place.
+BAND = 2**48
 
 _ID = ("an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -", 200, "^[%w._:/@+-]+$")
 _NAME = ("a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -", 100, "^[%w._@+-]+$")
@@ -21,6 +23,7 @@ _NAME = ("a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -", 100, "^[%w._@+-]+$")
 _HELPERS = {
     "LAYOUT": f"local LAYOUT = {LAYOUT}",
     "MAX_SAFE": f"local MAX_SAFE = {MAX_SAFE}",
+    "BAND": f"local BAND = {BAND}",
     "unpack": "local unpack = table.unpack or unpack",
     "arg_find": "local arg_find = string.find",
     "arg_empty": "local arg_empty = {}",

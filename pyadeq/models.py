@@ -41,10 +41,9 @@ def encode(value: Any) -> bytes:
     if isinstance(value, bytes):
         return value
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=to_jsonable_python)
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=to_jsonable_python).encode()
     except (TypeError, ValueError) as problem:
         raise BadArgument("ADEQ_ARG", "pyadeq", f"the value must be bytes or JSON: {problem}") from problem
-    return text.encode()
 
 
 class Model(BaseModel):
@@ -224,6 +223,8 @@ class Page(Model):
 class QueueStats(Model):
     """How many tasks are in each state. `stalled` ones are counted in `running` too.
 
+    lanes: the tasks in line by lane, for 1,000 lanes; more_lanes: how many are not shown.
+
     counters: totals since the queue began; `wait_ms:<b>` and `run_ms:<b>` count durations up to b milliseconds and
     above half of it.
     """
@@ -238,6 +239,7 @@ class QueueStats(Model):
     dead: int
     workers: int
     lanes: dict[str, int]
+    more_lanes: int = 0
     counters: dict[str, int]
 
     @property

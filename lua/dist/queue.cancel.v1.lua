@@ -29,7 +29,7 @@
 -- EVENT  task.cancelled
 -- FLAGS  allow-oom
 -- COST   2 + 8n commands, O(n log m)
--- INCLUDE open_queue emit add_counts cancel_task find_task
+-- INCLUDE open_queue emit add_counts cancel_task lane_emptied read_record find_set state_of
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -165,24 +165,42 @@ local function cancel_task(conf, id, tally)
   tally.cancelled = (tally.cancelled or 0) + 1
 end
 
--- find_task(conf, id): the state of a task, the score that it has in its set, and its record as a table; nil if unknown.
--- NEEDS task ready delayed blocked leases finished dead
-local function find_task(conf, id)
-  local flat, record = redis.call('HGETALL', task .. id), {}
-  if #flat == 0 then return nil end
-  for f = 1, #flat, 2 do record[flat[f]] = flat[f + 1] end
-  local score = redis.call('ZSCORE', ready .. (record.lane or 'any'), id)
-  if score then return 'ready', score, record end
-  score = redis.call('ZSCORE', leases, id)
-  if score then return tonumber(score) > conf.now and 'running' or 'stalled', score, record end
-  for state, key in pairs({ delayed = delayed, blocked = blocked, dead = dead, finished = finished }) do
-    score = redis.call('ZSCORE', key, id)
-    if score then
-      if state == 'finished' then state = record.cancelled_ms and 'cancelled' or 'completed' end
-      return state, score, record
-    end
+-- lane_emptied(lane): no task is in line there any more. Its token goes, unless it may be there for a due time.
+-- NEEDS lanes wake delayed
+local function lane_emptied(lane)
+  redis.call('SREM', lanes, lane)
+  if redis.call('EXISTS', delayed) == 0 then redis.call('DEL', wake .. lane) end
+end
+
+-- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
+-- NEEDS task
+local function read_record(id)
+  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0
+  if #flat == 0 then return nil, 0 end
+  for f = 1, #flat, 2 do
+    record[flat[f]] = flat[f + 1]
+    bytes = bytes + #flat[f + 1]
   end
-  return nil
+  return record, bytes
+end
+
+-- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
+-- NEEDS ready delayed blocked leases finished dead
+local function find_set(id, record)
+  if not record then return nil end
+  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
+    local score = redis.call('ZSCORE', set, id)
+    if score then return set, score end
+  end
+end
+
+-- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
+-- NEEDS delayed blocked leases finished dead
+local function state_of(conf, set, score, record)
+  if not set then return nil end
+  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
+  return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
 
 local conf, refused = open_queue()
@@ -191,14 +209,16 @@ if refused then return refused end
 local answers, tally = {}, {}
 for i = 1, item_count do
   local id = item_id[i]
-  local state, _, record = find_task(conf, id)
+  local record = read_record(id)
+  local set, score = find_set(id, record)
+  local state = state_of(conf, set, score, record)
   if not state then
     answers[i] = { 'not_found' }
   elseif state == 'cancelled' then
     answers[i] = { 'cancelled' }
   elseif state == 'completed' or state == 'dead' then
     answers[i] = { 'finished' }
-  elseif state == 'running' or state == 'stalled' then
+  elseif set == leases then
     answers[i] = { 'cancelling' }
     local held = redis.call('HGET', running, id)
     if held and not string.find(held, ' cancel|', 1, true) then
@@ -206,16 +226,8 @@ for i = 1, item_count do
     end
   else
     answers[i] = { 'cancelled' }
-    local lane = record.lane or 'any'
-    if state == 'ready' then
-      redis.call('ZREM', ready .. lane, id)
-      if redis.call('EXISTS', ready .. lane) == 0 then
-        redis.call('SREM', lanes, lane)
-        redis.call('DEL', wake .. lane)
-      end
-    else
-      redis.call('ZREM', state == 'delayed' and delayed or blocked, id)
-    end
+    redis.call('ZREM', set, id)
+    if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
     cancel_task(conf, id, tally)
   end
 end

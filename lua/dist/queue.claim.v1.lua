@@ -39,11 +39,12 @@
 -- EVENT  task.claimed task.promoted task.stalled task.dead task.cancelled task.alert worker.lost
 -- FLAGS  allow-oom
 -- COST   16 + n commands, O(n log m)
--- INCLUDE open_queue emit add_counts observe push_wake make_ready delay_until read_lease end_leases backoff
--- INCLUDE cancel_task bury_task promote_due reap_expired sweep retire_worker sweep_workers check_slot
--- INCLUDE peek_ready read_task take_out lease_reply claim_tasks reclaim_tasks
+-- INCLUDE open_queue emit add_counts observe push_wake line_up make_ready delay_until read_lease end_leases backoff
+-- INCLUDE cancel_task bury_task drop_task promote_due reap_expired sweep retire_worker sweep_workers check_slot
+-- INCLUDE peek_ready read_task lane_emptied take_out write_lease add_payloads claim_tasks reclaim_tasks
 
 local LAYOUT = 1
+local BAND = 281474976710656
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local function refuse(field, value, want)
@@ -219,7 +220,18 @@ local function push_wake(lane)
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- make_ready(by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … }.
+-- line_up(by_lane, lane, score, id): note a task for make_ready.
+local function line_up(by_lane, lane, score, id)
+  local members = by_lane[lane]
+  if not members then
+    members = {}
+    by_lane[lane] = members
+  end
+  members[#members + 1] = score
+  members[#members + 1] = id
+end
+
+-- make_ready(by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- NEEDS ready lanes push_wake
 local function make_ready(by_lane)
   for lane, members in pairs(by_lane) do
@@ -229,12 +241,12 @@ local function make_ready(by_lane)
   end
 end
 
--- delay_until(due_ms, id, lane): put a task aside; wake a worker whose block would outlast the new earliest due time.
+-- delay_until(conf, due_ms, id, lane): put a task aside. Who is blocked on its lane learned of no due time of that lane,
+-- so one that falls within the longest block, 10 s, wakes a worker, which then blocks until it.
 -- NEEDS delayed push_wake
-local function delay_until(due_ms, id, lane)
-  local head = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')
+local function delay_until(conf, due_ms, id, lane)
   redis.call('ZADD', delayed, due_ms, id)
-  if not head[1] or due_ms < tonumber(head[2]) then push_wake(lane) end
+  if due_ms - conf.now < 10000 then push_wake(lane) end
 end
 
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
@@ -280,67 +292,79 @@ local function cancel_task(conf, id, tally)
   tally.cancelled = (tally.cancelled or 0) + 1
 end
 
--- bury_task(conf, id, reason, tally): move a task to the dead set; the caller has taken it out of the set it was in.
--- NEEDS task dead emit
+-- bury_task(conf, id, reason, tally): move a task to the dead set; the caller has taken it out of the set it was in,
+-- and writes the reason into the record.
+-- NEEDS dead emit
 local function bury_task(conf, id, reason, tally)
-  redis.call('HSET', task .. id, 'reason', reason)
   redis.call('ZADD', dead, conf.now, id)
   emit(conf, 'task.dead', id, 'reason=' .. reason)
   tally.dead = (tally.dead or 0) + 1
 end
 
+-- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
+-- NEEDS task payload emit
+local function drop_task(conf, id)
+  redis.call('DEL', task .. id, payload .. id)
+  emit(conf, 'task.alert', id, 'reason=record_missing')
+end
+
 -- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first.
--- NEEDS config task delayed emit make_ready
+-- NEEDS config task delayed emit line_up make_ready drop_task
 local function promote_due(conf, limit, tally)
   local ids = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return 0 end
   local place = redis.call('HINCRBY', config, 'place', #ids) - #ids
-  local by_lane = {}
-  for i, id in ipairs(ids) do
-    local own = redis.call('HMGET', task .. id, 'lane', 'priority')
-    local lane = own[1] or 'any'
-    local members = by_lane[lane] or {}
-    by_lane[lane] = members
-    members[#members + 1] = tonumber(own[2] or 5) * 281474976710656 + place + i
-    members[#members + 1] = id
-    redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-  end
+  local by_lane, promoted = {}, {}
   redis.call('ZREM', delayed, unpack(ids))
+  for i, id in ipairs(ids) do
+    local own = redis.call('HMGET', task .. id, 'created_ms', 'lane', 'priority')
+    if not own[1] then
+      drop_task(conf, id)
+    else
+      redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+      line_up(by_lane, own[2] or 'any', tonumber(own[3] or 5) * BAND + place + i, id)
+      promoted[#promoted + 1] = id
+    end
+  end
+  if #promoted == 0 then return 0 end
   make_ready(by_lane)
-  emit(conf, 'task.promoted', table.concat(ids, ' '), '')
-  tally.promoted = (tally.promoted or 0) + #ids
-  return #ids
+  emit(conf, 'task.promoted', table.concat(promoted, ' '), '')
+  tally.promoted = (tally.promoted or 0) + #promoted
+  return #promoted
 end
 
 -- reap_expired(conf, limit, tally): take back leases past their deadline. The first crash returns a task to its old
 -- place, the n-th waits for the backoff of n-1, max_crashes of them end it.
--- NEEDS running task leases emit read_lease end_leases backoff delay_until bury_task cancel_task make_ready
+-- NEEDS running task leases emit read_lease end_leases backoff delay_until bury_task cancel_task drop_task
+-- NEEDS line_up make_ready
 local function reap_expired(conf, limit, tally)
   local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return 0 end
-  local held = redis.call('HMGET', running, unpack(ids))
+  local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
   end_leases(ids)
   tally.stalled = (tally.stalled or 0) + #ids
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])
-    local crashes = lease and lease.crashes + 1
-    if not lease then
-      bury_task(conf, id, 'damaged', tally)
+    if not lease or redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
+      drop_task(conf, id)
     else
-      redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery)
+      local crashes, reason = lease.crashes + 1, nil
       emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
       if lease.cancelling then
         cancel_task(conf, id, tally)
       elseif crashes >= conf.max_crashes then
-        bury_task(conf, id, 'crash_loop', tally)
+        reason = 'crash_loop'
+        bury_task(conf, id, reason, tally)
       elseif crashes == 1 then
-        redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-        make_ready({ [lease.lane] = { lease.score, id } })
+        line_up(by_lane, lease.lane, lease.score, id)
       else
-        delay_until(conf.now + backoff(conf, id, crashes - 1, 500000), id, lease.lane)
+        delay_until(conf, conf.now + backoff(conf, id, crashes - 1, 500000), id, lease.lane)
       end
+      redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
+        reason and 'reason' or 'ready_ms', reason or conf.now_text)
     end
   end
+  make_ready(by_lane)
   return #ids
 end
 
@@ -412,7 +436,7 @@ local function peek_ready(wanted, limit)
     local best, best_band
     for lane = 1, #pages do
       local score = pages[lane][at[lane] + 1]
-      local band = score and math.floor(score / 281474976710656)
+      local band = score and math.floor(score / BAND)
       if band and (not best or band < best_band) then best, best_band = lane, band end
     end
     if not best then break end
@@ -423,11 +447,12 @@ local function peek_ready(wanted, limit)
 end
 
 -- read_task(id): the record as a flat list; the attempts, crashes and deliveries it counts; since when the task was
--- ready; and about how many bytes it and its payload take in a reply. A payload above 1 KiB has its size in the record.
+-- ready, nil if the record is gone; and about how many bytes it and its payload take in a reply. A payload above 1 KiB
+-- has its size in the record.
 -- NEEDS task
 local function read_task(id)
   local record = redis.call('HGETALL', task .. id)
-  local attempts, crashes, deliveries, created_ms, ready_ms, bytes = 0, 0, 0, 0, nil, 1024
+  local attempts, crashes, deliveries, created_ms, ready_ms, bytes = 0, 0, 0, nil, nil, 2048
   for f = 1, #record, 2 do
     local name, value = record[f], record[f + 1]
     bytes = bytes + #value
@@ -439,12 +464,19 @@ local function read_task(id)
     elseif name == 'size' then bytes = bytes + value
     end
   end
-  return record, attempts, crashes, deliveries, ready_ms or created_ms, bytes
+  return record, attempts, crashes, deliveries, created_ms and (ready_ms or created_ms), bytes
+end
+
+-- lane_emptied(lane): no task is in line there any more. Its token goes, unless it may be there for a due time.
+-- NEEDS lanes wake delayed
+local function lane_emptied(lane)
+  redis.call('SREM', lanes, lane)
+  if redis.call('EXISTS', delayed) == 0 then redis.call('DEL', wake .. lane) end
 end
 
 -- take_out(wanted, counts, there): remove the first counts[i] tasks of each lane. A lane that still has tasks keeps a
--- wake-up token, for a worker that is free; one that was emptied has none.
--- NEEDS ready lanes wake push_wake
+-- wake-up token, for a worker that is free.
+-- NEEDS ready push_wake lane_emptied
 local function take_out(wanted, counts, there)
   for i, lane in ipairs(wanted) do
     local count = counts[i] or 0
@@ -452,53 +484,56 @@ local function take_out(wanted, counts, there)
     if there[i] > count then
       push_wake(lane)
     elseif count > 0 then
-      redis.call('DEL', wake .. lane)
-      redis.call('SREM', lanes, lane)
+      lane_emptied(lane)
     end
   end
 end
 
--- lease_reply(ids, tokens, fences, attempts, deliveries, records): what a claimer is told of each task it leased.
--- NEEDS payload
-local function lease_reply(ids, tokens, fences, attempts, deliveries, records)
-  local keys, answers = {}, {}
-  if #ids == 0 then return answers end
-  for i, id in ipairs(ids) do keys[i] = payload .. id end
-  local payloads = redis.call('MGET', unpack(keys))
-  for i, id in ipairs(ids) do
-    answers[i] = { 'leased', id, tokens[i], fences[i], attempts[i], deliveries[i], payloads[i] or '', records[i] }
-  end
-  return answers
+-- write_lease(conf, token, score, lane, runs, fence, worker): an entry of `running`, as read_lease reads it;
+-- runs is '<attempt> <delivery> <crashes>'.
+local function write_lease(conf, token, score, lane, runs, fence, worker)
+  return token .. ' ' .. score .. ' ' .. lane .. '|' .. conf.now_text .. ' ' .. runs .. ' ' .. fence .. ' ' .. worker
 end
 
--- claim_tasks(conf, wanted, limit, was_seen_ms, tally): lease the next tasks of these lanes to this call's worker, until the reply
--- would pass 4 MiB. A task whose record is gone (an evicting server) is dropped with an alert.
+-- add_payloads(conf, leased): fill in the payloads of claimed tasks, entry 7 of each. An empty payload is stored too, so
+-- one that is not there was evicted.
+-- NEEDS payload emit
+local function add_payloads(conf, leased)
+  if #leased == 0 then return end
+  local keys = {}
+  for i, lease in ipairs(leased) do keys[i] = payload .. lease[2] end
+  local payloads = redis.call('MGET', unpack(keys))
+  for i, lease in ipairs(leased) do
+    lease[7] = payloads[i] or ''
+    if not payloads[i] then emit(conf, 'task.alert', lease[2], 'reason=payload_missing') end
+  end
+end
+
+-- claim_tasks(conf, wanted, limit, was_seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
+-- the reply would pass 4 MiB. The deadline, and the answer's list of leases.
 -- NEEDS config running leases worker_hash workers worker incarnation slot n emit observe
--- NEEDS peek_ready read_task take_out lease_reply
+-- NEEDS peek_ready read_task drop_task take_out write_lease add_payloads
 local function claim_tasks(conf, wanted, limit, was_seen_ms, tally)
   local next_ids, scores, from, there = peek_ready(wanted, limit)
   local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
   local deadline_ms = conf.now + conf.lease_ms
   local deadline_text = string.format('%.0f', deadline_ms)
   local token_start = incarnation .. '.' .. slot .. '.' .. n .. '/'
-  local ids, tokens, fences, attempts, deliveries, records = {}, {}, {}, {}, {}, {}
-  local held, deadlines, counts, bytes = {}, {}, {}, 0
+  local leased, ids, held, deadlines, counts, bytes = {}, {}, {}, {}, {}, 0
   for i, id in ipairs(next_ids) do
     local record, failed, crashes, delivered, since_ms, size = read_task(id)
     bytes = bytes + size
     if bytes > 4194304 and i > 1 then break end
     counts[from[i]] = (counts[from[i]] or 0) + 1
-    if #record == 0 then
-      emit(conf, 'task.alert', id, 'reason=record_missing')
+    if not since_ms then
+      drop_task(conf, id)
     else
-      local at = #ids + 1
-      local token, attempt, delivery = token_start .. at, failed + 1, delivered + 1
-      local runs = delivery == 1 and ' 1 1 0 ' or ' ' .. attempt .. ' ' .. delivery .. ' ' .. crashes .. ' '
-      ids[at], tokens[at], fences[at], records[at] = id, token, fence + i, record
-      attempts[at], deliveries[at] = attempt, delivery
+      local at, attempt, delivery = #leased + 1, failed + 1, delivered + 1
+      local token = token_start .. at
+      local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
+      ids[at], leased[at] = id, { 'leased', id, token, fence + i, attempt, delivery, '', record }
       held[2 * at - 1] = id
-      held[2 * at] = token .. ' ' .. scores[i] .. ' ' .. wanted[from[i]] .. '|' .. conf.now_text .. runs .. fence + i
-        .. ' ' .. worker
+      held[2 * at] = write_lease(conf, token, scores[i], wanted[from[i]], runs, fence + i, worker)
       deadlines[2 * at - 1], deadlines[2 * at] = deadline_text, id
       observe(tally, 'wait_ms', conf.now - since_ms)
     end
@@ -509,31 +544,30 @@ local function claim_tasks(conf, wanted, limit, was_seen_ms, tally)
   if seen_ms == conf.now then redis.call('ZADD', workers, conf.now_text, worker) end
   redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
     n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '))
-  if #ids == 0 then return deadline_ms, {} end
+  if #leased == 0 then return deadline_ms, leased end
   redis.call('ZADD', leases, unpack(deadlines))
   redis.call('HSET', running, unpack(held))
   emit(conf, 'task.claimed', table.concat(ids, ' '),
-    'worker=' .. worker .. ' fence=' .. fences[1] .. ' deadline_ms=' .. deadline_text)
-  return deadline_ms, lease_reply(ids, tokens, fences, attempts, deliveries, records)
+    'worker=' .. worker .. ' fence=' .. leased[1][4] .. ' deadline_ms=' .. deadline_text)
+  add_payloads(conf, leased)
+  return deadline_ms, leased
 end
 
 -- reclaim_tasks(conf, given): answer a re-sent claim: of the tasks it was given, those still under the same token.
--- NEEDS running leases incarnation slot n read_lease read_task lease_reply
+-- NEEDS running leases incarnation slot n read_lease read_task add_payloads
 local function reclaim_tasks(conf, given)
-  local ids, tokens, fences, attempts, deliveries, records = {}, {}, {}, {}, {}, {}
-  local call, deadline_ms, index = incarnation .. '.' .. slot .. '.' .. n, conf.now + conf.lease_ms, 0
+  local leased, index, deadline_ms = {}, 0, conf.now + conf.lease_ms
   for id in string.gmatch(given, '%S+') do
     index = index + 1
     local lease = read_lease(redis.call('HGET', running, id))
-    if lease and lease.token == call .. '/' .. index then
-      local at = #ids + 1
-      ids[at], tokens[at], attempts[at], deliveries[at] = id, lease.token, lease.attempt, lease.delivery
-      fences[at] = lease.fence
-      records[at] = read_task(id)
-      deadline_ms = tonumber(redis.call('ZSCORE', leases, id))
+    if lease and lease.token == incarnation .. '.' .. slot .. '.' .. n .. '/' .. index then
+      leased[#leased + 1] =
+        { 'leased', id, lease.token, lease.fence, lease.attempt, lease.delivery, '', (read_task(id)) }
+      deadline_ms = tonumber(redis.call('ZSCORE', leases, id) or deadline_ms)
     end
   end
-  return deadline_ms, lease_reply(ids, tokens, fences, attempts, deliveries, records)
+  add_payloads(conf, leased)
+  return deadline_ms, leased
 end
 
 local conf, refused = open_queue()

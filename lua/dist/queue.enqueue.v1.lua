@@ -37,9 +37,10 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.enqueued
 -- COST   11 + n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake make_ready delay_until
+-- INCLUDE open_queue emit add_counts push_wake line_up make_ready delay_until
 
 local LAYOUT = 1
+local BAND = 281474976710656
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local arg_empty = {}
@@ -282,7 +283,18 @@ local function push_wake(lane)
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- make_ready(by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … }.
+-- line_up(by_lane, lane, score, id): note a task for make_ready.
+local function line_up(by_lane, lane, score, id)
+  local members = by_lane[lane]
+  if not members then
+    members = {}
+    by_lane[lane] = members
+  end
+  members[#members + 1] = score
+  members[#members + 1] = id
+end
+
+-- make_ready(by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- NEEDS ready lanes push_wake
 local function make_ready(by_lane)
   for lane, members in pairs(by_lane) do
@@ -292,12 +304,12 @@ local function make_ready(by_lane)
   end
 end
 
--- delay_until(due_ms, id, lane): put a task aside; wake a worker whose block would outlast the new earliest due time.
+-- delay_until(conf, due_ms, id, lane): put a task aside. Who is blocked on its lane learned of no due time of that lane,
+-- so one that falls within the longest block, 10 s, wakes a worker, which then blocks until it.
 -- NEEDS delayed push_wake
-local function delay_until(due_ms, id, lane)
-  local head = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')
+local function delay_until(conf, due_ms, id, lane)
   redis.call('ZADD', delayed, due_ms, id)
-  if not head[1] or due_ms < tonumber(head[2]) then push_wake(lane) end
+  if due_ms - conf.now < 10000 then push_wake(lane) end
 end
 
 local conf, refused = open_queue()
@@ -323,12 +335,9 @@ for i = 1, item_count do
     payloads[#payloads + 1] = item_payload[i]
     local lane = own.lane or 'any'
     if own.delay_ms then
-      delay_until(conf.now + own.delay_ms, id, lane)
+      delay_until(conf, conf.now + own.delay_ms, id, lane)
     else
-      local members = by_lane[lane] or {}
-      by_lane[lane] = members
-      members[#members + 1] = (own.priority or 5) * 281474976710656 + place + i
-      members[#members + 1] = id
+      line_up(by_lane, lane, (own.priority or 5) * BAND + place + i, id)
     end
   end
 end

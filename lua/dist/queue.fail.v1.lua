@@ -32,7 +32,7 @@
 -- EVENT  task.retried task.dead task.cancelled
 -- FLAGS  allow-oom
 -- COST   6 + 8n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake delay_until read_lease settled_before end_leases backoff
+-- INCLUDE open_queue emit add_counts push_wake delay_until read_lease settled_as settled_before end_leases backoff
 -- INCLUDE cancel_task bury_task fail_tasks
 
 local LAYOUT = 1
@@ -194,12 +194,12 @@ local function push_wake(lane)
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- delay_until(due_ms, id, lane): put a task aside; wake a worker whose block would outlast the new earliest due time.
+-- delay_until(conf, due_ms, id, lane): put a task aside. Who is blocked on its lane learned of no due time of that lane,
+-- so one that falls within the longest block, 10 s, wakes a worker, which then blocks until it.
 -- NEEDS delayed push_wake
-local function delay_until(due_ms, id, lane)
-  local head = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')
+local function delay_until(conf, due_ms, id, lane)
   redis.call('ZADD', delayed, due_ms, id)
-  if not head[1] or due_ms < tonumber(head[2]) then push_wake(lane) end
+  if due_ms - conf.now < 10000 then push_wake(lane) end
 end
 
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
@@ -213,6 +213,12 @@ local function read_lease(value)
     token = token, score = score, lane = lane, cancelling = cancel ~= '', ran = ran, attempt = tonumber(attempt),
     delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence), worker = worker,
   }
+end
+
+-- settled_as(token, answer): the record's memory of a settlement, as settled_before reads it: '<token> <status>[ <number>]'.
+local function settled_as(token, answer)
+  if not answer[2] then return token .. ' ' .. answer[1] end
+  return token .. ' ' .. answer[1] .. string.format(' %.0f', answer[2])
 end
 
 -- settled_before(id, token, answers): what this token's settlement answered, if it is among these; else lease_lost.
@@ -255,10 +261,10 @@ local function cancel_task(conf, id, tally)
   tally.cancelled = (tally.cancelled or 0) + 1
 end
 
--- bury_task(conf, id, reason, tally): move a task to the dead set; the caller has taken it out of the set it was in.
--- NEEDS task dead emit
+-- bury_task(conf, id, reason, tally): move a task to the dead set; the caller has taken it out of the set it was in,
+-- and writes the reason into the record.
+-- NEEDS dead emit
 local function bury_task(conf, id, reason, tally)
-  redis.call('HSET', task .. id, 'reason', reason)
   redis.call('ZADD', dead, conf.now, id)
   emit(conf, 'task.dead', id, 'reason=' .. reason)
   tally.dead = (tally.dead or 0) + 1
@@ -266,7 +272,7 @@ end
 
 -- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
 -- reason, error, jitter_ppm. One answer each: retried with the due time, dead, cancelled, lease_lost.
--- NEEDS running task emit read_lease settled_before end_leases backoff delay_until bury_task cancel_task
+-- NEEDS running task emit read_lease settled_as settled_before end_leases backoff delay_until bury_task cancel_task
 local function fail_tasks(conf, fails, tally)
   local answers, ended = {}, {}
   if #fails.id == 0 then return answers end
@@ -276,25 +282,23 @@ local function fail_tasks(conf, fails, tally)
     if not lease or lease.token ~= token or ended[id] then
       answers[i] = settled_before(id, token, { retried = true, dead = true, cancelled = true })
     else
-      local most = tonumber(redis.call('HGET', task .. id, 'max_attempts') or conf.max_attempts)
       ended[#ended + 1], ended[id] = id, true
-      redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
-        'reason', fails.reason[i], 'error', fails.error[i])
+      local most = tonumber(redis.call('HGET', task .. id, 'max_attempts') or conf.max_attempts)
       if lease.cancelling then
         answers[i] = { 'cancelled' }
         cancel_task(conf, id, tally)
       elseif fails.retryable[i] and lease.attempt < most then
         local due_ms = conf.now + backoff(conf, id, lease.attempt, fails.jitter_ppm[i])
         answers[i] = { 'retried', due_ms }
-        delay_until(due_ms, id, lease.lane)
+        delay_until(conf, due_ms, id, lease.lane)
         emit(conf, 'task.retried', id, string.format('attempt=%d due_ms=%.0f', lease.attempt, due_ms))
         tally.retried = (tally.retried or 0) + 1
       else
         answers[i] = { 'dead' }
         bury_task(conf, id, fails.reason[i], tally)
       end
-      redis.call('HSET', task .. id, 'settled', token .. ' ' .. answers[i][1]
-        .. (answers[i][2] and string.format(' %.0f', answers[i][2]) or ''))
+      redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
+        'reason', fails.reason[i], 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
     end
   end
   end_leases(ended)

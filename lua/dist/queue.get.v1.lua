@@ -23,9 +23,10 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   2 + 9n commands, O(n log m)
--- INCLUDE open_queue find_task summarise
+-- INCLUDE open_queue read_record find_set state_of summarise
 
 local LAYOUT = 1
+local BAND = 281474976710656
 local arg_find = string.find
 local function refuse(field, value, want)
   local got = 'nothing'
@@ -116,30 +117,41 @@ local function open_queue()
   }
 end
 
--- find_task(conf, id): the state of a task, the score that it has in its set, and its record as a table; nil if unknown.
--- NEEDS task ready delayed blocked leases finished dead
-local function find_task(conf, id)
-  local flat, record = redis.call('HGETALL', task .. id), {}
-  if #flat == 0 then return nil end
-  for f = 1, #flat, 2 do record[flat[f]] = flat[f + 1] end
-  local score = redis.call('ZSCORE', ready .. (record.lane or 'any'), id)
-  if score then return 'ready', score, record end
-  score = redis.call('ZSCORE', leases, id)
-  if score then return tonumber(score) > conf.now and 'running' or 'stalled', score, record end
-  for state, key in pairs({ delayed = delayed, blocked = blocked, dead = dead, finished = finished }) do
-    score = redis.call('ZSCORE', key, id)
-    if score then
-      if state == 'finished' then state = record.cancelled_ms and 'cancelled' or 'completed' end
-      return state, score, record
-    end
+-- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
+-- NEEDS task
+local function read_record(id)
+  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0
+  if #flat == 0 then return nil, 0 end
+  for f = 1, #flat, 2 do
+    record[flat[f]] = flat[f + 1]
+    bytes = bytes + #flat[f + 1]
   end
-  return nil
+  return record, bytes
 end
 
--- summarise(id, state, score, record, hide): a task as get and list answer it: its state, the time or place that its score
--- says, and its record with the parts of the current or last lease spelled out. `hide` names fields to leave out.
+-- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
+-- NEEDS ready delayed blocked leases finished dead
+local function find_set(id, record)
+  if not record then return nil end
+  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
+    local score = redis.call('ZSCORE', set, id)
+    if score then return set, score end
+  end
+end
+
+-- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
+-- NEEDS delayed blocked leases finished dead
+local function state_of(conf, set, score, record)
+  if not set then return nil end
+  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
+  return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
+end
+
+-- summarise(id, state, score, record): a task as get and list answer it: its state, the time or place that its score
+-- says, and its record with the parts of the current or last lease spelled out.
 -- NEEDS running
-local function summarise(id, state, score, record, hide)
+local function summarise(id, state, score, record)
   local held = redis.call('HGET', running, id)
   local started, attempt, delivery, crashes, fence, worker =
     string.match(held or record.ran or '', '(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
@@ -148,16 +160,14 @@ local function summarise(id, state, score, record, hide)
     if held or state == 'completed' then record.attempts, record.deliveries = attempt, delivery end
     if held then record.token, record.crashes = string.match(held, '^%S+'), crashes end
   end
-  local place, at_ms = 0, tonumber(score)
-  if state == 'ready' or state == 'blocked' then place, at_ms = at_ms % 281474976710656, 0 end
-  local pairs_out = {}
+  record.ran = nil
+  local place, at_ms, shown = 0, tonumber(score), {}
+  if state == 'ready' or state == 'blocked' then place, at_ms = at_ms % BAND, 0 end
   for name, value in pairs(record) do
-    if not hide[name] and name ~= 'ran' then
-      pairs_out[#pairs_out + 1] = name
-      pairs_out[#pairs_out + 1] = value
-    end
+    shown[#shown + 1] = name
+    shown[#shown + 1] = value
   end
-  return { 'found', id, state, at_ms, place, pairs_out }
+  return { 'found', id, state, at_ms, place, shown }
 end
 
 local conf, refused = open_queue()
@@ -166,14 +176,15 @@ if refused then return refused end
 local answers, bytes = {}, 0
 for i = 1, item_count do
   local id = item_id[i]
-  local state, score, record = find_task(conf, id)
-  if not state then
+  local record, size = read_record(id)
+  local set, score = find_set(id, record)
+  if not set then
     answers[i] = { 'not_found' }
   else
     local data = redis.call('MGET', payload .. id, result .. id)
-    bytes = bytes + #(data[1] or '') + #(data[2] or '') + #(record.error or '') + #(record.headers or '')
+    bytes = bytes + 1024 + size + #(data[1] or '') + #(data[2] or '')
     if bytes > 4194304 and i > 1 then return { 'ok', conf.now, item_count - i + 1, answers } end
-    answers[i] = summarise(id, state, score, record, {})
+    answers[i] = summarise(id, state_of(conf, set, score, record), score, record)
     answers[i][7], answers[i][8] = data[1] or '', data[2] or ''
   end
 end

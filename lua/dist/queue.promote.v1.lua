@@ -5,6 +5,7 @@
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   payload   prefix/string {base}:payload:  id
 -- KEYS   ready     prefix/zset   {base}:ready:    lane
 -- KEYS   lanes     set           {base}:lanes
 -- KEYS   wake      prefix/list   {base}:wake:     lane
@@ -17,12 +18,13 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int promoted:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.promoted
+-- EVENT  task.promoted task.alert
 -- FLAGS  allow-oom
 -- COST   3 + 2n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake make_ready promote_due
+-- INCLUDE open_queue emit add_counts push_wake line_up make_ready drop_task promote_due
 
 local LAYOUT = 1
+local BAND = 281474976710656
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local function refuse(field, value, want)
@@ -40,17 +42,18 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 8 then
-  return redis.error_reply('ADEQ_ARG expected 8 keys, got ' .. #KEYS)
+if #KEYS ~= 9 then
+  return redis.error_reply('ADEQ_ARG expected 9 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local task = KEYS[2]
-local ready = KEYS[3]
-local lanes = KEYS[4]
-local wake = KEYS[5]
-local delayed = KEYS[6]
-local events = KEYS[7]
-local counters = KEYS[8]
+local payload = KEYS[3]
+local ready = KEYS[4]
+local lanes = KEYS[5]
+local wake = KEYS[6]
+local delayed = KEYS[7]
+local events = KEYS[8]
+local counters = KEYS[9]
 
 local limit = ARGV[1]
 if limit == '' then
@@ -141,7 +144,18 @@ local function push_wake(lane)
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- make_ready(by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … }.
+-- line_up(by_lane, lane, score, id): note a task for make_ready.
+local function line_up(by_lane, lane, score, id)
+  local members = by_lane[lane]
+  if not members then
+    members = {}
+    by_lane[lane] = members
+  end
+  members[#members + 1] = score
+  members[#members + 1] = id
+end
+
+-- make_ready(by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- NEEDS ready lanes push_wake
 local function make_ready(by_lane)
   for lane, members in pairs(by_lane) do
@@ -151,27 +165,36 @@ local function make_ready(by_lane)
   end
 end
 
+-- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
+-- NEEDS task payload emit
+local function drop_task(conf, id)
+  redis.call('DEL', task .. id, payload .. id)
+  emit(conf, 'task.alert', id, 'reason=record_missing')
+end
+
 -- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first.
--- NEEDS config task delayed emit make_ready
+-- NEEDS config task delayed emit line_up make_ready drop_task
 local function promote_due(conf, limit, tally)
   local ids = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return 0 end
   local place = redis.call('HINCRBY', config, 'place', #ids) - #ids
-  local by_lane = {}
-  for i, id in ipairs(ids) do
-    local own = redis.call('HMGET', task .. id, 'lane', 'priority')
-    local lane = own[1] or 'any'
-    local members = by_lane[lane] or {}
-    by_lane[lane] = members
-    members[#members + 1] = tonumber(own[2] or 5) * 281474976710656 + place + i
-    members[#members + 1] = id
-    redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-  end
+  local by_lane, promoted = {}, {}
   redis.call('ZREM', delayed, unpack(ids))
+  for i, id in ipairs(ids) do
+    local own = redis.call('HMGET', task .. id, 'created_ms', 'lane', 'priority')
+    if not own[1] then
+      drop_task(conf, id)
+    else
+      redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+      line_up(by_lane, own[2] or 'any', tonumber(own[3] or 5) * BAND + place + i, id)
+      promoted[#promoted + 1] = id
+    end
+  end
+  if #promoted == 0 then return 0 end
   make_ready(by_lane)
-  emit(conf, 'task.promoted', table.concat(ids, ' '), '')
-  tally.promoted = (tally.promoted or 0) + #ids
-  return #ids
+  emit(conf, 'task.promoted', table.concat(promoted, ' '), '')
+  tally.promoted = (tally.promoted or 0) + #promoted
+  return #promoted
 end
 
 local conf, refused = open_queue()

@@ -7,6 +7,7 @@
 -- KEYS   running   hash          {base}:running
 -- KEYS   leases    zset          {base}:leases
 -- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   payload   prefix/string {base}:payload:  id
 -- KEYS   ready     prefix/zset   {base}:ready:    lane
 -- KEYS   lanes     set           {base}:lanes
 -- KEYS   wake      prefix/list   {base}:wake:     lane
@@ -23,11 +24,11 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int reaped:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.stalled task.dead task.cancelled worker.lost
+-- EVENT  task.stalled task.dead task.cancelled task.alert worker.lost
 -- FLAGS  allow-oom
 -- COST   4 + 7n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake make_ready delay_until read_lease end_leases backoff
--- INCLUDE cancel_task bury_task reap_expired retire_worker sweep_workers
+-- INCLUDE open_queue emit add_counts push_wake line_up make_ready delay_until read_lease end_leases backoff
+-- INCLUDE cancel_task bury_task drop_task reap_expired retire_worker sweep_workers
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -47,23 +48,24 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 14 then
-  return redis.error_reply('ADEQ_ARG expected 14 keys, got ' .. #KEYS)
+if #KEYS ~= 15 then
+  return redis.error_reply('ADEQ_ARG expected 15 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
 local leases = KEYS[3]
 local task = KEYS[4]
-local ready = KEYS[5]
-local lanes = KEYS[6]
-local wake = KEYS[7]
-local delayed = KEYS[8]
-local finished = KEYS[9]
-local dead = KEYS[10]
-local workers = KEYS[11]
-local worker_hash = KEYS[12]
-local events = KEYS[13]
-local counters = KEYS[14]
+local payload = KEYS[5]
+local ready = KEYS[6]
+local lanes = KEYS[7]
+local wake = KEYS[8]
+local delayed = KEYS[9]
+local finished = KEYS[10]
+local dead = KEYS[11]
+local workers = KEYS[12]
+local worker_hash = KEYS[13]
+local events = KEYS[14]
+local counters = KEYS[15]
 
 local limit = ARGV[1]
 if limit == '' then
@@ -154,7 +156,18 @@ local function push_wake(lane)
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- make_ready(by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … }.
+-- line_up(by_lane, lane, score, id): note a task for make_ready.
+local function line_up(by_lane, lane, score, id)
+  local members = by_lane[lane]
+  if not members then
+    members = {}
+    by_lane[lane] = members
+  end
+  members[#members + 1] = score
+  members[#members + 1] = id
+end
+
+-- make_ready(by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- NEEDS ready lanes push_wake
 local function make_ready(by_lane)
   for lane, members in pairs(by_lane) do
@@ -164,12 +177,12 @@ local function make_ready(by_lane)
   end
 end
 
--- delay_until(due_ms, id, lane): put a task aside; wake a worker whose block would outlast the new earliest due time.
+-- delay_until(conf, due_ms, id, lane): put a task aside. Who is blocked on its lane learned of no due time of that lane,
+-- so one that falls within the longest block, 10 s, wakes a worker, which then blocks until it.
 -- NEEDS delayed push_wake
-local function delay_until(due_ms, id, lane)
-  local head = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')
+local function delay_until(conf, due_ms, id, lane)
   redis.call('ZADD', delayed, due_ms, id)
-  if not head[1] or due_ms < tonumber(head[2]) then push_wake(lane) end
+  if due_ms - conf.now < 10000 then push_wake(lane) end
 end
 
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
@@ -215,44 +228,54 @@ local function cancel_task(conf, id, tally)
   tally.cancelled = (tally.cancelled or 0) + 1
 end
 
--- bury_task(conf, id, reason, tally): move a task to the dead set; the caller has taken it out of the set it was in.
--- NEEDS task dead emit
+-- bury_task(conf, id, reason, tally): move a task to the dead set; the caller has taken it out of the set it was in,
+-- and writes the reason into the record.
+-- NEEDS dead emit
 local function bury_task(conf, id, reason, tally)
-  redis.call('HSET', task .. id, 'reason', reason)
   redis.call('ZADD', dead, conf.now, id)
   emit(conf, 'task.dead', id, 'reason=' .. reason)
   tally.dead = (tally.dead or 0) + 1
 end
 
+-- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
+-- NEEDS task payload emit
+local function drop_task(conf, id)
+  redis.call('DEL', task .. id, payload .. id)
+  emit(conf, 'task.alert', id, 'reason=record_missing')
+end
+
 -- reap_expired(conf, limit, tally): take back leases past their deadline. The first crash returns a task to its old
 -- place, the n-th waits for the backoff of n-1, max_crashes of them end it.
--- NEEDS running task leases emit read_lease end_leases backoff delay_until bury_task cancel_task make_ready
+-- NEEDS running task leases emit read_lease end_leases backoff delay_until bury_task cancel_task drop_task
+-- NEEDS line_up make_ready
 local function reap_expired(conf, limit, tally)
   local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return 0 end
-  local held = redis.call('HMGET', running, unpack(ids))
+  local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
   end_leases(ids)
   tally.stalled = (tally.stalled or 0) + #ids
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])
-    local crashes = lease and lease.crashes + 1
-    if not lease then
-      bury_task(conf, id, 'damaged', tally)
+    if not lease or redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
+      drop_task(conf, id)
     else
-      redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery)
+      local crashes, reason = lease.crashes + 1, nil
       emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
       if lease.cancelling then
         cancel_task(conf, id, tally)
       elseif crashes >= conf.max_crashes then
-        bury_task(conf, id, 'crash_loop', tally)
+        reason = 'crash_loop'
+        bury_task(conf, id, reason, tally)
       elseif crashes == 1 then
-        redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-        make_ready({ [lease.lane] = { lease.score, id } })
+        line_up(by_lane, lease.lane, lease.score, id)
       else
-        delay_until(conf.now + backoff(conf, id, crashes - 1, 500000), id, lease.lane)
+        delay_until(conf, conf.now + backoff(conf, id, crashes - 1, 500000), id, lease.lane)
       end
+      redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
+        reason and 'reason' or 'ready_ms', reason or conf.now_text)
     end
   end
+  make_ready(by_lane)
   return #ids
 end
 

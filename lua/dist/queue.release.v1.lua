@@ -27,9 +27,11 @@
 -- EVENT  task.released task.cancelled
 -- FLAGS  allow-oom
 -- COST   10 + 2n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake make_ready read_lease settled_before end_leases cancel_task
+-- INCLUDE open_queue emit add_counts push_wake line_up make_ready read_lease settled_as settled_before
+-- INCLUDE end_leases cancel_task
 
 local LAYOUT = 1
+local BAND = 281474976710656
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local function refuse(field, value, want)
@@ -162,7 +164,18 @@ local function push_wake(lane)
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- make_ready(by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … }.
+-- line_up(by_lane, lane, score, id): note a task for make_ready.
+local function line_up(by_lane, lane, score, id)
+  local members = by_lane[lane]
+  if not members then
+    members = {}
+    by_lane[lane] = members
+  end
+  members[#members + 1] = score
+  members[#members + 1] = id
+end
+
+-- make_ready(by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- NEEDS ready lanes push_wake
 local function make_ready(by_lane)
   for lane, members in pairs(by_lane) do
@@ -183,6 +196,12 @@ local function read_lease(value)
     token = token, score = score, lane = lane, cancelling = cancel ~= '', ran = ran, attempt = tonumber(attempt),
     delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence), worker = worker,
   }
+end
+
+-- settled_as(token, answer): the record's memory of a settlement, as settled_before reads it: '<token> <status>[ <number>]'.
+local function settled_as(token, answer)
+  if not answer[2] then return token .. ' ' .. answer[1] end
+  return token .. ' ' .. answer[1] .. string.format(' %.0f', answer[2])
 end
 
 -- settled_before(id, token, answers): what this token's settlement answered, if it is among these; else lease_lost.
@@ -225,19 +244,13 @@ for i = 1, item_count do
     answers[i] = settled_before(id, item_token[i], { released = true, cancelled = true })
   else
     ended[#ended + 1], ended[id] = id, true
-    local answer = lease.cancelling and 'cancelled' or 'released'
-    local place = lease.score % 281474976710656
+    answers[i] = lease.cancelling and { 'cancelled' } or { 'released', lease.score % BAND }
     redis.call('HSET', task .. id, 'ran', lease.ran, 'deliveries', lease.delivery, 'ready_ms', conf.now_text,
-      'settled', lease.token .. ' ' .. answer .. (lease.cancelling and '' or string.format(' %.0f', place)))
+      'settled', settled_as(lease.token, answers[i]))
     if lease.cancelling then
-      answers[i] = { 'cancelled' }
       cancel_task(conf, id, tally)
     else
-      answers[i] = { 'released', place }
-      local members = by_lane[lease.lane] or {}
-      by_lane[lease.lane] = members
-      members[#members + 1] = lease.score
-      members[#members + 1] = id
+      line_up(by_lane, lease.lane, lease.score, id)
       emit(conf, 'task.released', id, '')
       tally.released = (tally.released or 0) + 1
     end

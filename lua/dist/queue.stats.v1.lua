@@ -1,7 +1,8 @@
 #!lua flags=no-writes
 -- generated from lua/queue/stats.v1.lua by lua/bundle.py; do not edit
 -- queue.stats.v1: how many tasks are in each state, how many workers are alive, and the totals since the queue began.
--- `attempts:<b>` counts completions that took more than one run. `stalled` is a part of `running`. At most 1,000 lanes are listed; `more_lanes` says how many were not.
+-- `attempts:<b>` counts completions that took more than one run. `stalled` is a part of `running`. At most 1,000 lanes
+-- are listed, `more_lanes` says how many were not; `ready` counts those of the first 10,000.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   leases    zset          {base}:leases
@@ -100,11 +101,12 @@ local conf, refused = open_queue()
 if refused then return refused end
 
 local names, sizes, in_line = redis.call('SMEMBERS', lanes), {}, 0
-for i, lane in ipairs(names) do
-  if i > 1000 then break end
-  local size = redis.call('ZCARD', ready .. lane)
-  sizes[2 * i - 1], sizes[2 * i], in_line = lane, string.format('%d', size), in_line + size
+for i = 1, math.min(#names, 10000) do
+  local size = redis.call('ZCARD', ready .. names[i])
+  if i <= 1000 then sizes[2 * i - 1], sizes[2 * i] = names[i], string.format('%d', size) end
+  in_line = in_line + size
 end
+
 -- Each claim is in one bucket of wait_ms, each completion in one of run_ms: their sums are not counted apart.
 local totals, sums = redis.call('HGETALL', counters), { wait_ms = 0, run_ms = 0 }
 for i = 1, #totals, 2 do

@@ -1,7 +1,7 @@
--- delay_until(due_ms, id, lane): put a task aside; wake a worker whose block would outlast the new earliest due time.
+-- delay_until(conf, due_ms, id, lane): put a task aside. Who is blocked on its lane learned of no due time of that lane,
+-- so one that falls within the longest block, 10 s, wakes a worker, which then blocks until it.
 -- NEEDS delayed push_wake
-local function delay_until(due_ms, id, lane)
-  local head = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')
+local function delay_until(conf, due_ms, id, lane)
   redis.call('ZADD', delayed, due_ms, id)
-  if not head[1] or due_ms < tonumber(head[2]) then push_wake(lane) end
+  if due_ms - conf.now < 10000 then push_wake(lane) end
 end

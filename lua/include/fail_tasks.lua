@@ -1,6 +1,6 @@
 -- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
 -- reason, error, jitter_ppm. One answer each: retried with the due time, dead, cancelled, lease_lost.
--- NEEDS running task emit read_lease settled_before end_leases backoff delay_until bury_task cancel_task
+-- NEEDS running task emit read_lease settled_as settled_before end_leases backoff delay_until bury_task cancel_task
 local function fail_tasks(conf, fails, tally)
   local answers, ended = {}, {}
   if #fails.id == 0 then return answers end
@@ -10,25 +10,23 @@ local function fail_tasks(conf, fails, tally)
     if not lease or lease.token ~= token or ended[id] then
       answers[i] = settled_before(id, token, { retried = true, dead = true, cancelled = true })
     else
-      local most = tonumber(redis.call('HGET', task .. id, 'max_attempts') or conf.max_attempts)
       ended[#ended + 1], ended[id] = id, true
-      redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
-        'reason', fails.reason[i], 'error', fails.error[i])
+      local most = tonumber(redis.call('HGET', task .. id, 'max_attempts') or conf.max_attempts)
       if lease.cancelling then
         answers[i] = { 'cancelled' }
         cancel_task(conf, id, tally)
       elseif fails.retryable[i] and lease.attempt < most then
         local due_ms = conf.now + backoff(conf, id, lease.attempt, fails.jitter_ppm[i])
         answers[i] = { 'retried', due_ms }
-        delay_until(due_ms, id, lease.lane)
+        delay_until(conf, due_ms, id, lease.lane)
         emit(conf, 'task.retried', id, string.format('attempt=%d due_ms=%.0f', lease.attempt, due_ms))
         tally.retried = (tally.retried or 0) + 1
       else
         answers[i] = { 'dead' }
         bury_task(conf, id, fails.reason[i], tally)
       end
-      redis.call('HSET', task .. id, 'settled', token .. ' ' .. answers[i][1]
-        .. (answers[i][2] and string.format(' %.0f', answers[i][2]) or ''))
+      redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
+        'reason', fails.reason[i], 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
     end
   end
   end_leases(ended)

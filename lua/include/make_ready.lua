@@ -1,4 +1,4 @@
--- make_ready(by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … }.
+-- make_ready(by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- NEEDS ready lanes push_wake
 local function make_ready(by_lane)
   for lane, members in pairs(by_lane) do

@@ -13,7 +13,7 @@ local function peek_ready(wanted, limit)
     local best, best_band
     for lane = 1, #pages do
       local score = pages[lane][at[lane] + 1]
-      local band = score and math.floor(score / 281474976710656)
+      local band = score and math.floor(score / BAND)
       if band and (not best or band < best_band) then best, best_band = lane, band end
     end
     if not best then break end

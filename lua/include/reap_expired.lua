@@ -1,31 +1,34 @@
 -- reap_expired(conf, limit, tally): take back leases past their deadline. The first crash returns a task to its old
 -- place, the n-th waits for the backoff of n-1, max_crashes of them end it.
--- NEEDS running task leases emit read_lease end_leases backoff delay_until bury_task cancel_task make_ready
+-- NEEDS running task leases emit read_lease end_leases backoff delay_until bury_task cancel_task drop_task
+-- NEEDS line_up make_ready
 local function reap_expired(conf, limit, tally)
   local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return 0 end
-  local held = redis.call('HMGET', running, unpack(ids))
+  local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
   end_leases(ids)
   tally.stalled = (tally.stalled or 0) + #ids
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])
-    local crashes = lease and lease.crashes + 1
-    if not lease then
-      bury_task(conf, id, 'damaged', tally)
+    if not lease or redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
+      drop_task(conf, id)
     else
-      redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery)
+      local crashes, reason = lease.crashes + 1, nil
       emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
       if lease.cancelling then
         cancel_task(conf, id, tally)
       elseif crashes >= conf.max_crashes then
-        bury_task(conf, id, 'crash_loop', tally)
+        reason = 'crash_loop'
+        bury_task(conf, id, reason, tally)
       elseif crashes == 1 then
-        redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-        make_ready({ [lease.lane] = { lease.score, id } })
+        line_up(by_lane, lease.lane, lease.score, id)
       else
-        delay_until(conf.now + backoff(conf, id, crashes - 1, 500000), id, lease.lane)
+        delay_until(conf, conf.now + backoff(conf, id, crashes - 1, 500000), id, lease.lane)
       end
+      redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
+        reason and 'reason' or 'ready_ms', reason or conf.now_text)
     end
   end
+  make_ready(by_lane)
   return #ids
 end

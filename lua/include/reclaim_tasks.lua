@@ -1,18 +1,16 @@
 -- reclaim_tasks(conf, given): answer a re-sent claim: of the tasks it was given, those still under the same token.
--- NEEDS running leases incarnation slot n read_lease read_task lease_reply
+-- NEEDS running leases incarnation slot n read_lease read_task add_payloads
 local function reclaim_tasks(conf, given)
-  local ids, tokens, fences, attempts, deliveries, records = {}, {}, {}, {}, {}, {}
-  local call, deadline_ms, index = incarnation .. '.' .. slot .. '.' .. n, conf.now + conf.lease_ms, 0
+  local leased, index, deadline_ms = {}, 0, conf.now + conf.lease_ms
   for id in string.gmatch(given, '%S+') do
     index = index + 1
     local lease = read_lease(redis.call('HGET', running, id))
-    if lease and lease.token == call .. '/' .. index then
-      local at = #ids + 1
-      ids[at], tokens[at], attempts[at], deliveries[at] = id, lease.token, lease.attempt, lease.delivery
-      fences[at] = lease.fence
-      records[at] = read_task(id)
-      deadline_ms = tonumber(redis.call('ZSCORE', leases, id))
+    if lease and lease.token == incarnation .. '.' .. slot .. '.' .. n .. '/' .. index then
+      leased[#leased + 1] =
+        { 'leased', id, lease.token, lease.fence, lease.attempt, lease.delivery, '', (read_task(id)) }
+      deadline_ms = tonumber(redis.call('ZSCORE', leases, id) or deadline_ms)
     end
   end
-  return deadline_ms, lease_reply(ids, tokens, fences, attempts, deliveries, records)
+  add_payloads(conf, leased)
+  return deadline_ms, leased
 end

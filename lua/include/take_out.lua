@@ -1,6 +1,6 @@
 -- take_out(wanted, counts, there): remove the first counts[i] tasks of each lane. A lane that still has tasks keeps a
--- wake-up token, for a worker that is free; one that was emptied has none.
--- NEEDS ready lanes wake push_wake
+-- wake-up token, for a worker that is free.
+-- NEEDS ready push_wake lane_emptied
 local function take_out(wanted, counts, there)
   for i, lane in ipairs(wanted) do
     local count = counts[i] or 0
@@ -8,8 +8,7 @@ local function take_out(wanted, counts, there)
     if there[i] > count then
       push_wake(lane)
     elseif count > 0 then
-      redis.call('DEL', wake .. lane)
-      redis.call('SREM', lanes, lane)
+      lane_emptied(lane)
     end
   end
 end

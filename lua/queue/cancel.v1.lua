@@ -27,7 +27,7 @@
 -- EVENT  task.cancelled
 -- FLAGS  allow-oom
 -- COST   2 + 8n commands, O(n log m)
--- INCLUDE open_queue emit add_counts cancel_task find_task
+-- INCLUDE open_queue emit add_counts cancel_task lane_emptied read_record find_set state_of
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -35,14 +35,16 @@ if refused then return refused end
 local answers, tally = {}, {}
 for i = 1, item_count do
   local id = item_id[i]
-  local state, _, record = find_task(conf, id)
+  local record = read_record(id)
+  local set, score = find_set(id, record)
+  local state = state_of(conf, set, score, record)
   if not state then
     answers[i] = { 'not_found' }
   elseif state == 'cancelled' then
     answers[i] = { 'cancelled' }
   elseif state == 'completed' or state == 'dead' then
     answers[i] = { 'finished' }
-  elseif state == 'running' or state == 'stalled' then
+  elseif set == leases then
     answers[i] = { 'cancelling' }
     local held = redis.call('HGET', running, id)
     if held and not string.find(held, ' cancel|', 1, true) then
@@ -50,16 +52,8 @@ for i = 1, item_count do
     end
   else
     answers[i] = { 'cancelled' }
-    local lane = record.lane or 'any'
-    if state == 'ready' then
-      redis.call('ZREM', ready .. lane, id)
-      if redis.call('EXISTS', ready .. lane) == 0 then
-        redis.call('SREM', lanes, lane)
-        redis.call('DEL', wake .. lane)
-      end
-    else
-      redis.call('ZREM', state == 'delayed' and delayed or blocked, id)
-    end
+    redis.call('ZREM', set, id)
+    if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
     cancel_task(conf, id, tally)
   end
 end

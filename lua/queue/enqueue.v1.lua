@@ -35,7 +35,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.enqueued
 -- COST   11 + n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake make_ready delay_until
+-- INCLUDE open_queue emit add_counts push_wake line_up make_ready delay_until
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -60,12 +60,9 @@ for i = 1, item_count do
     payloads[#payloads + 1] = item_payload[i]
     local lane = own.lane or 'any'
     if own.delay_ms then
-      delay_until(conf.now + own.delay_ms, id, lane)
+      delay_until(conf, conf.now + own.delay_ms, id, lane)
     else
-      local members = by_lane[lane] or {}
-      by_lane[lane] = members
-      members[#members + 1] = (own.priority or 5) * 281474976710656 + place + i
-      members[#members + 1] = id
+      line_up(by_lane, lane, (own.priority or 5) * BAND + place + i, id)
     end
   end
 end

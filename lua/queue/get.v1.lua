@@ -21,7 +21,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   2 + 9n commands, O(n log m)
--- INCLUDE open_queue find_task summarise
+-- INCLUDE open_queue read_record find_set state_of summarise
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -29,14 +29,15 @@ if refused then return refused end
 local answers, bytes = {}, 0
 for i = 1, item_count do
   local id = item_id[i]
-  local state, score, record = find_task(conf, id)
-  if not state then
+  local record, size = read_record(id)
+  local set, score = find_set(id, record)
+  if not set then
     answers[i] = { 'not_found' }
   else
     local data = redis.call('MGET', payload .. id, result .. id)
-    bytes = bytes + #(data[1] or '') + #(data[2] or '') + #(record.error or '') + #(record.headers or '')
+    bytes = bytes + 1024 + size + #(data[1] or '') + #(data[2] or '')
     if bytes > 4194304 and i > 1 then return { 'ok', conf.now, item_count - i + 1, answers } end
-    answers[i] = summarise(id, state, score, record, {})
+    answers[i] = summarise(id, state_of(conf, set, score, record), score, record)
     answers[i][7], answers[i][8] = data[1] or '', data[2] or ''
   end
 end

@@ -1,6 +1,7 @@
 -- queue.list.v1: a page of the tasks in one state, in the order of their set, without payload, result, error and headers.
 -- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. A page
--- may hold fewer than limit, and stops at 1 MiB. Ready tasks are listed by lane.
+-- may hold fewer than limit, and stops at 1 MiB. Where the last
+-- task of a page has gone, the next page may repeat those of the same score. Ready tasks are listed by lane.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -21,7 +22,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   4 + 4n commands, O(n log m)
--- INCLUDE open_queue find_task summarise
+-- INCLUDE open_queue read_record state_of summarise
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -38,12 +39,13 @@ if last_id then
   start = rank and rank + 1 or redis.call('ZCOUNT', set, '-inf', '(' .. last_score)
 end
 local page = redis.call('ZRANGE', set, start, start + limit - 1, 'WITHSCORES')
-local answers, hide, bytes, last = {}, { error = true, headers = true }, 0, 0
+local answers, bytes, last = {}, 0, 0
 for i = 1, #page, 2 do
-  local now_in, score, record = find_task(conf, page[i])
+  local id, score, record = page[i], page[i + 1], read_record(page[i])
   last = i
-  if now_in == state then
-    answers[#answers + 1] = summarise(page[i], state, score, record, hide)
+  if record and state_of(conf, set, score, record) == state then
+    record.error, record.headers = nil, nil
+    answers[#answers + 1] = summarise(id, state, score, record)
     bytes = bytes + 512 + #(record.tags or '')
     if bytes > 1048576 then break end
   end

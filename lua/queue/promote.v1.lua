@@ -3,6 +3,7 @@
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   payload   prefix/string {base}:payload:  id
 -- KEYS   ready     prefix/zset   {base}:ready:    lane
 -- KEYS   lanes     set           {base}:lanes
 -- KEYS   wake      prefix/list   {base}:wake:     lane
@@ -15,10 +16,10 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int promoted:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.promoted
+-- EVENT  task.promoted task.alert
 -- FLAGS  allow-oom
 -- COST   3 + 2n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake make_ready promote_due
+-- INCLUDE open_queue emit add_counts push_wake line_up make_ready drop_task promote_due
 
 local conf, refused = open_queue()
 if refused then return refused end

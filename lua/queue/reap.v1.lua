@@ -5,6 +5,7 @@
 -- KEYS   running   hash          {base}:running
 -- KEYS   leases    zset          {base}:leases
 -- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   payload   prefix/string {base}:payload:  id
 -- KEYS   ready     prefix/zset   {base}:ready:    lane
 -- KEYS   lanes     set           {base}:lanes
 -- KEYS   wake      prefix/list   {base}:wake:     lane
@@ -21,11 +22,11 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int reaped:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.stalled task.dead task.cancelled worker.lost
+-- EVENT  task.stalled task.dead task.cancelled task.alert worker.lost
 -- FLAGS  allow-oom
 -- COST   4 + 7n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake make_ready delay_until read_lease end_leases backoff
--- INCLUDE cancel_task bury_task reap_expired retire_worker sweep_workers
+-- INCLUDE open_queue emit add_counts push_wake line_up make_ready delay_until read_lease end_leases backoff
+-- INCLUDE cancel_task bury_task drop_task reap_expired retire_worker sweep_workers
 
 local conf, refused = open_queue()
 if refused then return refused end

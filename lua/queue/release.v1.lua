@@ -25,7 +25,8 @@
 -- EVENT  task.released task.cancelled
 -- FLAGS  allow-oom
 -- COST   10 + 2n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake make_ready read_lease settled_before end_leases cancel_task
+-- INCLUDE open_queue emit add_counts push_wake line_up make_ready read_lease settled_as settled_before
+-- INCLUDE end_leases cancel_task
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -40,19 +41,13 @@ for i = 1, item_count do
     answers[i] = settled_before(id, item_token[i], { released = true, cancelled = true })
   else
     ended[#ended + 1], ended[id] = id, true
-    local answer = lease.cancelling and 'cancelled' or 'released'
-    local place = lease.score % 281474976710656
+    answers[i] = lease.cancelling and { 'cancelled' } or { 'released', lease.score % BAND }
     redis.call('HSET', task .. id, 'ran', lease.ran, 'deliveries', lease.delivery, 'ready_ms', conf.now_text,
-      'settled', lease.token .. ' ' .. answer .. (lease.cancelling and '' or string.format(' %.0f', place)))
+      'settled', settled_as(lease.token, answers[i]))
     if lease.cancelling then
-      answers[i] = { 'cancelled' }
       cancel_task(conf, id, tally)
     else
-      answers[i] = { 'released', place }
-      local members = by_lane[lease.lane] or {}
-      by_lane[lease.lane] = members
-      members[#members + 1] = lease.score
-      members[#members + 1] = id
+      line_up(by_lane, lease.lane, lease.score, id)
       emit(conf, 'task.released', id, '')
       tally.released = (tally.released or 0) + 1
     end

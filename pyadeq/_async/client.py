@@ -16,7 +16,7 @@ from pyadeq._async.scripts import Scripts
 from pyadeq._async.wire import Wire, no_retry, own_client
 from pyadeq._core.call import Call
 from pyadeq._core.manifest import library
-from pyadeq._core.refusals import Refusal, refusal_error
+from pyadeq._core.refusals import Refusal, is_passing, refusal_error
 from pyadeq._core.sending import pack
 from pyadeq._twins import aio_sleep
 from pyadeq.errors import AdeqError
@@ -104,9 +104,12 @@ class Adeq:
 
         return Queue(self, name, queue_base(name, self.prefix, self.slot))
 
-    async def run(self, call: Call[T]) -> T:
-        """Run one call. Raises its ScriptError, or TransportError without an answer within `retry_for`."""
-        (outcome,) = await self._scripts.send([call])
+    async def run(self, call: Call[T], retry_for: float | None = None) -> T:
+        """Run one call. Raises its ScriptError, or TransportError without an answer within `retry_for`.
+
+        retry_for: seconds, at most 45, after which a script may take a call for a new one; None: the client's.
+        """
+        (outcome,) = await self._scripts.send([call], retry_for)
         if isinstance(outcome, AdeqError):
             raise outcome
         return call.decode(outcome)
@@ -141,9 +144,13 @@ class Adeq:
             # The next call will tell whether the server is there; until then, do not spin.
             await aio_sleep(min(seconds, 1.0))
             return False
-        if isinstance(replies[0], Refusal):
-            raise refusal_error("BLPOP", replies[0], False)
-        return replies[0] is not None
+        if not isinstance(replies[0], Refusal):
+            return replies[0] is not None
+        # A primary that is demoted ends its blocks.
+        if is_passing(replies[0]) or replies[0].code == "UNBLOCKED":
+            await aio_sleep(min(seconds, 1.0))
+            return False
+        raise refusal_error("BLPOP", replies[0], False)
 
     async def aclose(self) -> None:
         """Close the connections that were opened here: all of them after `from_url`."""

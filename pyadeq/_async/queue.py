@@ -159,8 +159,12 @@ class Queue:
         claim: int = 0,
         lanes: Sequence[str] = ("any",),
         lease: Seconds = 0,
+        retry_for: float | None = None,
     ) -> Settled:
-        """Complete some tasks, fail others and lease up to `claim` more, in one call."""
+        """Complete some tasks, fail others and lease up to `claim` more, in one call.
+
+        retry_for: seconds in which the call is sent again while there is no answer, at most 45; None: the client's.
+        """
         jitters = _jitters(fails)
 
         def call(identity: WorkerIdentity, slot: Slot) -> Call[Settled]:
@@ -177,7 +181,7 @@ class Queue:
                 lease=lease,
             )
 
-        return await self._as_worker(worker, call, lambda settled: settled.claimed.status)
+        return await self._as_worker(worker, call, lambda settled: settled.claimed.status, retry_for)
 
     async def block(self, lanes: Sequence[str], seconds: float) -> bool:
         """Wait until one of the lanes may have a task; False after so many seconds (at most 10)."""
@@ -188,7 +192,7 @@ class Queue:
         _check(lease, (await self.ack_many([(lease, result)]))[0])
 
     async def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[AckStatus]:
-        return await self._adeq.run(self.calls.ack(acks))
+        return await self._adeq.run(self.calls.ack(acks)) if acks else []
 
     async def fail(
         self, lease: Held, error: str | bytes = b"", *, reason: str = "error", retryable: bool = True
@@ -202,7 +206,7 @@ class Queue:
         return answer
 
     async def fail_many(self, fails: Sequence[Failure]) -> list[Failed]:
-        return await self._adeq.run(self.calls.fail(fails, _jitters(fails)))
+        return await self._adeq.run(self.calls.fail(fails, _jitters(fails))) if fails else []
 
     async def heartbeat(self, lease: Held, extend: Seconds = 0) -> Renewal:
         """Prolong a lease by `extend` seconds from now (0: the queue's setting). LeaseLost if it is past its deadline.
@@ -214,7 +218,7 @@ class Queue:
         return answer
 
     async def heartbeat_many(self, leases: Sequence[Held], *, worker: str = "", lease: Seconds = 0) -> list[Renewal]:
-        return await self._adeq.run(self.calls.heartbeat(leases, worker, lease))
+        return await self._adeq.run(self.calls.heartbeat(leases, worker, lease)) if leases else []
 
     async def release(self, lease: Held) -> ReleaseStatus:
         """Give a task back to its old place in line; no attempt is spent. LeaseLost if the lease is another's."""
@@ -223,7 +227,7 @@ class Queue:
         return status
 
     async def release_many(self, leases: Sequence[Held]) -> list[ReleaseStatus]:
-        return await self._adeq.run(self.calls.release(leases))
+        return await self._adeq.run(self.calls.release(leases)) if leases else []
 
     async def register(self, worker: str | None = None, *, capacity: int | None = None) -> str:
         """Make a worker known under a new incarnation; an older one of the same name is `stale` from then on."""
@@ -235,10 +239,12 @@ class Queue:
     async def deregister(self, worker: str | None = None, reason: str = "stopped") -> str:
         """Forget a worker. Its leases stay until they are settled, released or expire."""
         name = worker or self.default_worker
-        identity = self._workers.pop(name, None)
+        identity = self._workers.get(name)
         if identity is None:
             return "unregistered"
-        return await self._adeq.run(self.calls.deregister(name, identity.incarnation, reason))
+        answer = await self._adeq.run(self.calls.deregister(name, identity.incarnation, reason))
+        self._workers.pop(name, None)
+        return answer
 
     # Looking after it
 
@@ -255,7 +261,7 @@ class Queue:
         return (await self.cancel_many([id]))[0]
 
     async def cancel_many(self, ids: Sequence[str]) -> list[CancelStatus]:
-        return await self._adeq.run(self.calls.cancel(ids))
+        return await self._adeq.run(self.calls.cancel(ids)) if ids else []
 
     async def get(self, id: str) -> TaskView | None:
         """A task as it is now, with payload and result; None if there is none."""
@@ -308,7 +314,11 @@ class Queue:
         )
 
     async def _as_worker(
-        self, worker: str | None, call: Callable[[WorkerIdentity, Slot], Call[T]], status: Callable[[T], str]
+        self,
+        worker: str | None,
+        call: Callable[[WorkerIdentity, Slot], Call[T]],
+        status: Callable[[T], str],
+        retry_for: float | None = None,
     ) -> T:
         """Run a claiming call under the worker's identity, made on first use and when the server forgot it."""
         name = worker or self.default_worker
@@ -316,12 +326,12 @@ class Queue:
         for _ in range(3):
             identity = await self._identity(name, spent)
             with identity.slot() as slot:
-                answer = await self._adeq.run(call(identity, slot))
+                answer = await self._adeq.run(call(identity, slot), retry_for)
             match status(answer):
                 case "ok":
                     return answer
-                case "stale" if self._workers.get(name) is identity:
-                    break
+                case "stale" if self._workers.get(name) in (identity, None):
+                    break  # to register anew would take the name from whoever has it now
             spent = identity  # forgotten by the server, or replaced by another call of this queue object
         self._workers.pop(name, None)
         raise _replaced(name)

@@ -21,25 +21,25 @@ class Scripts:
         self._wire = wire
         self._retry_for = retry_for
 
-    async def send(self, calls: Sequence[Call[Any]]) -> list[Outcome]:
+    async def send(self, calls: Sequence[Call[Any]], retry_for: float | None = None) -> list[Outcome]:
         """Send calls in order; return for each its raw reply or the error that ended it."""
         sending = Sending(calls)
-        await self._finish(sending)
+        await self._finish(sending, self._retry_for if retry_for is None else retry_for)
         return sending.outcomes
 
     async def load(self, scripts: Iterable[Script]) -> None:
         """SCRIPT LOAD all of them, whether the server has them or not."""
         sending = Sending((), load=scripts)
-        await self._finish(sending)
+        await self._finish(sending, self._retry_for)
         for error in sending.load_errors.values():
             raise error
 
-    async def _finish(self, sending: Sending) -> None:
+    async def _finish(self, sending: Sending, retry_for: float) -> None:
         """Go on for `retry_for` seconds after the last exchange that went well."""
-        failures, deadline = 0, monotonic() + self._retry_for
+        failures, deadline = 0, monotonic() + retry_for
         while commands := sending.commands():
             if sending.take(*await self._wire.exchange(commands)):
-                failures, deadline = 0, monotonic() + self._retry_for
+                failures, deadline = 0, monotonic() + retry_for
                 continue
             failures += 1
             pause = backoff(failures, random.random())

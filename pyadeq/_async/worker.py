@@ -8,14 +8,13 @@ import logging
 import random
 import re
 import traceback
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
-from time import monotonic
 from typing import Any, TypeVar
 
 from pyadeq._async.queue import LONGEST_BLOCK, MAX_BATCH_BYTES, Queue, until_due
 from pyadeq._core.queue import MAX_ITEMS, Failure
-from pyadeq.errors import TransportError, WorkerReplaced
+from pyadeq.errors import AdeqError, TransportError
 from pyadeq.models import Lease, Seconds, Settled, encode, to_ms
 
 T = TypeVar("T")
@@ -23,8 +22,11 @@ Handler = Callable[[Lease], Awaitable[Any]]
 
 # Acks, fails and lanes of one call are 1,000 at most.
 MOST_SETTLED = 450
-MOST_ERROR_BYTES = 8192
 MOST_RESULT_BYTES = 1024 * 1024
+# Seconds: how long one call is sent again; what a cancelled handler has to clean up; what an idle worker has to stop.
+RESEND_FOR = 45.0
+CLEAN_UP = 5.0
+IDLE_STOP = 2.0
 log = logging.getLogger("pyadeq.worker")
 
 
@@ -65,61 +67,56 @@ class Worker:
         self._handler = handler
         self._lease = to_ms("lease", lease) / 1000
         self._grace = to_ms("grace", grace) / 1000
+        self._lease_time = 1.0  # what the last claim said; before that, the shortest there is
+        # What is leased, by token: renewed until it is settled or released.
         self._running: dict[str, tuple[Lease, asyncio.Task[None]]] = {}
         self._acks: list[tuple[Lease, bytes]] = []
         self._fails: list[Failure] = []
-        self._lease_time = 1.0  # what the last claim said; before that, the shortest there is
         self._ended = asyncio.Event()
         self._stopping = asyncio.Event()
-        self._hurry = asyncio.Event()
-        self._deadline = float("inf")  # of the grace time, by the monotonic clock
+        self._out_of_time = asyncio.Event()
 
     def stop(self) -> None:
         """Claim no more, let handlers end within the grace time, release the rest. A second call ends the grace."""
         if self._stopping.is_set():
-            self._deadline = 0.0
-            self._hurry.set()
-            self._ended.set()
-        else:
-            self._deadline = monotonic() + self._grace
-            self._stopping.set()
+            self._out_of_time.set()
+            return
+        self._stopping.set()
+        holding = self._running or self._acks or self._fails
+        grace = self._grace if holding else min(self._grace, IDLE_STOP)
+        asyncio.get_running_loop().call_later(grace, self._out_of_time.set)
 
     async def run(self) -> None:
         """Work until `stop`. WorkerReplaced if another process registers this worker's name.
 
-        While the server is away it waits, with what it has to settle. A worker that is to stop meanwhile gives up at
-        the end of the grace time, or at once if it holds nothing; what it held is leased again when the lease ends.
+        While the server is away it waits, with what it has to settle. When the grace time ends without the server, what
+        was held is left to the end of its lease.
         """
         renewal = asyncio.create_task(self._renew())
         try:
             await self._lasting(lambda: self.queue.register(self.name, capacity=self.concurrency))
-            await self._work()
+            await self._work(renewal)
             await self._drain()
+            await self._give_back()
             await self._lasting(lambda: self.queue.deregister(self.name))
-        except (WorkerReplaced, asyncio.CancelledError) as error:
-            if isinstance(error, asyncio.CancelledError):
-                self._stopping.set()
-                self._deadline = 0.0
-            with contextlib.suppress(TransportError):
-                await self._hand_over()
-            raise
-        except TransportError as error:
-            if not self._stopping.is_set():
+        except BaseException as error:
+            # Replaced, cancelled, broken or without the server. The leases are still ours, by their tokens.
+            at_the_end = self._stopping.is_set() and isinstance(error, TransportError) and error.retryable
+            self._stopping.set()
+            with contextlib.suppress(AdeqError):
+                await self._give_back()
+            if not at_the_end:
                 raise
             log.warning("stopped without the server, %d results were not delivered: %s", self._unsettled, error)
         finally:
             renewal.cancel()
-            handlers = [handler for _, handler in self._running.values()]
-            self._running.clear()
-            for handler in handlers:
-                handler.cancel()
-            await asyncio.gather(renewal, *handlers, return_exceptions=True)
+            await asyncio.gather(renewal, return_exceptions=True)
 
     @property
     def _unsettled(self) -> int:
         return len(self._acks) + len(self._fails)
 
-    async def _work(self) -> None:
+    async def _work(self, renewal: asyncio.Task[None]) -> None:
         """Settle and claim; block only while the lanes are empty, and claim nothing while blocked.
 
         A wake-up token goes to one blocked worker. So one that is full must not be blocked, or it would take the token
@@ -135,12 +132,15 @@ class Worker:
                 if not blocked and len(self._running) < self.concurrency:
                     blocked = asyncio.create_task(self._block())
                 ended = asyncio.create_task(self._ended.wait())
-                waits: set[asyncio.Task[Any]] = {ended, stopping} | ({blocked} if blocked else set())
+                waits: set[asyncio.Task[Any]] = {ended, stopping, renewal} | ({blocked} if blocked else set())
                 # A block that ends by itself leads to a claim, which sees to what is due.
                 timeout = next_due if next_due < LONGEST_BLOCK else None
                 await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
                 ended.cancel()
+                if renewal.done():
+                    renewal.result()
                 if blocked and blocked.done():
+                    blocked.result()
                     blocked = None
         finally:
             for task in (stopping, blocked):
@@ -152,16 +152,24 @@ class Worker:
         try:
             # Not longer than a lease: one that was given after the last claim may expire meanwhile.
             return await self.queue.block(self.lanes, self._lease_time)
-        except TransportError:
+        except TransportError as error:
+            if not error.retryable:
+                raise
             await asyncio.sleep(random.uniform(0.1, 0.5))
             return False
 
     async def _settle(self, claim: int) -> float:
-        """One call for all that has ended and up to `claim` new tasks; seconds until something is due."""
+        """One call for what has ended and up to `claim` new tasks; seconds until something is due."""
         acks, fails = self._some_acks(), self._fails[:MOST_SETTLED]
         settled: Settled = await self._lasting(
             lambda: self.queue.settle(
-                self.name, acks=acks, fails=fails, claim=min(claim, 1000), lanes=self.lanes, lease=self._lease
+                self.name,
+                acks=acks,
+                fails=fails,
+                claim=min(claim, MAX_ITEMS),
+                lanes=self.lanes,
+                lease=self._lease,
+                retry_for=RESEND_FOR,
             )
         )
         del self._acks[: len(acks)], self._fails[: len(fails)]
@@ -173,10 +181,10 @@ class Worker:
         self._lease_time = settled.claimed.lease
         for lease in settled.claimed.leases:
             self._running[lease.token] = (lease, asyncio.create_task(self._handle(lease)))
-        return 0.0 if self._acks or self._fails else until_due(settled.claimed)
+        return 0.0 if self._unsettled else until_due(settled.claimed)
 
     def _some_acks(self) -> list[tuple[Lease, bytes]]:
-        """As many of the results as one call takes: 500 and 8 MiB, but one at least."""
+        """As many of the results as one call takes: 450 and 8 MiB, but one at least."""
         count = size = 0
         for _, result in self._acks[:MOST_SETTLED]:
             size += len(result)
@@ -200,14 +208,21 @@ class Worker:
                     reason="result_too_large",
                     retryable=False,
                 )
+        except KeyboardInterrupt:
+            raise
         except BaseException as error:
-            if isinstance(error, asyncio.CancelledError) and lease.token not in self._running:
-                return  # by us, who have taken it off the list
-            self._fails.append(failure_of(lease, error))
+            if isinstance(error, asyncio.CancelledError) and (self._out_of_time.is_set() or self._lost(lease)):
+                return  # by us: the lease is given back, or is not ours any more
+            if not self._lost(lease):
+                self._fails.append(failure_of(lease, error))
         else:
-            self._acks.append((lease, data))
+            if not self._lost(lease):
+                self._acks.append((lease, data))
         self._running.pop(lease.token, None)
         self._ended.set()
+
+    def _lost(self, lease: Lease) -> bool:
+        return lease.token not in self._running
 
     async def _renew(self) -> None:
         while True:
@@ -235,52 +250,69 @@ class Worker:
         self._ended.set()
 
     async def _drain(self) -> None:
-        """Settle what ends within the grace time, then cancel the other handlers and release their tasks."""
-        while self._running or self._acks or self._fails:
-            self._ended.clear()
-            if self._acks or self._fails:
+        """Settle what ends within the grace time. The first call also renews the wake-up token that a block took."""
+        out_of_time = asyncio.create_task(self._out_of_time.wait())
+        try:
+            while True:
+                self._ended.clear()
                 await self._settle(0)
-                continue
-            left = self._deadline - monotonic()
-            if left <= 0:
-                break
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._ended.wait(), left)
-        await self._release_running()
+                if not (self._running or self._unsettled) or self._out_of_time.is_set():
+                    return
+                if not self._unsettled:
+                    ended = asyncio.create_task(self._ended.wait())
+                    await asyncio.wait({ended, out_of_time}, return_when=asyncio.FIRST_COMPLETED)
+                    ended.cancel()
+        finally:
+            out_of_time.cancel()
 
-    async def _hand_over(self) -> None:
-        """Settle and release by the leases' tokens alone: the name may be another worker's by now."""
+    async def _give_back(self) -> None:
+        """Cancel the handlers, settle those that ended all the same and release the tasks of the others."""
+        self._out_of_time.set()
+        handlers = [handler for _, handler in self._running.values()]
+        for handler in handlers:
+            handler.cancel()
+        if handlers:
+            _, slow = await asyncio.wait(handlers, timeout=CLEAN_UP)
+            if slow:
+                log.warning("%d handlers still run %g s after they were cancelled", len(slow), CLEAN_UP)
         while acks := self._some_acks():
             await self._lasting(partial(self.queue.ack_many, acks))
             del self._acks[: len(acks)]
         for fails in batched(self._fails):
             await self._lasting(partial(self.queue.fail_many, fails))
-        await self._release_running()
-
-    async def _release_running(self) -> None:
-        leases = [lease for lease, _ in self._running.values()]
-        handlers = [handler for _, handler in self._running.values()]
+        self._fails.clear()
+        for leases in batched([lease for lease, _ in self._running.values()]):
+            await self._lasting(partial(self.queue.release_many, leases))
         self._running.clear()
-        for handler in handlers:
-            handler.cancel()
-        await asyncio.gather(*handlers, return_exceptions=True)
-        for some in batched(leases):
-            await self._lasting(partial(self.queue.release_many, some))
 
-    async def _lasting(self, act: Callable[[], Awaitable[T]]) -> T:
-        """Try for as long as the server is away; a worker that is to stop, while it has time and something to say."""
+    async def _lasting(self, act: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Try for as long as the server is away, but once if the time is up."""
         pause = 0.1
         while True:
             try:
-                return await act()
+                return await self._in_time(act())
             except TransportError as error:
-                idle = not (self._running or self._unsettled)
-                if not error.retryable or (self._stopping.is_set() and (idle or monotonic() >= self._deadline)):
+                if not error.retryable or self._out_of_time.is_set():
                     raise
                 log.warning("no answer from the server, trying again: %s", error)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), pause * random.uniform(0.5, 1.5))
+                await asyncio.wait_for(self._out_of_time.wait(), pause * random.uniform(0.5, 1.5))
             pause = min(pause * 2, 5.0)
+
+    async def _in_time(self, act: Coroutine[Any, Any, T]) -> T:
+        """Await it; once the time is up, for at most two seconds more."""
+        acting = asyncio.create_task(act)
+        out_of_time = asyncio.create_task(self._out_of_time.wait())
+        try:
+            await asyncio.wait({acting, out_of_time}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({acting}, timeout=IDLE_STOP)
+            if not acting.done():
+                raise TransportError("the grace time has ended", retryable=True, may_have_applied=True)
+            return acting.result()
+        finally:
+            acting.cancel()
+            out_of_time.cancel()
+            await asyncio.gather(acting, out_of_time, return_exceptions=True)
 
 
 def batched(items: Sequence[T]) -> list[Sequence[T]]:
@@ -289,8 +321,8 @@ def batched(items: Sequence[T]) -> list[Sequence[T]]:
 
 
 def failure_of(lease: Lease, error: BaseException) -> Failure:
-    """How an exception fails an attempt: the end of its traceback, and its class or its own word as the reason."""
-    text = "".join(traceback.format_exception(error)).encode(errors="replace")[-MOST_ERROR_BYTES:]
+    """How an exception fails an attempt: its traceback, and its class or its own word as the reason."""
+    text = "".join(traceback.format_exception(error))
     if isinstance(error, TaskFailed):
         return Failure(lease, text, word(error.reason), error.retryable)
     return Failure(lease, text, word(type(error).__name__))

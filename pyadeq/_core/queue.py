@@ -31,6 +31,7 @@ from pyadeq.models import (
 )
 
 MAX_ITEMS = 1000
+MAX_ERROR_BYTES = 8192
 
 Held = Lease | tuple[str, str]
 """A lease, or the id and token of one."""
@@ -41,7 +42,7 @@ EnqueueItem = tuple[str, bytes, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Failure:
-    """How an attempt ended: error is text or bytes up to 8 KiB, reason one word for lists and counters."""
+    """How an attempt ended: error is text or bytes, the last 8 KiB are kept; reason is one word for lists."""
 
     lease: Held
     error: str | bytes = b""
@@ -114,7 +115,7 @@ class QueueCalls:
         groups = {
             "acks": _ack_items(acks),
             "fails": _fail_items(fails, jitters),
-            "lanes_wanted": [(lane,) for lane in lanes] if limit else [],
+            "lanes_wanted": [(lane,) for lane in lanes],
         }
         return build_call("queue.settle.v1", self.base, scalars, groups, decode=replies.settled)
 
@@ -274,10 +275,16 @@ def _ack_items(acks: Sequence[tuple[Held, Any]]) -> list[tuple[str, str, bytes]]
     return [(*_held(lease), b"" if result is None else encode(result)) for lease, result in acks]
 
 
+def _error_bytes(error: str | bytes) -> bytes:
+    """The last 8 KiB, where a traceback says what went wrong."""
+    data = error.encode(errors="backslashreplace") if isinstance(error, str) else error
+    return data[-MAX_ERROR_BYTES:]
+
+
 def _fail_items(fails: Sequence[Failure], jitters: Sequence[int]) -> list[tuple[Any, ...]]:
     if len(fails) != len(jitters):
         raise BadArgument("ADEQ_ARG", "pyadeq", f"jitters: {len(jitters)} of them for {len(fails)} fails")
     return [
-        (*_held(fail.lease), fail.retryable, fail.reason, fail.error, jitter)
+        (*_held(fail.lease), fail.retryable, fail.reason, _error_bytes(fail.error), jitter)
         for fail, jitter in zip(fails, jitters, strict=True)
     ]

@@ -41,18 +41,17 @@ def receipts(reply: Reply, ids: Sequence[str]) -> list[Receipt]:
 def claimed(reply: Reply) -> Claimed:
     if reply[0] != b"ok":
         return Claimed(reply[0].decode(), 0.0, 0.0, None, [])
-    _, *times, leases = reply
-    return _claimed(*times, leases)
+    return _claimed(reply[1:5], reply[5])
 
 
 def settled(reply: Reply) -> Settled:
     if reply[0] != b"ok":
         return Settled([], [], claimed(reply))
-    _, *times, acks, fails, leases = reply
+    acks, fails, leases = reply[5:]
     return Settled(
         [item[0].decode() for item in acks],
         [_failed(item) for item in fails],
-        _claimed(*times, leases),
+        _claimed(reply[1:5], leases),
     )
 
 
@@ -74,7 +73,7 @@ def page(reply: Reply) -> Page:
 
 def stats(reply: Reply) -> QueueStats:
     now_ms, ready, delayed, blocked, running, stalled, finished, dead, workers = reply[1:10]
-    lanes, _, counters = reply[10:]
+    lanes, more_lanes, counters = reply[10:]
     return QueueStats(
         now=now_ms / 1000,
         ready=ready,
@@ -86,6 +85,7 @@ def stats(reply: Reply) -> QueueStats:
         dead=dead,
         workers=workers,
         lanes={name.decode(): int(value) for name, value in _pairs(lanes)},
+        more_lanes=more_lanes,
         counters={name.decode(): int(value) for name, value in _pairs(counters)},
     )
 
@@ -122,7 +122,8 @@ def _failed(item: list[Any]) -> Failed:
     return Failed(status=item[0].decode(), due=item[1] / 1000 if len(item) > 1 else None)
 
 
-def _claimed(now_ms: int, next_ms: int, lease_ms: int, deadline_ms: int, leases: list[list[Any]]) -> Claimed:
+def _claimed(times: list[int], leases: list[list[Any]]) -> Claimed:
+    now_ms, next_ms, lease_ms, deadline_ms = times
     deadline = deadline_ms / 1000
     held = [
         Lease(

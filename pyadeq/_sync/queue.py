@@ -160,8 +160,12 @@ class Queue:
         claim: int = 0,
         lanes: Sequence[str] = ("any",),
         lease: Seconds = 0,
+        retry_for: float | None = None,
     ) -> Settled:
-        """Complete some tasks, fail others and lease up to `claim` more, in one call."""
+        """Complete some tasks, fail others and lease up to `claim` more, in one call.
+
+        retry_for: seconds in which the call is sent again while there is no answer, at most 45; None: the client's.
+        """
         jitters = _jitters(fails)
 
         def call(identity: WorkerIdentity, slot: Slot) -> Call[Settled]:
@@ -178,7 +182,7 @@ class Queue:
                 lease=lease,
             )
 
-        return self._as_worker(worker, call, lambda settled: settled.claimed.status)
+        return self._as_worker(worker, call, lambda settled: settled.claimed.status, retry_for)
 
     def block(self, lanes: Sequence[str], seconds: float) -> bool:
         """Wait until one of the lanes may have a task; False after so many seconds (at most 10)."""
@@ -189,7 +193,7 @@ class Queue:
         _check(lease, (self.ack_many([(lease, result)]))[0])
 
     def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[AckStatus]:
-        return self._adeq.run(self.calls.ack(acks))
+        return self._adeq.run(self.calls.ack(acks)) if acks else []
 
     def fail(
         self, lease: Held, error: str | bytes = b"", *, reason: str = "error", retryable: bool = True
@@ -203,7 +207,7 @@ class Queue:
         return answer
 
     def fail_many(self, fails: Sequence[Failure]) -> list[Failed]:
-        return self._adeq.run(self.calls.fail(fails, _jitters(fails)))
+        return self._adeq.run(self.calls.fail(fails, _jitters(fails))) if fails else []
 
     def heartbeat(self, lease: Held, extend: Seconds = 0) -> Renewal:
         """Prolong a lease by `extend` seconds from now (0: the queue's setting). LeaseLost if it is past its deadline.
@@ -215,7 +219,7 @@ class Queue:
         return answer
 
     def heartbeat_many(self, leases: Sequence[Held], *, worker: str = "", lease: Seconds = 0) -> list[Renewal]:
-        return self._adeq.run(self.calls.heartbeat(leases, worker, lease))
+        return self._adeq.run(self.calls.heartbeat(leases, worker, lease)) if leases else []
 
     def release(self, lease: Held) -> ReleaseStatus:
         """Give a task back to its old place in line; no attempt is spent. LeaseLost if the lease is another's."""
@@ -224,7 +228,7 @@ class Queue:
         return status
 
     def release_many(self, leases: Sequence[Held]) -> list[ReleaseStatus]:
-        return self._adeq.run(self.calls.release(leases))
+        return self._adeq.run(self.calls.release(leases)) if leases else []
 
     def register(self, worker: str | None = None, *, capacity: int | None = None) -> str:
         """Make a worker known under a new incarnation; an older one of the same name is `stale` from then on."""
@@ -236,10 +240,12 @@ class Queue:
     def deregister(self, worker: str | None = None, reason: str = "stopped") -> str:
         """Forget a worker. Its leases stay until they are settled, released or expire."""
         name = worker or self.default_worker
-        identity = self._workers.pop(name, None)
+        identity = self._workers.get(name)
         if identity is None:
             return "unregistered"
-        return self._adeq.run(self.calls.deregister(name, identity.incarnation, reason))
+        answer = self._adeq.run(self.calls.deregister(name, identity.incarnation, reason))
+        self._workers.pop(name, None)
+        return answer
 
     # Looking after it
 
@@ -256,7 +262,7 @@ class Queue:
         return (self.cancel_many([id]))[0]
 
     def cancel_many(self, ids: Sequence[str]) -> list[CancelStatus]:
-        return self._adeq.run(self.calls.cancel(ids))
+        return self._adeq.run(self.calls.cancel(ids)) if ids else []
 
     def get(self, id: str) -> TaskView | None:
         """A task as it is now, with payload and result; None if there is none."""
@@ -309,7 +315,11 @@ class Queue:
         )
 
     def _as_worker(
-        self, worker: str | None, call: Callable[[WorkerIdentity, Slot], Call[T]], status: Callable[[T], str]
+        self,
+        worker: str | None,
+        call: Callable[[WorkerIdentity, Slot], Call[T]],
+        status: Callable[[T], str],
+        retry_for: float | None = None,
     ) -> T:
         """Run a claiming call under the worker's identity, made on first use and when the server forgot it."""
         name = worker or self.default_worker
@@ -317,12 +327,12 @@ class Queue:
         for _ in range(3):
             identity = self._identity(name, spent)
             with identity.slot() as slot:
-                answer = self._adeq.run(call(identity, slot))
+                answer = self._adeq.run(call(identity, slot), retry_for)
             match status(answer):
                 case "ok":
                     return answer
-                case "stale" if self._workers.get(name) is identity:
-                    break
+                case "stale" if self._workers.get(name) in (identity, None):
+                    break  # to register anew would take the name from whoever has it now
             spent = identity  # forgotten by the server, or replaced by another call of this queue object
         self._workers.pop(name, None)
         raise _replaced(name)

@@ -104,6 +104,20 @@ async def test_many_tasks_take_few_calls(queue: Queue, client: Any) -> None:
     assert client.info("commandstats")["cmdstat_evalsha"]["calls"] - before < 300
 
 
+async def test_a_task_of_another_lane_is_started_when_it_is_due(queue: Queue) -> None:
+    started: asyncio.Queue[str] = asyncio.Queue()
+
+    async def handle(lease: Lease) -> None:
+        started.put_nowait(lease.payload)
+
+    async with working(queue, handle, lanes=["group/b"]):
+        await eventually(lambda: count(queue, "workers"))
+        await queue.enqueue("nobody's", lane="group/a", delay=0.1)
+        await queue.enqueue("b's", lane="group/b", delay=0.3)
+        async with asyncio.timeout(5):  # half of the longest block
+            assert await started.get() == "b's"
+
+
 async def test_an_idle_worker_starts_a_task_at_once(queue: Queue) -> None:
     started = asyncio.Event()
 
@@ -209,6 +223,51 @@ async def test_a_second_stop_ends_the_grace(queue: Queue) -> None:
     worker.stop()
     await asyncio.wait_for(running, DEADLINE)
     assert await count(queue, "ready") == 1
+
+
+async def test_a_result_that_comes_while_the_worker_ends_is_kept(queue: Queue) -> None:
+    async def handle(lease: Lease) -> str:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(1_000)
+        return "saved"
+
+    await queue.enqueue("work", id="t")
+    worker = Worker(queue, handle, grace=0)
+    running = asyncio.create_task(worker.run())
+    await eventually(lambda: count(queue, "running"))
+    worker.stop()
+    await asyncio.wait_for(running, DEADLINE)
+    task = await queue.get("t")
+    assert task is not None
+    assert (task.state, task.result) == ("completed", "saved")
+
+
+async def test_a_handler_that_cleans_up_keeps_its_lease_meanwhile(queue: Queue) -> None:
+    async def handle(lease: Lease) -> None:
+        try:
+            await asyncio.sleep(1_000)
+        finally:
+            await asyncio.sleep(2)
+
+    await queue.configure(lease=1)
+    await queue.enqueue("work", id="t")
+    worker = Worker(queue, handle, grace=0)
+    running = asyncio.create_task(worker.run())
+    await eventually(lambda: count(queue, "running"))
+    worker.stop()
+    await asyncio.wait_for(running, DEADLINE)
+    task = await queue.get("t")
+    assert task is not None
+    assert (task.state, task.crashes, task.deliveries) == ("ready", 0, 1)
+
+
+async def test_of_two_workers_with_one_name_the_newer_one_works(queue: Queue, adeq: Adeq) -> None:
+    await queue.register("w1")
+    other = adeq.queue(queue.name)
+    await other.register("w1")
+    answers = await asyncio.gather(*[queue.claim("w1") for _ in range(5)], return_exceptions=True)
+    assert {type(answer) for answer in answers} == {WorkerReplaced}
+    assert await other.claim("w1") == []
 
 
 async def test_a_cancelled_worker_gives_back_what_it_holds(queue: Queue) -> None:
