@@ -218,9 +218,7 @@ class _Header:
         if not template.startswith("{base}") or _TEMPLATE.fullmatch(template) is None:
             raise self.fail(f"template must be {{base}} and :words of a-z 0-9 _, got {template!r}")
         if template.endswith(":") != prefix:
-            raise self.fail(
-                f"the template of a prefix ends with ':', that of a key does not, got {template!r}"
-            )
+            raise self.fail(f"the template of a prefix ends with ':', that of a key does not, got {template!r}")
         if prefix and words[4] not in SUFFIX_TYPES:
             raise self.fail(f"suffix type must be one of {', '.join(SUFFIX_TYPES)}, got {words[4]!r}")
         if any(template == other.template for other in self.script.keys):

@@ -91,9 +91,7 @@ def _check_tokens(facts: Facts, every: list[Token]) -> list[str]:
             if following == "(":
                 found += _check_call(facts, token, every[i + 2 :])
             else:
-                report(
-                    token, f"redis.{token.text} must be called where it stands, so that its command is seen"
-                )
+                report(token, f"redis.{token.text} must be called where it stands, so that its command is seen")
     return found
 
 

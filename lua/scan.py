@@ -112,9 +112,7 @@ class _Parser:
     def take(self, expected: str | None = None) -> Token:
         token = self.token
         if token.kind == "end" or (expected is not None and token.text != expected):
-            raise LuaError(
-                token.line, f"expected {expected or 'more'}, got {token.text or 'the end of the file'}"
-            )
+            raise LuaError(token.line, f"expected {expected or 'more'}, got {token.text or 'the end of the file'}")
         self.at += 1
         return token
 

@@ -41,7 +41,9 @@ def encode(value: Any) -> bytes:
     if isinstance(value, bytes):
         return value
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=to_jsonable_python).encode()
+        return json.dumps(
+            value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=to_jsonable_python
+        ).encode()
     except (TypeError, ValueError) as problem:
         raise BadArgument("ADEQ_ARG", "pyadeq", f"the value must be bytes or JSON: {problem}") from problem
 

@@ -36,9 +36,7 @@ class Sources:
             (root / folder).mkdir()
         (root / "errors.toml").write_text('ADEQ_ARG = "bad"\nADEQ_LAYOUT = "new"\n')
 
-    def script(
-        self, lines: str, body: str = BODY, *, header: str = HEADER, path: str = "demo/run.v1.lua"
-    ) -> None:
+    def script(self, lines: str, body: str = BODY, *, header: str = HEADER, path: str = "demo/run.v1.lua") -> None:
         declared = "".join(f"-- {line}\n" for line in lines.strip("\n").splitlines())
         (self.root / path).write_text(header + declared + body)
 
@@ -133,9 +131,7 @@ def test_malformed_header(sources: Sources, lines: str, line: int, message: str)
     assert message in found
 
 
-@pytest.mark.parametrize(
-    "first", ["-- demo.run.v2: x", "-- demo.walk.v1: x", "-- lock.run.v1: x", "-- run", "x = 1"]
-)
+@pytest.mark.parametrize("first", ["-- demo.run.v2: x", "-- demo.walk.v1: x", "-- lock.run.v1: x", "-- run", "x = 1"])
 def test_first_line_must_agree_with_the_path(sources: Sources, first: str) -> None:
     sources.script("RETURN ok", header=f"{first}\n--\n")
     assert "demo/run.v1.lua:1: must be '-- demo.run.v1: <text>'" in sources.errors()
@@ -205,12 +201,8 @@ def test_includes_must_be_used_and_satisfied(sources: Sources) -> None:
     )
     sources.include("second", "-- second(a): x\nlocal function second(a) return a end\n")
     sources.script("RETURN ok\nINCLUDE first second", "\nreturn { first() }\n")
-    assert (
-        "demo/run.v1.lua:6: include first needs second: declare INCLUDE second before it" in sources.errors()
-    )
-    sources.script(
-        "RETURN ok\nINCLUDE second first", "\nreturn { first() }\n", header="-- demo.run.v1: x\n--\n"
-    )
+    assert "demo/run.v1.lua:6: include first needs second: declare INCLUDE second before it" in sources.errors()
+    sources.script("RETURN ok\nINCLUDE second first", "\nreturn { first() }\n", header="-- demo.run.v1: x\n--\n")
     assert "include first needs config: declare a key or argument config" in sources.errors()
     sources.script("RETURN ok\nINCLUDE second first", "\nreturn { config }\n")
     assert "demo/run.v1.lua:6: include first is not used" in sources.errors()
@@ -237,9 +229,7 @@ def test_lua_limits(sources: Sources) -> None:
     sources.script("RETURN ok", f"\n{blocks}")
     sources.build()
     many = "".join(f"local {name} = 1\n" for name in names[:60])
-    sources.script(
-        "RETURN ok", f"\n{many}local function f() return {' + '.join(names[:60])} end\nreturn f()\n"
-    )
+    sources.script("RETURN ok", f"\n{many}local function f() return {' + '.join(names[:60])} end\nreturn f()\n")
     assert "has 60 upvalues, at most 59" in sources.errors()
 
 
@@ -248,9 +238,7 @@ def test_lua_limits(sources: Sources) -> None:
 
 def test_generated_text(sources: Sources) -> None:
     sources.include("help", "-- help(a): says it\nlocal function help(a) return a end\n")
-    sources.script(
-        "RETURN ok\nFLAGS allow-oom\nINCLUDE help", "\n-- why\nreturn { 'ok', help(config), LAYOUT }\n"
-    )
+    sources.script("RETURN ok\nFLAGS allow-oom\nINCLUDE help", "\n-- why\nreturn { 'ok', help(config), LAYOUT }\n")
     text = sources.build()["dist/demo.run.v1.lua"]
     lines = text.splitlines()
     assert lines[0] == "#!lua flags=allow-oom"
@@ -415,9 +403,7 @@ def test_refused(sources: Sources, kind: str, module: Any) -> None:
     good = OK.get(kind, [("1", 1)])[-1][0]
     for sent in values:
         assert scalar.call("x", sent) == f"ADEQ_ARG a must be {want}, got '{shown(sent)}'"
-        assert (
-            item.call("2", "x", good, "x", sent) == f"ADEQ_ARG item[2].a must be {want}, got '{shown(sent)}'"
-        )
+        assert item.call("2", "x", good, "x", sent) == f"ADEQ_ARG item[2].a must be {want}, got '{shown(sent)}'"
     assert scalar.call("x") == f"ADEQ_ARG a must be {want}, got nothing"
     assert item.call("1", "x") == f"ADEQ_ARG item[1].a must be {want}, got nothing"
 

@@ -94,16 +94,12 @@ def test_shape_status(root: Path) -> None:
 
 
 def test_literals_and_keys_may_stand_in_an_include(root: Path) -> None:
-    text = (
-        "-- help(): x\n-- NEEDS task\nlocal function help()\n  return { 'gone', 'ADEQ_LAYOUT', task }\nend\n"
-    )
+    text = "-- help(): x\n-- NEEDS task\nlocal function help()\n  return { 'gone', 'ADEQ_LAYOUT', task }\nend\n"
     (root / "include/help.lua").write_text(text)
     header = "-- KEYS   task  prefix/hash  {base}:task:  id\n-- RETURN gone\n-- INCLUDE help\n"
     body = f"if config then return help() end\n{BODY}"
     assert findings(root, body, f"{header}-- ERROR ADEQ_LAYOUT\n") == []
-    assert findings(root, body, header) == [
-        "include/help.lua:4: ADEQ_LAYOUT is missing in ERROR of demo/run.v1.lua"
-    ]
+    assert findings(root, body, header) == ["include/help.lua:4: ADEQ_LAYOUT is missing in ERROR of demo/run.v1.lua"]
 
 
 def test_no_writes(root: Path) -> None:

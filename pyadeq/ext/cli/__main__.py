@@ -1,0 +1,5 @@
+"""`python -m pyadeq.ext.cli` is `adeq`."""
+
+from pyadeq.ext.cli import main
+
+main()

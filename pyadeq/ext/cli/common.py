@@ -1,0 +1,103 @@
+"""What all commands share: the server they talk to, and the two forms of their answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import typer
+from redis import Redis
+from redis.exceptions import ConnectionError, TimeoutError
+from rich.console import Console
+from rich.table import Table
+
+from pyadeq import Adeq
+from pyadeq.errors import ConfigError, TransportError
+
+FAILED, USAGE, UNREACHABLE = 1, 2, 3  # exit statuses
+DEFAULT_URL = "redis://127.0.0.1:6379"
+RETRY_FOR = 2.0  # seconds: somebody may be waiting at a terminal
+NO_TERMINAL_WIDTH = 240  # columns: nothing is cut in files and pipes
+
+
+class Format(StrEnum):
+    """How a command answers."""
+
+    table = "table"
+    json = "json"
+
+
+Url = Annotated[str, typer.Option("--url", envvar="ADEQ_URL", help="The server: redis://, rediss:// or unix://.")]
+Output = Annotated[Format, typer.Option("-o", "--output", envvar="ADEQ_OUTPUT", help="The form of the answer.")]
+
+
+@contextmanager
+def connected(url: str) -> Iterator[Adeq]:
+    """A client of the server. ConfigError for what is no URL, TransportError with advice if nobody answers."""
+    check_url(url)
+    try:
+        with Adeq.from_url(url, source="adeq", retry_for=RETRY_FOR) as adeq:
+            yield adeq
+    except (TransportError, ConnectionError, TimeoutError) as error:
+        raise unreachable(url, error) from error
+
+
+def check_url(url: str) -> None:
+    """Raise ConfigError if this is not the URL of a server. The URL is not shown: it may hold a password."""
+    try:
+        Redis.from_url(url).close()
+    except ValueError:
+        raise ConfigError(
+            "--url: what was given is not accepted; allowed: redis://host:port, rediss://host:port, unix:///path"
+        ) from None
+
+
+def unreachable(url: str, error: Exception) -> TransportError:
+    """The error that says what to do."""
+    advice = f"start a server at {shown_url(url)}, or name another with --url or ADEQ_URL"
+    return TransportError(f"{error}; {advice}", retryable=True, may_have_applied=True)
+
+
+def shown_url(url: str) -> str:
+    """A URL without what may be secret in it."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def iso(seconds: float) -> str:
+    """A point in time, in seconds since the epoch, as ISO 8601 in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def stdout() -> Console:
+    """The terminal, or the file or pipe that stands in its place."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=NO_TERMINAL_WIDTH)
+    return console
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def columns(names: Sequence[str], rows: Iterable[Sequence[object]], *, right: Sequence[str] = ()) -> Table:
+    """A table without lines; `right` names the columns of numbers. The last column gives way on narrow terminals."""
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for name in names:
+        table.add_column(
+            name,
+            justify="right" if name in right else "left",
+            no_wrap=True,
+            overflow="ellipsis",
+            min_width=None if name == names[-1] else len(name),
+        )
+    for row in rows:
+        table.add_row(*map(str, row))
+    return table

@@ -1,0 +1,48 @@
+"""`adeq demo`: real work on a private server, and the proof that it was done."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from pyadeq.embedded import find_binary
+from pyadeq.errors import ConfigError
+from pyadeq.ext.cli.common import FAILED, Format, Output, stdout
+from pyadeq.ext.demo.plan import QUEUE
+from pyadeq.ext.demo.report import print_report
+from pyadeq.ext.demo.run import run_demo
+from pyadeq.ext.demo.view import View
+
+
+def demo(
+    keep: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the server's data in DIR.")] = None,
+    limit: Annotated[int | None, typer.Option(min=40, help="Only so many files, the largest.")] = None,
+    output: Output = Format.table,
+) -> None:
+    """Parse Python's standard library with two workers, kill one half-way, and prove that nothing was lost.
+
+    Takes less than a minute. Exits with 1 if the proof does not hold.
+    """
+    if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
+        raise ConfigError(f"--keep: {str(keep)!r} is not empty; name a directory that is, or a new one")
+    with View(Console(stderr=True, highlight=False)) as view:
+        report = run_demo(view, keep=keep, limit=limit)
+    if output == Format.json:
+        print(report.model_dump_json(indent=2))
+    else:
+        print_report(stdout(), report)
+        if keep is not None:
+            _print_how_to_look(keep)
+    if not report.ok:
+        raise typer.Exit(FAILED)
+
+
+def _print_how_to_look(keep: Path) -> None:
+    data, url = shlex.quote(str(keep.absolute())), "redis://127.0.0.1:6390"
+    print(f"\nThe data is in {keep}. To look at it:")
+    print(f"  {find_binary()} --dir {data} --appendonly yes --save '' --port 6390 --daemonize yes")
+    print(f"  adeq queue stats {QUEUE} --url {url}")

@@ -1,0 +1,82 @@
+"""`adeq scripts`: the Lua that this release runs, and whether a server has it."""
+
+from __future__ import annotations
+
+import hashlib
+
+import typer
+
+from pyadeq import Script, library
+from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, columns, connected, print_json, stdout
+
+app = typer.Typer(help="Scripts: the Lua that this release runs.", no_args_is_help=True)
+
+
+@app.callback()
+def noun() -> None:
+    """Scripts: the Lua that this release runs."""
+
+
+@app.command()
+def ls(output: Output = Format.table) -> None:
+    """List the scripts of this release."""
+    scripts = _scripts()
+    if output == Format.json:
+        fields = ("id", "sha1", "read_only", "doc")
+        print_json([{name: getattr(script, name) for name in fields} for script in scripts])
+        return
+    rows = [
+        (script.id, script.sha1, "yes" if script.read_only else "no", first_sentence(script.doc)) for script in scripts
+    ]
+    stdout().print(columns(["id", "sha1", "read-only", "does"], rows))
+
+
+@app.command()
+def load(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Load all scripts into the server, as a deploy should; a client loads what it misses."""
+    with connected(url) as adeq:
+        loaded = adeq.load_scripts()
+    if output == Format.json:
+        print_json({"loaded": loaded})
+    else:
+        print(f"{len(loaded)} scripts loaded")
+
+
+@app.command()
+def verify(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Check that the packaged scripts are those of the manifest and that the server has them all."""
+    scripts = _scripts()
+    with connected(url) as adeq:
+        there = adeq.client.script_exists(*[script.sha1 for script in scripts])
+    rows = [
+        {"id": script.id, "sha1": script.sha1, "packaged": packaged(script), "loaded": bool(loaded)}
+        for script, loaded in zip(scripts, there, strict=True)
+    ]
+    damaged, missing = ([row for row in rows if not row[what]] for what in ("packaged", "loaded"))
+    if output == Format.json:
+        print_json({"ok": not damaged and not missing, "scripts": rows})
+    else:
+        words = {True: "ok", False: "MISSING"}
+        shown = [(row["id"], "ok" if row["packaged"] else "DIFFERS", words[bool(row["loaded"])]) for row in rows]
+        stdout().print(columns(["id", "file", "server"], shown))
+        if damaged:
+            print("\nFiles differ from the manifest: install pyadeq again.")
+        if missing:
+            print("\nThe server lacks some: run `adeq scripts load`.")
+    if damaged or missing:
+        raise typer.Exit(FAILED)
+
+
+def packaged(script: Script) -> bool:
+    """Whether the file that came with this release has the sum that the manifest says."""
+    return hashlib.sha1(script.text.encode(), usedforsecurity=False).hexdigest() == script.sha1
+
+
+def first_sentence(text: str) -> str:
+    """What a script does, in a line."""
+    return text.partition(". ")[0].rstrip(".")
+
+
+def _scripts() -> list[Script]:
+    scripts = library()
+    return [scripts[id] for id in scripts]
