@@ -28,7 +28,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.cancelled
 -- FLAGS  allow-oom
--- COST   2 + 8n commands, O(n log m)
+-- COST   7 + 7n commands, O(n log m)
 -- INCLUDE open_queue emit add_counts cancel_task lane_emptied read_record find_set state_of
 
 local LAYOUT = 1

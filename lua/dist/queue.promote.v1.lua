@@ -20,7 +20,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.promoted task.alert
 -- FLAGS  allow-oom
--- COST   3 + 2n commands, O(n log m)
+-- COST   10 + 2n commands, O(n log m)
 -- INCLUDE open_queue emit add_counts push_wake line_up make_ready drop_task promote_due
 
 local LAYOUT = 1

@@ -26,7 +26,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.stalled task.dead task.cancelled task.alert worker.lost
 -- FLAGS  allow-oom
--- COST   4 + 7n commands, O(n log m)
+-- COST   12 + 3n commands, 9 + 6n where tasks crash again, O(n log m)
 -- INCLUDE open_queue emit add_counts push_wake line_up make_ready delay_until read_lease end_leases backoff
 -- INCLUDE cancel_task bury_task drop_task reap_expired retire_worker sweep_workers
 
@@ -256,8 +256,11 @@ local function reap_expired(conf, limit, tally)
   tally.stalled = (tally.stalled or 0) + #ids
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])
-    if not lease or redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
+    if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
       drop_task(conf, id)
+    elseif not lease then
+      redis.call('HSET', task .. id, 'reason', 'damaged')
+      bury_task(conf, id, 'damaged', tally)
     else
       local crashes, reason = lease.crashes + 1, nil
       emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)

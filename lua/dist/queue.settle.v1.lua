@@ -53,7 +53,7 @@
 -- EVENT  task.completed task.retried task.claimed task.promoted task.stalled task.dead task.cancelled task.alert
 -- EVENT  worker.lost
 -- FLAGS  allow-oom
--- COST   22 + 2n commands, O(n log m)
+-- COST   25 + 2n commands, O(n log m)
 -- INCLUDE open_queue emit add_counts observe push_wake line_up make_ready delay_until read_lease settled_as
 -- INCLUDE settled_before end_leases backoff cancel_task bury_task drop_task ack_tasks fail_tasks promote_due
 -- INCLUDE reap_expired sweep retire_worker sweep_workers check_slot
@@ -522,8 +522,11 @@ local function reap_expired(conf, limit, tally)
   tally.stalled = (tally.stalled or 0) + #ids
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])
-    if not lease or redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
+    if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
       drop_task(conf, id)
+    elseif not lease then
+      redis.call('HSET', task .. id, 'reason', 'damaged')
+      bury_task(conf, id, 'damaged', tally)
     else
       local crashes, reason = lease.crashes + 1, nil
       emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
@@ -672,18 +675,19 @@ local function write_lease(conf, token, score, lane, runs, fence, worker)
   return token .. ' ' .. score .. ' ' .. lane .. '|' .. conf.now_text .. ' ' .. runs .. ' ' .. fence .. ' ' .. worker
 end
 
--- add_payloads(conf, leased): fill in the payloads of claimed tasks, entry 7 of each. An empty payload is stored too, so
--- one that is not there was evicted.
--- NEEDS payload emit
-local function add_payloads(conf, leased)
-  if #leased == 0 then return end
-  local keys = {}
+-- add_payloads(leased): fill in the payloads of claimed tasks, entry 7 of each; the ids of those that have none. An empty
+-- payload is stored too, so one that is not there was evicted.
+-- NEEDS payload
+local function add_payloads(leased)
+  if #leased == 0 then return {} end
+  local keys, missing = {}, {}
   for i, lease in ipairs(leased) do keys[i] = payload .. lease[2] end
   local payloads = redis.call('MGET', unpack(keys))
   for i, lease in ipairs(leased) do
     lease[7] = payloads[i] or ''
-    if not payloads[i] then emit(conf, 'task.alert', lease[2], 'reason=payload_missing') end
+    if not payloads[i] then missing[#missing + 1] = lease[2] end
   end
+  return missing
 end
 
 -- claim_tasks(conf, wanted, limit, was_seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
@@ -726,7 +730,7 @@ local function claim_tasks(conf, wanted, limit, was_seen_ms, tally)
   redis.call('HSET', running, unpack(held))
   emit(conf, 'task.claimed', table.concat(ids, ' '),
     'worker=' .. worker .. ' fence=' .. leased[1][4] .. ' deadline_ms=' .. deadline_text)
-  add_payloads(conf, leased)
+  for _, id in ipairs(add_payloads(leased)) do emit(conf, 'task.alert', id, 'reason=payload_missing') end
   return deadline_ms, leased
 end
 
@@ -743,7 +747,7 @@ local function reclaim_tasks(conf, given)
       deadline_ms = tonumber(redis.call('ZSCORE', leases, id) or deadline_ms)
     end
   end
-  add_payloads(conf, leased)
+  add_payloads(leased)
   return deadline_ms, leased
 end
 

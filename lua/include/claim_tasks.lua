@@ -38,6 +38,6 @@ local function claim_tasks(conf, wanted, limit, was_seen_ms, tally)
   redis.call('HSET', running, unpack(held))
   emit(conf, 'task.claimed', table.concat(ids, ' '),
     'worker=' .. worker .. ' fence=' .. leased[1][4] .. ' deadline_ms=' .. deadline_text)
-  add_payloads(conf, leased)
+  for _, id in ipairs(add_payloads(leased)) do emit(conf, 'task.alert', id, 'reason=payload_missing') end
   return deadline_ms, leased
 end

@@ -10,8 +10,11 @@ local function reap_expired(conf, limit, tally)
   tally.stalled = (tally.stalled or 0) + #ids
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])
-    if not lease or redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
+    if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
       drop_task(conf, id)
+    elseif not lease then
+      redis.call('HSET', task .. id, 'reason', 'damaged')
+      bury_task(conf, id, 'damaged', tally)
     else
       local crashes, reason = lease.crashes + 1, nil
       emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)

@@ -11,6 +11,6 @@ local function reclaim_tasks(conf, given)
       deadline_ms = tonumber(redis.call('ZSCORE', leases, id) or deadline_ms)
     end
   end
-  add_payloads(conf, leased)
+  add_payloads(leased)
   return deadline_ms, leased
 end

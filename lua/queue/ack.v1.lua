@@ -22,7 +22,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.completed
 -- FLAGS  allow-oom
--- COST   9 + n commands, O(n log m)
+-- COST   8 + n commands, O(n log m)
 -- INCLUDE open_queue emit add_counts observe settled_before end_leases ack_tasks
 
 local conf, refused = open_queue()

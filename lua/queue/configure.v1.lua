@@ -15,7 +15,7 @@
 -- GROUP  settings  0..1
 -- RETURN ok        now_ms:int settings:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
--- COST   4 commands
+-- COST   6 commands
 -- INCLUDE open_queue
 
 local stored = redis.call('HGET', config, 'clock')

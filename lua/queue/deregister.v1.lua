@@ -16,7 +16,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  worker.deregistered
 -- FLAGS  allow-oom
--- COST   6 commands
+-- COST   9 commands
 -- INCLUDE open_queue emit retire_worker
 
 local conf, refused = open_queue()

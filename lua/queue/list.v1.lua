@@ -21,7 +21,7 @@
 -- EACH   item      found id:id state:text at_ms:int place:int record:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   4 + 4n commands, O(n log m)
+-- COST   3 + 2n commands, O(n + log m)
 -- INCLUDE open_queue read_record state_of summarise
 
 local conf, refused = open_queue()

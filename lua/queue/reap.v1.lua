@@ -24,7 +24,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.stalled task.dead task.cancelled task.alert worker.lost
 -- FLAGS  allow-oom
--- COST   4 + 7n commands, O(n log m)
+-- COST   12 + 3n commands, 9 + 6n where tasks crash again, O(n log m)
 -- INCLUDE open_queue emit add_counts push_wake line_up make_ready delay_until read_lease end_leases backoff
 -- INCLUDE cancel_task bury_task drop_task reap_expired retire_worker sweep_workers
 

@@ -20,7 +20,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  worker.registered
 -- FLAGS  allow-oom
--- COST   7 commands
+-- COST   11 commands
 -- INCLUDE open_queue emit retire_worker
 
 local conf, refused = open_queue()

@@ -24,7 +24,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.released task.cancelled
 -- FLAGS  allow-oom
--- COST   10 + 2n commands, O(n log m)
+-- COST   11 + 2n commands, O(n log m)
 -- INCLUDE open_queue emit add_counts push_wake line_up make_ready read_lease settled_as settled_before
 -- INCLUDE end_leases cancel_task
 

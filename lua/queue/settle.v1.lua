@@ -51,7 +51,7 @@
 -- EVENT  task.completed task.retried task.claimed task.promoted task.stalled task.dead task.cancelled task.alert
 -- EVENT  worker.lost
 -- FLAGS  allow-oom
--- COST   22 + 2n commands, O(n log m)
+-- COST   25 + 2n commands, O(n log m)
 -- INCLUDE open_queue emit add_counts observe push_wake line_up make_ready delay_until read_lease settled_as
 -- INCLUDE settled_before end_leases backoff cancel_task bury_task drop_task ack_tasks fail_tasks promote_due
 -- INCLUDE reap_expired sweep retire_worker sweep_workers check_slot

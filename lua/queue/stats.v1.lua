@@ -16,7 +16,7 @@
 -- RETURN ok        now_ms:int ready:int delayed:int blocked:int running:int stalled:int finished:int dead:int workers:int lanes:pairs more_lanes:int counters:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   10 + l commands for l lanes
+-- COST   11 + l commands for l lanes
 -- INCLUDE open_queue
 
 local conf, refused = open_queue()

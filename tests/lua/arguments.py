@@ -1,0 +1,119 @@
+"""Arguments of a script from its declaration alone: valid ones, extreme ones and bad ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from pyadeq._core.manifest import Argument, Group, Script
+from tests.lua.workbench import START
+
+
+class Slot(NamedTuple):
+    """One place in ARGV: how errors call it, a valid value, and what it is; None for the name of a pair."""
+
+    label: str
+    value: bytes
+    argument: Argument | None
+
+
+def slots(script: Script) -> list[Slot]:
+    """A valid call: two items in each group where it may hold two, every pair in the first."""
+    scalars = [Slot(one.name, good(one), one) for one in script.args]
+    return scalars + [slot for group in script.groups for slot in group_slots(group, min(2, group.max))]
+
+
+def group_slots(group: Group, items: int) -> Iterator[Slot]:
+    yield Slot(f"{group.name}_count", b"%d" % items, integer(group.min, group.max))
+    for index in range(1, items + 1):
+        label = f"{group.name}[{index}]"
+        for one in group.fields:
+            yield Slot(f"{label}.{one.name}", good(one, index), one)
+        if group.pairs:
+            given = group.pairs if index == 1 else ()
+            yield Slot(f"{label}.pairs", b"%d" % len(given), integer(0, len(group.pairs)))
+            for one in given:
+                yield Slot(f"{label}.pairs", one.name.encode(), None)
+                yield Slot(f"{label}.{one.name}", good(one), one)
+
+
+def values(slots: Sequence[Slot]) -> list[bytes]:
+    return [slot.value for slot in slots]
+
+
+def integer(low: int, high: int) -> Argument:
+    return Argument("", "int", low, high, (), None)
+
+
+def good(argument: Argument, item: int = 1) -> bytes:
+    """A value for this item; ids and lanes of several items differ."""
+    match argument.type:
+        case "int":
+            return b"%d" % (START if argument.name == "now_ms" else min(max(argument.min, 1), argument.max))
+        case "enum":
+            return argument.words[0].encode()
+        case "bool":
+            return b"1"
+        case "lane":
+            return b"any" if item == 1 else b"group/g%d" % item
+        case "ids":
+            return b",".join(b"i%d" % at for at in range(max(argument.min, 1)))
+        case "bytes":
+            return b"" if argument.name == "cursor" else b"x" * max(argument.min, 1)
+        case _:
+            return b"a%d" % item
+
+
+def extreme(argument: Argument) -> list[bytes]:
+    """Values at the edge of what is accepted."""
+    least = [b""] if argument.default is not None else []
+    match argument.type:
+        case "int":
+            return least if argument.name == "now_ms" else [*least, b"%d" % argument.min, b"%d" % argument.max]
+        case "enum":
+            return least + [word.encode() for word in argument.words]
+        case "bool":
+            return [*least, b"0", b"1"]
+        case "lane":
+            return [*least, b"any", b"group/" + b"A" * 100, b"group/.@+-/inst/" + b"z" * 100]
+        case "ids":
+            return [*least, b",".join([b"i" * 200] * argument.min), b",".join([b"i" * 200] * argument.max)]
+        case "bytes":
+            return [] if argument.name == "cursor" else [bytes(argument.min), b"\xff\x00\r\n" * (argument.max // 4)]
+        case "name":
+            return [*least, b"A", b"azAZ09._@+-", b"n" * 100]
+        case _:
+            return [*least, b"A", b"azAZ09._:/@+-", b"n" * 200]
+
+
+def bad(argument: Argument | None) -> list[bytes]:
+    """Values that must be refused."""
+    if argument is None:
+        return [b"", b"unknown", b"Priority", b"x" * 300]
+    may_be_empty = argument.default is not None or (argument.type in ("bytes", "ids") and argument.min == 0)
+    return bad_of_type(argument) + [b""] * (not may_be_empty)
+
+
+def bad_of_type(argument: Argument) -> list[bytes]:
+    match argument.type:
+        case "int":
+            edges = [b"%d" % (argument.min - 1), b"%d" % (argument.max + 1), b"-9007199254740992"]
+            forms = [b"1.0", b"1e3", b"0x1", b"+1", b"--1", b" 1", b"1 ", b"1\n", b"1\x00", b"x", b"nan", b"inf", b"-"]
+            return edges + forms + [b"0" * 16 + b"1", b"1" * 30]
+        case "enum":
+            return [b"unknown", argument.words[0].upper().encode(), argument.words[0].encode() + b" "]
+        case "bool":
+            return [b"2", b"00", b"true", b" 1"]
+        case "lane":
+            words = "all,any ,group,group/,group//inst/a,group/a/,group/a/inst/,group/a/b,group/a/inst/b/c,Group/a"
+            long = [b"group/" + b"n" * 101, b"group/a/inst/" + b"n" * 101]
+            return [*words.encode().split(b","), *long, b"group/a:b", b"group/a\n", b"group/a/inst/b\x00"]
+        case "ids":
+            many = [b",".join([b"i"] * (argument.max + 1)), b"," * (argument.max * 300)]
+            return [*many, b"i,", b",i", b"i,,i", b"i i", b"i, i", b"n" * 201, b"i\x00"]
+        case "bytes":
+            return [b"x" * (argument.max + 1)] + [b"x" * (argument.min - 1)] * (argument.min > 0)
+        case "name":
+            return [b"n" * 101, b"a b", b"a:b", b"a/b", b"a\n", b"a\x00", b"\xc3\xa9", b"a,b", b"a|b", b"{a}"]
+        case _:
+            return [b"n" * 201, b"a b", b"a\n", b"a\x00", b"\xc3\xa9", b"a,b", b"a|b", b"{a}", b"a\\b"]

@@ -1,0 +1,278 @@
+"""Paths of promote, reap, cancel, get, list, stats, register, deregister and configure."""
+
+from __future__ import annotations
+
+from pyadeq.models import Backoff
+from tests.lua.scenario import AnyCall, acks, scenario, sent
+from tests.lua.workbench import Workbench
+
+# promote and reap
+
+
+@scenario(0)
+def promote_nothing(bench: Workbench, _: int) -> AnyCall:
+    bench.fill(1, delay=5)
+    return bench.calls.promote()
+
+
+@scenario(1, 100, 1000)
+def promote_due(bench: Workbench, n: int) -> AnyCall:
+    bench.fill(n, delay=5)
+    bench.pass_time(5_000)
+    return bench.calls.promote(n)
+
+
+@scenario(1)
+def promote_tasks_without_record(bench: Workbench, n: int) -> AnyCall:
+    for id in bench.fill(n, delay=5):
+        bench.ask("DEL", f":task:{id}")
+    bench.pass_time(5_000)
+    return bench.calls.promote()
+
+
+@scenario(0)
+def reap_nothing(bench: Workbench, _: int) -> AnyCall:
+    bench.lease(1)
+    return bench.calls.reap()
+
+
+@scenario(1, 100, 1000)
+def reap_first_crashes(bench: Workbench, n: int) -> AnyCall:
+    bench.lease(n)
+    bench.pass_time(15_000)
+    return bench.calls.reap(n)
+
+
+@scenario(1, 100)
+def reap_second_crashes(bench: Workbench, n: int) -> AnyCall:
+    bench.crash(1, n)
+    bench.pass_time(15_000)
+    return bench.calls.reap(n)
+
+
+@scenario(1, 100)
+def reap_crash_loops(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.configure(max_crashes=1))
+    bench.lease(n)
+    bench.pass_time(15_000)
+    return bench.calls.reap(n)
+
+
+@scenario(1, 100)
+def reap_while_cancelling(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.cancel([lease.id for lease in bench.lease(n)]))
+    bench.pass_time(15_000)
+    return bench.calls.reap(n)
+
+
+@scenario(1)
+def reap_damaged(bench: Workbench, n: int) -> AnyCall:
+    bench.lease(n)
+    bench.ask("DEL", ":running")
+    bench.pass_time(15_000)
+    return bench.calls.reap(n)
+
+
+@scenario(1)
+def reap_tasks_without_record(bench: Workbench, n: int) -> AnyCall:
+    for lease in bench.lease(n):
+        bench.ask("DEL", f":task:{lease.id}")
+    bench.pass_time(15_000)
+    return bench.calls.reap()
+
+
+@scenario(1, 100)
+def reap_workers(bench: Workbench, n: int) -> AnyCall:
+    for at in range(n):
+        bench.worker(f"gone{at}")
+    bench.pass_time(30_000)
+    return bench.calls.reap(1)
+
+
+# cancel
+
+
+@scenario(1, 100, 1000)
+def cancel_ready(bench: Workbench, n: int) -> AnyCall:
+    return bench.calls.cancel(bench.fill(n))
+
+
+@scenario(1, 100)
+def cancel_delayed(bench: Workbench, n: int) -> AnyCall:
+    return bench.calls.cancel(bench.fill(n, delay=5))
+
+
+@scenario(1, 100)
+def cancel_running(bench: Workbench, n: int) -> AnyCall:
+    return bench.calls.cancel([lease.id for lease in bench.lease(n)])
+
+
+@scenario(1, 100)
+def cancel_finished(bench: Workbench, n: int) -> AnyCall:
+    leases = bench.lease(n)
+    bench.real(bench.calls.ack(acks(leases)))
+    return bench.calls.cancel([lease.id for lease in leases])
+
+
+@scenario(1, 100)
+def cancel_again(bench: Workbench, n: int) -> AnyCall:
+    running = [lease.id for lease in bench.lease(n)]
+    return sent(bench, bench.calls.cancel(running + bench.fill(n)))
+
+
+@scenario(1, 100, 1000)
+def cancel_unknown(bench: Workbench, n: int) -> AnyCall:
+    return bench.calls.cancel([f"unknown{at}" for at in range(n)])
+
+
+# get, list, stats
+
+
+@scenario(1, 100, 1000)
+def get_ready(bench: Workbench, n: int) -> AnyCall:
+    return bench.calls.get(bench.fill(n))
+
+
+@scenario(1, 100)
+def get_running(bench: Workbench, n: int) -> AnyCall:
+    return bench.calls.get([lease.id for lease in bench.lease(n)])
+
+
+@scenario(5)
+def get_until_4_MiB(bench: Workbench, n: int) -> AnyCall:
+    return bench.calls.get([id for _ in range(n) for id in bench.fill(1, payload=b"x" * 1_000_000)])
+
+
+@scenario(1, 100, 1000)
+def get_unknown(bench: Workbench, n: int) -> AnyCall:
+    return bench.calls.get([f"unknown{at}" for at in range(n)])
+
+
+@scenario(1)
+def get_without_state(bench: Workbench, n: int) -> AnyCall:
+    ids = bench.fill(n)
+    bench.ask("DEL", ":ready:any")
+    return bench.calls.get(ids)
+
+
+@scenario(1, 100, 1000)
+def list_ready(bench: Workbench, n: int) -> AnyCall:
+    bench.fill(n)
+    return bench.calls.list("ready", limit=n)
+
+
+@scenario(0)
+def list_nothing(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.list("dead")
+
+
+@scenario(1, 100)
+def list_completed_from_a_cursor(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.ack(acks(bench.lease(2 * n), b"result")))
+    cursor = bench.real(bench.calls.list("completed", limit=n)).cursor
+    return bench.calls.list("completed", cursor=cursor, limit=n)
+
+
+@scenario(1, 100)
+def list_ready_after_the_cursor_has_gone(bench: Workbench, n: int) -> AnyCall:
+    bench.fill(2 * n)
+    cursor = bench.real(bench.calls.list("ready", limit=n)).cursor
+    bench.claim(n)
+    return bench.calls.list("ready", cursor=cursor, limit=n)
+
+
+@scenario(0)
+def list_bad_cursor(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.list("ready", cursor="1")
+
+
+@scenario(1, 100)
+def stats_of_lanes(bench: Workbench, n: int) -> AnyCall:
+    for at in range(n):
+        bench.fill(1, lane=f"group/g{at}")
+    return bench.calls.stats()
+
+
+@scenario(0)
+def stats_of_an_empty_queue(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.stats()
+
+
+# workers
+
+
+@scenario(0)
+def register_new(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.register("w", "i", {"hostname": "h", "pid": 1})
+
+
+@scenario(0)
+def register_again(bench: Workbench, _: int) -> AnyCall:
+    return sent(bench, bench.calls.register("w", "i"))
+
+
+@scenario(0)
+def register_replacing(bench: Workbench, _: int) -> AnyCall:
+    bench.worker(incarnation="before")
+    return bench.calls.register("w", "i")
+
+
+@scenario(0)
+def register_stale(bench: Workbench, _: int) -> AnyCall:
+    bench.worker(incarnation="before")
+    bench.worker()
+    return bench.calls.register("w", "before")
+
+
+@scenario(0)
+def deregister_known(bench: Workbench, _: int) -> AnyCall:
+    bench.worker()
+    return bench.calls.deregister("w", "i")
+
+
+@scenario(0)
+def deregister_unregistered(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.deregister("w", "i")
+
+
+@scenario(0)
+def deregister_stale(bench: Workbench, _: int) -> AnyCall:
+    bench.worker()
+    return bench.calls.deregister("w", "other")
+
+
+# configure
+
+
+@scenario(0, clock="server")
+def configure_new(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.configure()
+
+
+@scenario(0)
+def configure_all(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.configure(
+        lease=1, max_attempts=1, max_crashes=1, backoff=Backoff(), events_max=100, clock="test"
+    )
+
+
+@scenario(0)
+def configure_another_clock(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.configure(clock="server")
+
+
+@scenario(0, clock="server")
+def configure_a_test_clock_without_time(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.configure(clock="test")
+
+
+@scenario(0)
+def configure_without_the_test_clock(bench: Workbench, _: int) -> AnyCall:
+    bench.now = 0
+    return bench.calls.configure()
+
+
+@scenario(0)
+def stats_of_a_newer_layout(bench: Workbench, _: int) -> AnyCall:
+    bench.ask("HSET", ":config", "layout_min", 2)
+    return bench.calls.stats()

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import pytest
+
+from pyadeq._core.queue import Failure, Held
+from pyadeq.models import Lease
+from tests.lua.workbench import START, Workbench
+
+
+def ack(bench: Workbench, *leases: Held, result: object = None) -> list[str]:
+    return list(bench.run(bench.calls.ack([(lease, result) for lease in leases])))
+
+
+def kept(bench: Workbench, lease: Lease) -> bytes | None:
+    view = bench.view(lease.id)
+    assert view is not None
+    return view.result_data or None
+
+
+def test_a_completed_task_keeps_its_result_and_how_it_ran(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    bench.pass_time(70)
+    assert ack(bench, lease, result=b"done") == ["completed"]
+    assert bench.record(lease.id) == {
+        "rid": b"fill/t000001/1",
+        "created_ms": b"%d" % START,
+        "settled": f"{lease.token} completed".encode(),
+        "ran": b"%d 1 1 0 1 w" % START,
+    }
+    assert kept(bench, lease) == b"done"
+    assert bench.ask("ZRANGE", ":finished", 0, -1, "WITHSCORES") == [lease.id.encode(), b"%d" % (START + 70)]
+    assert bench.ask("EXISTS", ":running", ":leases") == 0
+
+
+def test_no_result_is_not_stored(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    ack(bench, lease)
+    assert kept(bench, lease) is None
+
+
+def test_a_result_may_be_a_mebibyte_of_any_bytes(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    result = b"\x00\xff\r\n" * 2**18
+    ack(bench, lease, result=result)
+    assert kept(bench, lease) == result
+
+
+def test_an_ack_is_counted_once_and_told_once(bench: Workbench) -> None:
+    leases = bench.lease(3)
+    bench.pass_time(70)
+    ack(bench, *leases)
+    ack(bench, *leases)
+    assert [entry["id"] for entry in bench.events("task.completed")] == [b" ".join(one.id.encode() for one in leases)]
+    counters = bench.counters()
+    assert (counters["completed"], counters["run_ms:128"]) == (3, 3)
+
+
+@pytest.mark.parametrize(("runs", "counted"), [(1, {}), (2, {"attempts:2": 1}), (3, {"attempts:4": 1})])
+def test_completions_are_counted_by_their_attempts_above_one(
+    bench: Workbench, runs: int, counted: dict[str, int]
+) -> None:
+    (lease,) = bench.lease(1)
+    for _ in range(runs - 1):
+        bench.real(bench.calls.fail([Failure(lease)], [500_000]))
+        bench.pass_time(60_000)
+        (lease,) = bench.claim(1)
+    ack(bench, lease)
+    assert {name: n for name, n in bench.counters().items() if name.startswith("attempts")} == counted
+
+
+@pytest.mark.parametrize(("ms", "bound"), [(0, 1), (1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (1024, 1024), (1025, 2048)])
+def test_run_times_are_counted_below_the_next_power_of_two(bench: Workbench, ms: int, bound: int) -> None:
+    (lease,) = bench.lease(1)
+    bench.pass_time(ms)
+    ack(bench, lease)
+    assert {name: n for name, n in bench.counters().items() if name.startswith("run_ms")} == {f"run_ms:{bound}": 1}
+
+
+def test_all_times_above_the_last_bound_are_counted_there(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    bench.pass_time(2**40)
+    ack(bench, lease)
+    assert bench.counters()[f"run_ms:{2**31}"] == 1
+
+
+@pytest.mark.parametrize("token", ["other", "i.0.1/1", "i"])
+def test_a_wrong_token_is_lost_and_changes_nothing(bench: Workbench, token: str) -> None:
+    (lease,) = bench.lease(1)
+    before = bench.dump()
+    assert token != lease.token
+    assert ack(bench, (lease.id, token)) == ["lease_lost"]
+    assert ack(bench, (lease.id, lease.token[:-1])) == ["lease_lost"]
+    assert ack(bench, (lease.id, lease.token + "0")) == ["lease_lost"]
+    assert bench.dump() == before
+
+
+def test_an_unknown_id_and_a_task_that_waits_are_lost(bench: Workbench) -> None:
+    (id,) = bench.fill(1)
+    before = bench.dump()
+    assert ack(bench, ("unknown", "x"), (id, "x")) == ["lease_lost", "lease_lost"]
+    assert bench.dump() == before
+
+
+def test_the_same_lease_twice_in_a_call_completes_once(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    assert ack(bench, lease, lease, (lease.id, "other")) == ["completed", "completed", "lease_lost"]
+    assert bench.counters()["completed"] == 1
+
+
+def test_each_item_of_a_call_has_its_own_answer(bench: Workbench) -> None:
+    one, two, three = bench.lease(3)
+    assert ack(bench, one, (two.id, "other"), three) == ["completed", "lease_lost", "completed"]
+    assert [bench.state(lease.id) for lease in (one, two, three)] == ["completed", "running", "completed"]
+
+
+def test_an_expired_lease_that_nobody_took_back_completes(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    bench.pass_time(60_000)
+    assert bench.state(lease.id) == "stalled"
+    assert ack(bench, lease) == ["completed"]
+    assert bench.state(lease.id) == "completed"
+
+
+def test_a_lease_that_was_taken_back_is_lost(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    bench.pass_time(15_000)
+    bench.real(bench.calls.reap())
+    assert ack(bench, lease) == ["lease_lost"]
+    assert bench.state(lease.id) == "ready"
+    (again,) = bench.claim(1)
+    before = bench.dump()
+    assert ack(bench, lease) == ["lease_lost"]
+    assert bench.dump() == before
+    assert ack(bench, again) == ["completed"]
+
+
+def test_a_late_duplicate_after_the_next_settlement_is_lost(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    bench.real(bench.calls.release([lease]))
+    (again,) = bench.claim(1)
+    ack(bench, again)
+    before = bench.dump()
+    assert ack(bench, lease) == ["lease_lost"]
+    assert bench.dump() == before
+
+
+@pytest.mark.parametrize("settled", ["failed", "released"])
+def test_a_token_that_settled_otherwise_is_lost(bench: Workbench, settled: str) -> None:
+    (lease,) = bench.lease(1)
+    if settled == "failed":
+        bench.real(bench.calls.fail([Failure(lease)], [0]))
+    else:
+        bench.real(bench.calls.release([lease]))
+    before = bench.dump()
+    assert ack(bench, lease) == ["lease_lost"]
+    assert bench.dump() == before
+
+
+def test_a_task_that_is_being_cancelled_completes(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    bench.real(bench.calls.cancel([lease.id]))
+    assert ack(bench, lease, result=b"late") == ["completed"]
+    assert bench.state(lease.id) == "completed"
+    assert "cancelled" not in bench.counters()

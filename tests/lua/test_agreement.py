@@ -1,0 +1,32 @@
+"""The watched Lua and the server's own do the same: the same calls in two queues, answers and keyspaces compared."""
+
+from __future__ import annotations
+
+import pytest
+import redis
+
+from pyadeq._core.call import Answer, parse_reply
+from tests.lua.scenarios import AnyCall, Scenario, small
+from tests.lua.watched import Refused
+from tests.lua.workbench import MakeBench, Workbench
+
+
+def watched(bench: Workbench, call: AnyCall) -> Answer | str:
+    try:
+        return parse_reply(call.script, bench.watched.call(call))
+    except Refused as refused:
+        return str(refused)
+
+
+def real(bench: Workbench, call: AnyCall) -> Answer | str:
+    try:
+        return parse_reply(call.script, bench.send(call))
+    except redis.ResponseError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("scenario", small("test"), ids=lambda scenario: scenario.name)
+def test_watched_and_real_agree(scenario: Scenario, make_bench: MakeBench) -> None:
+    one, other = make_bench(), make_bench()
+    assert watched(one, scenario(one)) == real(other, scenario(other))
+    assert one.dump(stamps=False) == other.dump(stamps=False)

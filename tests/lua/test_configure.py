@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import pytest
+
+from pyadeq.models import Backoff, Settings
+from tests.lua.watched import Refused
+from tests.lua.workbench import START, MakeBench, Workbench
+
+
+def configure(bench: Workbench, **changes: object) -> Settings:
+    return bench.run(bench.calls.configure(**changes))  # type: ignore[arg-type]
+
+
+def test_a_queue_is_created_with_the_servers_clock(make_bench: MakeBench) -> None:
+    bench = make_bench("server")
+    assert configure(bench) == Settings(clock="server")
+    assert bench.dump() == {":config": ("hash", {"layout": b"1", "layout_min": b"1", "clock": b"server"})}
+
+
+@pytest.mark.parametrize("clock", ["server", None])
+def test_the_servers_clock_may_be_asked_for_again(make_bench: MakeBench, clock: str | None) -> None:
+    bench = make_bench("server")
+    configure(bench, clock="server")
+    assert configure(bench, clock=clock).clock == "server"
+
+
+def test_a_test_clock_is_chosen_at_creation_and_comes_with_the_time(make_bench: MakeBench) -> None:
+    bench = make_bench("server")
+    with pytest.raises(Refused, match=r"^ADEQ_CLOCK"):
+        configure(bench, clock="test")
+    assert bench.dump() == {}
+    bench.now = START
+    with pytest.raises(Refused, match=r"^ADEQ_CLOCK"):
+        configure(bench)
+    assert bench.dump() == {}
+    assert configure(bench, clock="test").clock == "test"
+
+
+@pytest.mark.parametrize("how", ["configured", "enqueued"])
+def test_the_clock_cannot_be_changed(make_bench: MakeBench, how: str) -> None:
+    bench = make_bench("server")
+    if how == "configured":
+        configure(bench)
+    else:
+        bench.fill(1)
+    before = bench.dump()
+    with pytest.raises(Refused, match=r"^ADEQ_CONFLICT clock is server .* cannot become test$"):
+        configure(bench, clock="test")
+    assert bench.dump() == before
+
+
+def test_a_test_clock_cannot_become_the_servers(bench: Workbench) -> None:
+    before = bench.dump()
+    with pytest.raises(Refused, match=r"^ADEQ_CONFLICT clock is test"):
+        configure(bench, clock="server", lease=20)
+    assert bench.dump() == before
+
+
+def test_settings_are_kept_and_answered(bench: Workbench) -> None:
+    changes = {
+        "lease": 30.0,
+        "max_attempts": 7,
+        "max_crashes": 2,
+        "backoff": Backoff(base=0.5, multiplier=1.5, cap=60, jitter=0.25),
+        "events_max": 500,
+    }
+    expected = Settings(clock="test", **changes)  # type: ignore[arg-type]
+    assert configure(bench, **changes) == expected
+    assert configure(bench) == expected
+    assert configure(bench, clock="test") == expected
+
+
+def test_what_is_not_named_stays_as_it_is(bench: Workbench) -> None:
+    configure(bench, lease=30, max_attempts=7)
+    assert configure(bench, lease=40) == Settings(clock="test", lease=40, max_attempts=7)
+
+
+def test_settings_hold_for_what_comes_after(bench: Workbench) -> None:
+    one, two = bench.lease(2)
+    configure(bench, lease=60)
+    assert bench.real(bench.calls.heartbeat([one]))[0].deadline == (START + 60_000) / 1000
+    assert bench.ask("ZSCORE", ":leases", two.id) == b"%d" % (START + 15_000)

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pyadeq._core.queue import Failure, Held
+from pyadeq.models import Backoff
+from tests.lua.workbench import START, Workbench
+
+
+def fail(bench: Workbench, *leases: Held, jitter: int = 500_000, **fields: Any) -> list[tuple[str, float | None]]:
+    call = bench.calls.fail([Failure(lease, **fields) for lease in leases], [jitter] * len(leases))
+    return [(one.status, one.due) for one in bench.run(call)]
+
+
+def statuses(bench: Workbench, *leases: Held, **fields: Any) -> list[str]:
+    return [status for status, _ in fail(bench, *leases, **fields)]
+
+
+def at(ms: int) -> float:
+    return (START + ms) / 1000
+
+
+def test_a_failed_task_is_retried_after_its_backoff(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    assert fail(bench, lease, error="went wrong", reason="timeout") == [("retried", at(1000))]
+    assert bench.ask("ZRANGE", ":delayed", 0, -1, "WITHSCORES") == [lease.id.encode(), b"%d" % (START + 1000)]
+    assert bench.record(lease.id) == {
+        "rid": b"fill/t000001/1",
+        "created_ms": b"%d" % START,
+        "ran": b"%d 1 1 0 1 w" % START,
+        "attempts": b"1",
+        "deliveries": b"1",
+        "reason": b"timeout",
+        "error": b"went wrong",
+        "settled": f"{lease.token} retried {START + 1000}".encode(),
+    }
+    assert bench.ask("EXISTS", ":running", ":leases") == 0
+    assert bench.counters()["retried"] == 1
+    (event,) = bench.events("task.retried")
+    assert (event["id"], event["payload"]) == (lease.id.encode(), b"attempt=1 due_ms=%d" % (START + 1000))
+
+
+def test_the_last_attempt_ends_in_the_dead_set(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    attempts = [lease.attempt]
+    while statuses(bench, lease, reason="broken") == ["retried"]:
+        bench.pass_time(300_000)
+        (lease,) = bench.claim(1)
+        attempts.append(lease.attempt)
+    assert attempts == [1, 2, 3]
+    assert bench.ask("ZRANGE", ":dead", 0, -1, "WITHSCORES") == [lease.id.encode(), b"%d" % bench.now]
+    assert [event["payload"] for event in bench.events("task.dead")] == [b"reason=broken"]
+    assert (bench.counters()["retried"], bench.counters()["dead"]) == (2, 1)
+
+
+@pytest.mark.parametrize(("own", "queues", "allowed"), [(None, 1, 1), (1, 5, 1), (4, 2, 4), (None, 2, 2)])
+def test_a_tasks_own_attempts_come_before_the_queues(
+    bench: Workbench, own: int | None, queues: int, allowed: int
+) -> None:
+    bench.real(bench.calls.configure(max_attempts=queues))
+    bench.fill(1, max_attempts=own)
+    runs = 0
+    while leases := bench.claim(1):
+        runs += 1
+        fail(bench, *leases)
+        bench.pass_time(300_000)
+    assert runs == allowed
+
+
+def test_what_is_not_retryable_is_dead_at_once(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    assert fail(bench, lease, retryable=False) == [("dead", None)]
+    assert bench.state(lease.id) == "dead"
+    assert bench.record(lease.id)["reason"] == b"error"
+
+
+def test_a_task_that_is_being_cancelled_is_never_retried(bench: Workbench) -> None:
+    leases = bench.lease(2)
+    bench.real(bench.calls.cancel([lease.id for lease in leases]))
+    assert statuses(bench, leases[0]) == ["cancelled"]
+    assert statuses(bench, leases[1], retryable=False) == ["cancelled"]
+    assert [bench.state(lease.id) for lease in leases] == ["cancelled"] * 2
+    assert bench.ask("EXISTS", ":delayed", ":dead") == 0
+    assert bench.counters()["cancelled"] == 2
+    assert [event["id"] for event in bench.events("task.cancelled")] == [lease.id.encode() for lease in leases]
+
+
+@pytest.mark.parametrize("answer", ["retried", "dead", "cancelled"])
+def test_a_replay_answers_the_same_even_later(bench: Workbench, answer: str) -> None:
+    (lease,) = bench.lease(1)
+    if answer == "cancelled":
+        bench.real(bench.calls.cancel([lease.id]))
+    first = fail(bench, lease, retryable=answer != "dead")
+    assert first[0][0] == answer
+    bench.pass_time(10)
+    before = bench.dump()
+    assert fail(bench, lease, retryable=answer != "dead") == first
+    assert bench.dump() == before
+
+
+def test_a_replay_after_the_next_lease_answers_the_same_until_that_is_settled(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    first = fail(bench, lease)
+    bench.pass_time(1000)
+    (again,) = bench.claim(1)
+    assert fail(bench, lease) == first
+    bench.real(bench.calls.ack([(again, None)]))
+    before = bench.dump()
+    assert statuses(bench, lease) == ["lease_lost"]
+    assert bench.dump() == before
+
+
+def test_the_same_lease_twice_in_a_call_fails_once(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    first, second, other = fail(bench, lease, lease, (lease.id, "other"))
+    assert first == second == ("retried", at(1000))
+    assert other == ("lease_lost", None)
+    assert bench.counters()["retried"] == 1
+
+
+def test_wrong_tokens_unknown_ids_and_completed_tasks_are_lost(bench: Workbench) -> None:
+    one, two = bench.lease(2)
+    bench.real(bench.calls.ack([(two, None)]))
+    before = bench.dump()
+    assert statuses(bench, (one.id, "other"), ("unknown", "x"), two) == ["lease_lost"] * 3
+    assert bench.dump() == before
+
+
+def test_an_expired_lease_that_nobody_took_back_fails(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    bench.pass_time(60_000)
+    assert statuses(bench, lease) == ["retried"]
+
+
+def test_a_lease_that_was_taken_back_is_lost(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    bench.pass_time(15_000)
+    bench.real(bench.calls.reap())
+    before = bench.dump()
+    assert statuses(bench, lease) == ["lease_lost"]
+    assert bench.dump() == before
+
+
+def test_an_error_may_be_8_KiB_of_any_bytes(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    error = b"\x00\xff\r\n" * 2048
+    fail(bench, lease, error=error)
+    assert bench.record(lease.id)["error"] == error
+
+
+@pytest.mark.parametrize(("base", "tokens"), [(0, 1), (9.999, 1), (10, 0)])
+def test_a_retry_within_the_longest_block_wakes_a_worker_of_its_lane(
+    bench: Workbench, base: float, tokens: int
+) -> None:
+    (lease,) = bench.lease(1, lane="group/g", backoff=Backoff(base=base))
+    assert bench.tokens("group/g") == 0
+    fail(bench, lease)
+    assert (bench.tokens("group/g"), bench.tokens()) == (tokens, 0)
+
+
+def delay(bench: Workbench, backoff: Backoff, attempt: int, jitter: int = 500_000) -> int:
+    """Milliseconds until the retry of this attempt, with a backoff of the task's own."""
+    bench.fill(1, backoff=backoff, max_attempts=1000)
+    for number in range(attempt):
+        (lease,) = bench.claim(1)
+        ((_, due),) = fail(bench, lease, jitter=jitter)
+        assert due is not None
+        waits = round(due * 1000) - bench.now
+        assert number < attempt
+        bench.pass_time(waits)
+    return waits
+
+
+@pytest.mark.parametrize(
+    ("base", "multiplier", "cap", "delays"),
+    [
+        (1, 2, 300, [1000, 2000, 4000, 8000, 16000, 32000, 64000, 128000, 256000, 300000, 300000]),
+        (0.5, 1.5, 3, [500, 750, 1125, 1687, 2531, 3000]),
+        (1, 1, 300, [1000, 1000, 1000]),
+        (5, 2, 1, [1000, 1000]),
+        (0, 2, 300, [0, 0, 0]),
+        (1, 2, 0, [0, 0]),
+    ],
+)
+def test_the_delay_grows_by_its_factor_up_to_the_cap(
+    bench: Workbench, base: float, multiplier: float, cap: float, delays: list[int]
+) -> None:
+    backoff = Backoff(base=base, multiplier=multiplier, cap=cap, jitter=0.1)
+    bench.fill(1, backoff=backoff, max_attempts=1000)
+    found = []
+    for _ in delays:
+        (lease,) = bench.claim(1)
+        ((_, due),) = fail(bench, lease)
+        assert due is not None
+        found.append(round(due * 1000) - bench.now)
+        bench.pass_time(found[-1])
+    assert found == delays
+
+
+@pytest.mark.parametrize(
+    ("jitter", "ppm", "waits"),
+    [
+        (0.1, 0, 900),
+        (0.1, 250_000, 950),
+        (0.1, 500_000, 1000),
+        (0.1, 1_000_000, 1100),
+        (0, 0, 1000),
+        (0, 1_000_000, 1000),
+        (1, 0, 0),
+        (1, 1_000_000, 2000),
+    ],
+)
+def test_jitter_stretches_the_delay_both_ways(bench: Workbench, jitter: float, ppm: int, waits: int) -> None:
+    assert delay(bench, Backoff(jitter=jitter), 1, ppm) == waits
+
+
+def test_jitter_never_passes_the_cap(bench: Workbench) -> None:
+    assert delay(bench, Backoff(base=10, cap=10, jitter=1), 1, 1_000_000) == 10_000
+    assert delay(bench, Backoff(base=10, cap=10, jitter=1), 1, 0) == 0
+
+
+def test_the_queues_backoff_holds_where_a_task_has_none(bench: Workbench) -> None:
+    bench.real(bench.calls.configure(backoff=Backoff(base=3, multiplier=10, cap=20, jitter=0.5)))
+    (lease,) = bench.lease(1)
+    assert fail(bench, lease, jitter=1_000_000) == [("retried", at(4500))]
+
+
+@pytest.mark.parametrize("base", [0, 1])
+def test_the_delay_is_a_number_after_however_many_attempts(bench: Workbench, base: int) -> None:
+    bench.fill(1, backoff=Backoff(base=base, multiplier=100, cap=604_800), max_attempts=1000)
+    bench.ask("HSET", ":task:t000001", "attempts", 998, "deliveries", 998)
+    (lease,) = bench.claim(1)
+    assert lease.attempt == 999
+    assert fail(bench, lease) == [("retried", at(604_800_000 * base))]

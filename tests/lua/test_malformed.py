@@ -1,0 +1,149 @@
+"""Every argument of every script, malformed in every way: refused by name, before anything is read or written.
+
+The cases come from the manifest, so a new script or argument is covered without a line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from pyadeq._core.call import MAX_BYTES, MAX_ITEMS
+from pyadeq._core.manifest import Group, Script, library
+from tests.lua.arguments import Slot, bad, extreme, good, group_slots, slots, values
+from tests.lua.watched import Refused
+from tests.lua.workbench import Workbench
+
+SCRIPTS = [library()[script_id] for script_id in library()]
+FIELDS = [(script, at) for script in SCRIPTS for at in range(len(slots(script)))]
+every_script = pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.id)
+every_argument = pytest.mark.parametrize(
+    ("script", "at"), FIELDS, ids=[f"{script.id}-{at}-{slots(script)[at].label}" for script, at in FIELDS]
+)
+
+
+def refusal(bench: Workbench, script: Script, args: Sequence[bytes]) -> str:
+    """The text of the error that the call must give, without having sent a command."""
+    with pytest.raises(Refused) as caught:
+        bench.raw_run(script.id, *args)
+    assert bench.watched.last.commands == []
+    assert caught.value.code == "ADEQ_ARG"
+    return str(caught.value)
+
+
+@pytest.fixture
+def bench(bench: Workbench) -> Workbench:
+    """A queue with something in each place that a malformed call could damage."""
+    bench.lease(1)
+    bench.fill(1)
+    bench.fill(1, delay=5)
+    return bench
+
+
+@every_script
+def test_valid_arguments_are_accepted(bench: Workbench, script: Script) -> None:
+    bench.raw_run(script.id, *values(slots(script)))
+
+
+@every_argument
+def test_extreme_values_are_accepted(bench: Workbench, script: Script, at: int) -> None:
+    sent = slots(script)
+    argument = sent[at].argument
+    if argument is None or sent[at].label.endswith(("_count", ".pairs")):
+        return
+    for value in extreme(argument):
+        args = values(sent)
+        args[at] = value
+        assert bench.raw_code(script.id, *args) != "ADEQ_ARG", f"{value!r:.100}"
+
+
+@every_argument
+def test_bad_values_are_refused_by_name(bench: Workbench, script: Script, at: int) -> None:
+    sent = slots(script)
+    before = bench.dump()
+    for value in bad(sent[at].argument):
+        args = values(sent)
+        args[at] = value
+        text = refusal(bench, script, args)
+        assert text.startswith(f"ADEQ_ARG {sent[at].label} must be "), f"{value!r:.100}: {text}"
+        assert len(text) < 500
+        assert text.isprintable()
+    assert bench.dump() == before
+
+
+@every_argument
+def test_an_argument_that_is_missing_is_named(bench: Workbench, script: Script, at: int) -> None:
+    sent = slots(script)
+    before = bench.dump()
+    assert f"ADEQ_ARG {sent[at].label} must be " in refusal(bench, script, values(sent[:at]))
+    assert bench.dump() == before
+
+
+@every_script
+def test_an_argument_too_many_is_refused(bench: Workbench, script: Script) -> None:
+    args = values(slots(script))
+    assert f"expected {len(args)} arguments, got {len(args) + 1}" in refusal(bench, script, [*args, b"x"])
+
+
+@every_script
+def test_a_key_too_many_or_too_few_is_refused(bench: Workbench, script: Script) -> None:
+    keys = [key.template.replace("{base}", bench.base) for key in script.keys]
+    before = bench.dump()
+    for given in ([], keys[:-1], [*keys, bench.key("more")]):
+        with pytest.raises(Refused, match=f"^ADEQ_ARG expected {len(keys)} keys, got {len(given)}$"):
+            bench.watched.run(script.id, given, values(slots(script)))
+    assert bench.dump() == before
+
+
+GROUPS = [(script, group) for script in SCRIPTS for group in script.groups]
+every_group = pytest.mark.parametrize(
+    ("script", "group"), GROUPS, ids=[f"{script.id}-{group.name}" for script, group in GROUPS]
+)
+
+
+@every_group
+def test_a_pair_given_twice_is_refused_by_name(bench: Workbench, script: Script, group: Group) -> None:
+    before = bench.dump()
+    scalars = [good(argument) for argument in script.args]
+    fields = [good(argument) for argument in group.fields]
+    for pair in group.pairs:
+        args = [*scalars, b"1", *fields, b"2", *[pair.name.encode(), good(pair)] * 2]
+        assert f"ADEQ_ARG {group.name}[1].{pair.name} must be given at most once" in refusal(bench, script, args)
+    assert bench.dump() == before
+
+
+@every_group
+def test_fewer_items_than_counted_are_refused(bench: Workbench, script: Script, group: Group) -> None:
+    sent = slots(script)
+    (at,) = [at for at, slot in enumerate(sent) if slot.label == f"{group.name}_count"]
+    args = values(sent)
+    args[at] = b"%d" % (int(args[at]) - 1)
+    refusal(bench, script, args)
+
+
+def test_settle_takes_1000_items_over_all_groups(bench: Workbench) -> None:
+    script = library()["queue.settle.v1"]
+    sent = [Slot(one.name, good(one), one) for one in script.args]
+    for group, size in zip(script.groups, (500, 499, 1), strict=True):
+        sent += group_slots(group, size)
+    bench.raw_run(script.id, *values(sent))
+    more = values(sent)
+    more[-2:] = [b"2", b"any", b"any"]
+    assert f"at most {MAX_ITEMS}, got {MAX_ITEMS + 1}" in refusal(bench, script, more)
+
+
+@pytest.mark.parametrize("script_id", ["queue.enqueue.v1", "queue.ack.v1", "queue.settle.v1"])
+def test_a_call_takes_16_MiB_of_bytes(bench: Workbench, script_id: str) -> None:
+    script = library()[script_id]
+    scalars = [good(argument) for argument in script.args]
+    group, *others = script.groups
+    large = b"x" * 2**20
+    item = {"id": b"a", "token": b"a", "payload": large, "result": large}
+    fields = [item[argument.name] for argument in group.fields] + [b"0"] * bool(group.pairs)
+    for items in (16, 17):
+        args = [*scalars, b"%d" % items, *fields * items, *[b"0" for _ in others]]
+        if items == 16:
+            bench.raw_run(script_id, *args)
+        else:
+            assert f"at most {MAX_BYTES} bytes, got {17 * 2**20}" in refusal(bench, script, args)

@@ -1,0 +1,55 @@
+"""What every script refuses, whatever it does: a queue of a newer layout, and the wrong clock."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyadeq._core.manifest import Script, library
+from tests.lua.arguments import slots, values
+from tests.lua.watched import Refused
+from tests.lua.workbench import START, MakeBench, Workbench
+
+SCRIPTS = [library()[script_id] for script_id in library()]
+every_script = pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.id)
+
+
+def arguments(script: Script, now_ms: int) -> list[bytes]:
+    now = [b"%d" % now_ms if slot.label == "now_ms" else None for slot in slots(script)]
+    return [given or slot.value for given, slot in zip(now, slots(script), strict=True)]
+
+
+def refusal(bench: Workbench, script: Script, now_ms: int) -> str:
+    before = bench.dump()
+    with pytest.raises(Refused) as caught:
+        bench.raw_run(script.id, *arguments(script, now_ms))
+    assert bench.dump() == before
+    return str(caught.value)
+
+
+@every_script
+def test_a_newer_layout_is_refused_and_nothing_written(bench: Workbench, script: Script) -> None:
+    bench.ask("HSET", ":config", "layout_min", 2)
+    assert refusal(bench, script, START).startswith("ADEQ_LAYOUT this queue needs scripts of layout 2 or newer")
+
+
+@every_script
+def test_the_layout_that_is_written_may_be_newer_if_old_scripts_are_allowed(bench: Workbench, script: Script) -> None:
+    bench.ask("HSET", ":config", "layout", 2)
+    assert bench.raw_code(script.id, *values(slots(script))) is None
+
+
+@every_script
+def test_a_test_clock_needs_now_ms(bench: Workbench, script: Script) -> None:
+    assert refusal(bench, script, 0).startswith("ADEQ_CLOCK")
+
+
+@every_script
+def test_a_server_clock_takes_no_now_ms(make_bench: MakeBench, script: Script) -> None:
+    bench = make_bench("server")
+    bench.fill(1)
+    assert refusal(bench, script, START).startswith("ADEQ_CLOCK")
+
+
+@pytest.mark.parametrize("script", [one for one in SCRIPTS if one.id != "queue.configure.v1"], ids=lambda one: one.id)
+def test_a_queue_that_does_not_exist_has_the_servers_clock(make_bench: MakeBench, script: Script) -> None:
+    assert refusal(make_bench("server"), script, START).startswith("ADEQ_CLOCK")

@@ -1,0 +1,44 @@
+"""The same call sent twice leaves the state of one, and answers the same but for what it says of the moment."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+
+from pyadeq._core.call import Answer, parse_reply
+from tests.lua.scenarios import AnyCall, Scenario, small
+from tests.lua.watched import Refused
+from tests.lua.workbench import Dump, MakeBench, Workbench
+
+# Idempotent in state, not in what they answer: sweeps count what they moved, and who is gone is unregistered.
+OTHER_ANSWERS = {"queue.promote.v1", "queue.reap.v1", "queue.deregister.v1"}
+
+
+def answer(bench: Workbench, call: AnyCall) -> Answer | str:
+    try:
+        found = parse_reply(call.script, bench.watched.call(call))
+        found.fields.pop("next_ms", None)
+        return found
+    except Refused as refused:
+        return str(refused)
+
+
+def state(bench: Workbench) -> Dump:
+    """All but the counter of places, which may have gaps."""
+    found = bench.dump()
+    with suppress(KeyError):
+        found[":config"][1].pop("place")
+    return found
+
+
+@pytest.mark.parametrize("scenario", small("test"), ids=lambda scenario: scenario.name)
+def test_a_call_sent_twice_has_one_effect_and_one_answer(scenario: Scenario, make_bench: MakeBench) -> None:
+    bench = make_bench()
+    call = scenario(bench)
+    first = answer(bench, call)
+    once = state(bench)
+    second = answer(bench, call)
+    assert state(bench) == once
+    if call.script.id not in OTHER_ANSWERS:
+        assert second == first

@@ -1,0 +1,127 @@
+"""The watch itself: each breach of a contract, in a script of a few lines, is found."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyadeq._core.manifest import library
+from tests.lua.watched import Refused, WatchError
+from tests.lua.workbench import Workbench
+
+ACK = library()["queue.ack.v1"]  # writes; its KEYS: config, running, leases, task (a prefix), …
+GET = library()["queue.get.v1"]  # only reads
+OK = "return { 'ok', 1, {} }"
+
+
+def run(bench: Workbench, text: str, script: object = ACK, *args: bytes) -> object:
+    assert script in (ACK, GET)
+    declared = ACK if script is ACK else GET
+    keys = [key.template.replace("{base}", bench.base).encode() for key in declared.keys]
+    return bench.watched.run_text(declared, text, keys, list(args))
+
+
+def test_what_keeps_to_the_contract_passes(bench: Workbench) -> None:
+    assert run(bench, OK) == [b"ok", 1, []]
+    assert run(bench, "redis.call('HSET', KEYS[4] .. 'a', 'f', 1) return { 'ok', 1, { { 'completed' } } }") == [
+        b"ok", 1, [[b"completed"]],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("redis.call('GET', 'other')", "undeclared key other"),
+        ("redis.call('HGET', KEYS[1] .. 'x', 'f')", "undeclared key .*:configx"),
+        ("redis.call('HGETALL', KEYS[4])", "undeclared key .*:task:"),
+        ("redis.call('HGETALL', KEYS[4] .. 'a b')", "undeclared key .*:task:a b"),
+        ("redis.call('DEL', KEYS[1], 'other')", "undeclared key other"),
+        ("redis.call('MSET', KEYS[5] .. 'a', 'other', 'other', 1)", "undeclared key other"),
+        ("redis.call('ZADD', KEYS[1], 1, 'a')", "ZADD on .*:config, which is a hash"),
+        ("redis.call('KEYS', '*')", "KEYS is no command"),
+        ("redis.call('FLUSHALL')", "FLUSHALL is no command"),
+        ("redis.call('XADD', KEYS[7], '*', 'event', 'task.other')", "undeclared event task.other"),
+        ("redis.call('XADD', KEYS[7], '*', 'event', 'task.completed', 'x', 1)", "has the fields"),
+        ("redis.call('HSET', KEYS[1], 'f')", "HSET .*wrong number of arguments"),
+        ("redis.call('HINCRBY', KEYS[1], 'clock', 1)", "not an integer"),
+        ("redis.call('HSET', KEYS[1], 'f', {})", "as an argument of a command"),
+        ("redis.call('HSET', KEYS[1], 'f', true)", "as an argument of a command"),
+        ("redis.call('HSET', KEYS[1], 'f', 0/0)", "nan as an argument"),
+        ("redis.call('HSET', KEYS[1], 'f', 0.5)", "0.5 as an argument"),
+        ("redis.call('HSET', KEYS[1], 'f', 2^53 + 2)", "9007199254740994 as an argument"),
+        ("redis.call('HSET', KEYS[1], 'f', 1/0)", "inf as an argument"),
+        ("local x = undefined", "undeclared global undefined"),
+        ("defined = 1", "undeclared global defined"),
+        ("local function f() leak = 1 end f()", "undeclared global leak"),
+        ("os.exit()", "undeclared global os"),
+        ("error('broken')", "broken"),
+        ("local x = nil .. 'x'", "attempt to concatenate"),
+        ("while true do end", "more than .* lines"),
+        ("for i = 1, 1e9 do redis.call('TIME') end", "more than .* lines"),
+        ("redis.call('HSET', KEYS[1], 'f', 1) return redis.error_reply('ADEQ_LAYOUT x')", "1 writes before the error"),
+        ("return redis.error_reply('ADEQ_CONFLICT x')", "undeclared error ADEQ_CONFLICT"),
+        ("return redis.error_reply('ERR x')", "undeclared error ERR"),
+        ("return redis.status_reply('ok')", "the keys of a table"),
+        ("return { 'other' }", "not what the manifest declares"),
+        ("return { 'ok', 1 }", "not what the manifest declares"),
+        ("return { 'ok', 1, {}, 1 }", "not what the manifest declares"),
+        ("return { 'ok', 1, { { 'other' } } }", "not what the manifest declares"),
+        ("return { 'ok', '1', {} }", "now_ms in the reply is no int"),
+        ("return { 'ok', 1.5, {} }", "1.5 in the reply"),
+        ("return { 'ok', true, {} }", "True in the reply"),
+        ("return { 'ok', nil, {} }", "the keys of a table in the reply"),
+        ("return { 'ok', 1, { [2] = { 'completed' } } }", "the keys of a table in the reply"),
+        ("return { 'ok', 1, {}, extra = 1 }", "the keys of a table in the reply"),
+        ("return 'ok'", "not a table"),
+        ("return", "not a table"),
+        ("return 1 +", "unexpected symbol"),
+    ],
+)  # fmt: skip
+def test_a_breach_is_found(bench: Workbench, text: str, found: str) -> None:
+    text = text if "return" in text else f"{text} {OK}"
+    with pytest.raises(WatchError, match=found):
+        run(bench, text)
+
+
+def test_a_write_of_a_script_that_only_reads_is_found(bench: Workbench) -> None:
+    before = bench.dump()
+    with pytest.raises(WatchError, match="DEL in a script that only reads"):
+        run(bench, "redis.call('DEL', KEYS[1])", GET)
+    assert bench.dump() == before
+
+
+def test_an_error_before_any_write_is_the_answer(bench: Workbench) -> None:
+    with pytest.raises(Refused, match=r"^ADEQ_ARG x") as caught:
+        run(bench, "redis.call('HGET', KEYS[1], 'f') return redis.error_reply('ADEQ_ARG x')")
+    assert caught.value.code == "ADEQ_ARG"
+
+
+@pytest.mark.parametrize(
+    ("value", "sent"),
+    [
+        ("7", b"7"),
+        ("-7", b"-7"),
+        ("2^53 - 1", b"9007199254740991"),
+        ("2^53", b"9007199254740992"),
+        ("1700000123457", b"1700000123457"),
+        ("1e15", b"1000000000000000"),
+        ("'1.50'", b"1.50"),
+    ],
+)
+def test_numbers_are_sent_as_the_server_does(bench: Workbench, value: str, sent: bytes) -> None:
+    run(bench, f"redis.call('HSET', KEYS[1], 'f', {value}) {OK}")
+    assert bench.ask("HGET", ":config", "f") == sent
+    script = f"return redis.call('HSET', KEYS[1], 'f', {value})"
+    bench.ask("EVAL", script, 1, ":config")
+    assert bench.ask("HGET", ":config", "f") == sent
+
+
+def test_the_lines_that_ran_are_known(bench: Workbench) -> None:
+    run(bench, "local x = ARGV[1]\nif x then\n  x = 1\nelse\n  x = 2\nend\n" + OK)
+    assert bench.watched.last.lines & set(range(2, 8)) == {2, 5, 7}
+
+
+def test_a_failed_run_does_not_disturb_the_next(bench: Workbench) -> None:
+    for text in ("while true do end", "error('x')", "undefined()"):
+        with pytest.raises(WatchError):
+            run(bench, text)
+        assert run(bench, OK) == [b"ok", 1, []]

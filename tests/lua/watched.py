@@ -1,0 +1,322 @@
+"""Generated scripts in a real Lua 5.1, their commands passed on to a real server, and watched.
+
+Nothing is simulated but what Redis puts around Lua: the globals, and how values are converted both ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import redis
+from lupa.lua51 import LuaError, LuaRuntime, lua_type
+
+from pyadeq._core.call import Call, Reply, Wire, parse_reply
+from pyadeq._core.manifest import Field, Key, Library, Script, library
+from pyadeq.errors import AdeqError
+from pyadeq.keys import PATTERNS
+
+# fmt: off
+GLOBALS: Final = [
+    "assert", "error", "getmetatable", "ipairs", "math", "next", "pairs", "pcall", "rawequal", "rawget", "rawset",
+    "select", "setmetatable", "string", "table", "tonumber", "tostring", "type", "unpack", "xpcall",
+]
+# fmt: on
+
+# The commands that scripts use: the type of their key and whether they write; unlisted commands are refused.
+COMMANDS: Final = {
+    **dict.fromkeys(["HEXISTS", "HGET", "HGETALL", "HMGET"], ("hash", False)),
+    **dict.fromkeys(["HDEL", "HINCRBY", "HSET"], ("hash", True)),
+    **dict.fromkeys(["ZCARD", "ZCOUNT", "ZMSCORE", "ZRANGE", "ZRANK", "ZSCORE"], ("zset", False)),
+    **dict.fromkeys(["ZADD", "ZREM", "ZREMRANGEBYRANK"], ("zset", True)),
+    **dict.fromkeys(["SMEMBERS"], ("set", False)),
+    **dict.fromkeys(["SADD", "SREM"], ("set", True)),
+    **dict.fromkeys(["GET", "MGET"], ("string", False)),
+    **dict.fromkeys(["MSET"], ("string", True)),
+    **dict.fromkeys(["LPUSH"], ("list", True)),
+    **dict.fromkeys(["XADD"], ("stream", True)),
+    **dict.fromkeys(["EXISTS"], ("", False)),
+    **dict.fromkeys(["DEL", "PERSIST", "PEXPIRE"], ("", True)),
+    **dict.fromkeys(["TIME"], ("", False)),
+}
+# Which arguments are keys, where it is not the first alone.
+KEY_ARGUMENTS: Final = {"TIME": slice(0), "EXISTS": slice(None), "DEL": slice(None), "MGET": slice(None)} | {
+    "MSET": slice(None, None, 2)
+}
+STATUS_REPLIES: Final = {"MSET"}
+ENTRY_FIELDS: Final = {b"event", b"timestamp", b"id", b"payload", b"source", b"trace"}
+
+# On one line, the first, which is a comment in every script: so its own line events hide none of the script's.
+# Every round of a loop is a line event, so these bound loops; count events get lost while the hook itself runs.
+_HARNESS: Final = b"""
+local sethook = debug.sethook
+local function watch(chunk, limit, seen)
+  local left = limit
+  local function hook(_, line)
+    seen[line] = true
+    left = left - 1
+    if left < 0 then error('more than ' .. limit .. ' lines', 0) end
+  end
+  sethook(hook, 'l') local reply = chunk() sethook() return reply, limit - left
+end
+local function guard(undeclared)
+  local function report(_, name) undeclared(name) end
+  return { __index = report, __newindex = report }
+end
+return watch, guard
+""".replace(b"\n", b" ")
+
+
+class WatchError(AssertionError):
+    """A script did what its contract does not allow."""
+
+
+class Refused(redis.ResponseError):
+    """The error reply of a script."""
+
+    @property
+    def code(self) -> str:
+        return str(self).split(" ", 1)[0]
+
+
+@dataclass
+class Run:
+    """What one call did: its commands in order, which lines of the generated text ran, and how many in all."""
+
+    script: Script
+    commands: list[tuple[bytes, ...]] = field(default_factory=list)
+    lines: set[int] = field(default_factory=set)
+    writes: int = 0
+    steps: int = 0
+
+
+class Server:
+    """A server that is sent commands and answers in bytes, as they come."""
+
+    def __init__(self, client: redis.Redis) -> None:
+        connection = client.connection_pool.connection_kwargs | {"protocol": 2, "decode_responses": False}
+        pool = redis.ConnectionPool(connection_class=client.connection_pool.connection_class, **connection)
+        self._client = redis.Redis(connection_pool=pool)
+        self._client.response_callbacks.clear()
+
+    def __call__(self, *command: Wire) -> Any:
+        return self._client.execute_command(*command)  # type: ignore[no-untyped-call]
+
+    def close(self) -> None:
+        self._client.connection_pool.disconnect()
+
+
+class WatchedClient:
+    """Runs calls like a server does, and raises WatchError where a script breaks its contract."""
+
+    def __init__(self, client: redis.Redis, scripts: Library | None = None) -> None:
+        self.server = Server(client)
+        self.scripts = scripts or library()
+        self.last: Run
+        self._lua = LuaRuntime(encoding=None, register_eval=False)
+        self._watch, self._guard = self._lua.execute(_HARNESS)
+        globals_ = self._lua.globals()
+        self._unhook = globals_[b"debug"][b"sethook"]
+        self._load, self._setfenv = globals_[b"loadstring"], globals_[b"setfenv"]
+        self._setmetatable = globals_[b"setmetatable"]
+        self._given = {name.encode(): globals_[name.encode()] for name in GLOBALS}
+        self._chunks: dict[str, Any] = {}
+
+    def call(self, call: Call[Any]) -> Reply:
+        return self.run(call.script.id, call.keys, call.args)
+
+    def run(self, script_id: str, keys: Iterable[Wire], args: Iterable[Wire]) -> Reply:
+        """The reply; raises Refused for an error reply, and WatchError."""
+        script = self.scripts[script_id]
+        return self.run_text(script, script.text, list(map(wire, keys)), list(map(wire, args)))
+
+    def run_text(self, script: Script, text: str, keys: Sequence[bytes], args: Sequence[bytes]) -> Reply:
+        """The same for a text of one's own under the contract of a script."""
+        run = self.last = Run(script)
+        seen = self._lua.table()
+        chunk = self._chunk(script, text)
+        self._setfenv(chunk, self._environment(run, keys, args))
+        try:
+            value, run.steps = self._watch(chunk, allowance(script, args), seen)
+        except LuaError as error:
+            raise WatchError(f"{script.id}: {error}") from None
+        finally:
+            self._unhook()
+            run.lines = set(seen.keys())
+        return self._judge(run, value)
+
+    def _chunk(self, script: Script, text: str) -> Any:
+        if text not in self._chunks:
+            chunk = self._load(text.replace("#!lua", "--!lua", 1).encode(), b"=" + script.id.encode())
+            if isinstance(chunk, tuple):
+                raise WatchError(f"{script.id}: {chunk[1].decode()}")
+            self._chunks[text] = chunk
+        return self._chunks[text]
+
+    def _environment(self, run: Run, keys: Sequence[bytes], args: Sequence[bytes]) -> Any:
+        def undeclared(name: bytes) -> None:
+            raise WatchError(f"{run.script.id}: undeclared global {name.decode()}")
+
+        def call(*command: Any) -> Any:
+            return self._command(run, keys, command)
+
+        def error_reply(text: bytes) -> Any:
+            return self._lua.table_from({b"err": text})
+
+        def status_reply(text: bytes) -> Any:
+            return self._lua.table_from({b"ok": text})
+
+        api: dict[bytes, Callable[..., Any]] = {
+            b"call": call,
+            b"pcall": call,
+            b"error_reply": error_reply,
+            b"status_reply": status_reply,
+        }
+        environment = self._lua.table_from(
+            self._given
+            | {
+                b"redis": self._lua.table_from(api),
+                b"KEYS": self._lua.table_from(list(keys)),
+                b"ARGV": self._lua.table_from(list(args)),
+            }
+        )
+        return self._setmetatable(environment, self._guard(undeclared))
+
+    def _command(self, run: Run, keys: Sequence[bytes], command: tuple[Any, ...]) -> Any:
+        words = tuple(self._argument(run, word) for word in command)
+        name = words[0].decode().upper()
+        check_command(run, keys, name, words[1:])
+        run.commands.append(words)
+        try:
+            reply = self.server(*words)
+        except redis.ResponseError as error:
+            raise WatchError(f"{run.script.id}: {shown(words)}: {error}") from None
+        return self._lua.table_from({b"ok": reply}) if name in STATUS_REPLIES else self._to_lua(reply)
+
+    def _argument(self, run: Run, value: Any) -> bytes:
+        if isinstance(value, bytes):
+            return value
+        # Servers write fractions and integers above 2^53 each in their own way.
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 2**53:
+            return b"%d" % value
+        raise WatchError(f"{run.script.id}: {value!r} as an argument of a command")
+
+    def _to_lua(self, reply: Any) -> Any:
+        if isinstance(reply, list):
+            return self._lua.table_from([self._to_lua(one) for one in reply])
+        return False if reply is None else reply
+
+    def _judge(self, run: Run, value: Any) -> Reply:
+        script = run.script
+        if lua_type(value) != "table":
+            raise WatchError(f"{script.id}: the reply is {value!r}, not a table")
+        if value[b"err"] is not None:
+            text = value[b"err"].decode(errors="replace")
+            code = text.split(" ", 1)[0]
+            if run.writes:
+                raise WatchError(f"{script.id}: {run.writes} writes before the error reply {text}")
+            if code not in script.errors:
+                raise WatchError(f"{script.id}: undeclared error {text}")
+            raise Refused(text)
+        reply: Reply = self._from_lua(run, value)
+        check_reply(script, reply)
+        return reply
+
+    def _from_lua(self, run: Run, value: Any) -> Any:
+        if isinstance(value, bytes) or (isinstance(value, int) and not isinstance(value, bool)):
+            return value
+        if lua_type(value) != "table":
+            raise WatchError(f"{run.script.id}: {value!r} in the reply")
+        entries = dict(value.items())
+        if entries.keys() != set(range(1, len(entries) + 1)):
+            raise WatchError(f"{run.script.id}: the keys of a table in the reply are {sorted(entries, key=str)}")
+        return [self._from_lua(run, entries[at]) for at in range(1, len(entries) + 1)]
+
+
+def wire(value: Wire) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
+def shown(words: Sequence[bytes]) -> str:
+    return b" ".join(words)[:200].decode(errors="replace")
+
+
+def allowance(script: Script, args: Sequence[bytes]) -> int:
+    """How many lines a call may run: so many, and more for each argument and each task that it may move."""
+    names = [argument.name for argument in script.args]
+    limit = args[names.index("limit")] if "limit" in names and len(args) > names.index("limit") else b""
+    tasks = min(int(limit), 1000) if limit.isdigit() and len(limit) < 5 else 0
+    return 10_000 + 100 * len(args) + 100 * tasks
+
+
+def check_command(run: Run, keys: Sequence[bytes], name: str, arguments: Sequence[bytes]) -> None:
+    """Raise WatchError unless the script may send this command now; note whether it writes."""
+    script = run.script
+    if name not in COMMANDS:
+        raise WatchError(f"{script.id}: {name} is no command that scripts use; if it should be, list it here")
+    type_, writes = COMMANDS[name]
+    for key in arguments[KEY_ARGUMENTS.get(name, slice(1))]:
+        declared = declaration(script, keys, key)
+        if type_ and declared.type != type_:
+            raise WatchError(f"{script.id}: {name} on {key.decode()}, which is a {declared.type}")
+    if writes and script.read_only:
+        raise WatchError(f"{script.id}: {name} in a script that only reads")
+    run.writes += writes
+    if name == "XADD":
+        check_entry(script, arguments)
+
+
+def declaration(script: Script, keys: Sequence[bytes], key: bytes) -> Key:
+    for declared, given in zip(script.keys, keys, strict=True):
+        suffix = key[len(given) :].decode(errors="replace")
+        if key == given and not declared.suffix:
+            return declared
+        if declared.suffix and key.startswith(given) and PATTERNS[declared.suffix].fullmatch(suffix):
+            return declared
+    raise WatchError(f"{script.id}: undeclared key {key.decode(errors='replace')}")
+
+
+def check_entry(script: Script, arguments: Sequence[bytes]) -> None:
+    flat = arguments[list(arguments).index(b"*") + 1 :]
+    entry = dict(zip(flat[::2], flat[1::2], strict=True))
+    event = entry[b"event"].decode()
+    if event not in script.events:
+        raise WatchError(f"{script.id}: undeclared event {event}")
+    if extra := entry.keys() - ENTRY_FIELDS:
+        raise WatchError(f"{script.id}: {event} has the fields {extra}")
+
+
+def check_reply(script: Script, reply: Reply) -> None:
+    """Raise WatchError unless the reply is exactly what the manifest declares."""
+    try:
+        parse_reply(script, reply)
+    except AdeqError as error:
+        raise WatchError(str(error)) from None
+    _check_fields(script, script.returns[reply[0].decode()], reply)
+
+
+def _check_fields(script: Script, declared: Sequence[Field], values: Sequence[Any]) -> None:
+    for one, value in zip(declared, values[1:], strict=True):
+        if not _fits(script, one, value):
+            raise WatchError(f"{script.id}: {one.name} in the reply is no {one.type}: {value!r:.200}")
+
+
+def _fits(script: Script, declared: Field, value: Any) -> bool:
+    match declared.type:
+        case "int":
+            return isinstance(value, int)
+        case "bytes" | "text":
+            return isinstance(value, bytes)
+        case "list":
+            assert declared.shape
+            for entry in value:
+                _check_fields(script, script.shapes[declared.shape][entry[0].decode()], entry)
+            return isinstance(value, list)
+        case "pairs":
+            names = value[::2]
+            return all(isinstance(one, bytes) for one in value) and len(set(names)) == len(names)
+        case "ids":
+            return all(PATTERNS["id"].fullmatch(one.decode()) for one in value)
+        case _:
+            return isinstance(value, bytes) and PATTERNS[declared.type].fullmatch(value.decode()) is not None
