@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from redis.asyncio import Redis
 
 from pyadeq._async.pipeline import Pipeline
+from pyadeq._async.queue import Queue
 from pyadeq._async.scripts import Scripts
 from pyadeq._async.wire import Wire, no_retry, own_client
 from pyadeq._core.call import Call
@@ -21,9 +22,6 @@ from pyadeq._core.sending import pack
 from pyadeq._twins import aio_sleep
 from pyadeq.errors import AdeqError
 from pyadeq.keys import check_name, queue_base
-
-if TYPE_CHECKING:
-    from pyadeq._async.queue import Queue
 
 T = TypeVar("T")
 LONGEST_BLOCK_S = 10.0
@@ -100,8 +98,6 @@ class Adeq:
 
     def queue(self, name: str) -> Queue:
         """The queue of that name; made by its first task."""
-        from pyadeq._async.queue import Queue
-
         return Queue(self, name, queue_base(name, self.prefix, self.slot))
 
     async def run(self, call: Call[T], retry_for: float | None = None) -> T:

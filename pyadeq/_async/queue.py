@@ -8,8 +8,9 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from itertools import islice
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from pyadeq._async.runner import Runner
 from pyadeq._core.call import Call
 from pyadeq._core.queue import MAX_ITEMS, EnqueueItem, Failure, Held, QueueCalls, item
 from pyadeq._core.slots import Slot, WorkerIdentity
@@ -36,9 +37,6 @@ from pyadeq.models import (
     TaskView,
 )
 
-if TYPE_CHECKING:
-    from pyadeq._async.client import Adeq
-
 T = TypeVar("T")
 
 LONGEST_BLOCK = 10.0
@@ -48,11 +46,11 @@ MAX_BATCH_BYTES = 8 * 1024 * 1024
 class Queue:
     """A durable queue of tasks. `calls` builds the same calls for pipelines: `pipe.add(queue.calls.stats())`."""
 
-    def __init__(self, adeq: Adeq, name: str, base: str) -> None:
+    def __init__(self, runner: Runner, name: str, base: str) -> None:
         self.name = name
         self.base = base
-        self.calls = QueueCalls(base, adeq.now_ms, adeq.source)
-        self._adeq = adeq
+        self.calls = QueueCalls(base, runner.now_ms, runner.source)
+        self._runner = runner
         self._workers: dict[str, WorkerIdentity] = {}
         self._registering = aio_Lock()
         self.default_worker = default_worker_name()
@@ -93,7 +91,7 @@ class Queue:
             backoff=backoff,
             headers=headers,
         )
-        return (await self._adeq.run(self.calls.enqueue([(id or new_ulid(), task)], rid or new_ulid())))[0]
+        return (await self._runner.run(self.calls.enqueue([(id or new_ulid(), task)], rid or new_ulid())))[0]
 
     async def enqueue_many(self, tasks: Iterable[Any], *, rid: str | None = None) -> list[Receipt]:
         """Put many tasks in line, in order: Task models, or payloads. Any number; each call carries at most 1,000.
@@ -106,7 +104,7 @@ class Queue:
         while some := list(islice(rest, MAX_ITEMS)):
             for batch in _by_bytes([_item(one) for one in some]):
                 call = self.calls.enqueue_items(batch, f"{rid}.{len(receipts)}")
-                receipts += await self._adeq.run(call)
+                receipts += await self._runner.run(call)
         return receipts
 
     # Working
@@ -185,14 +183,14 @@ class Queue:
 
     async def block(self, lanes: Sequence[str], seconds: float) -> bool:
         """Wait until one of the lanes may have a task; False after so many seconds (at most 10)."""
-        return await self._adeq.block([f"{self.base}:wake:{lane}" for lane in lanes], seconds)
+        return await self._runner.block([f"{self.base}:wake:{lane}" for lane in lanes], seconds)
 
     async def ack(self, lease: Held, result: Any = None) -> None:
         """Complete a task and keep its result. LeaseLost if the lease is no longer this one."""
         _check(lease, (await self.ack_many([(lease, result)]))[0])
 
     async def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[AckStatus]:
-        return await self._adeq.run(self.calls.ack(acks)) if acks else []
+        return await self._runner.run(self.calls.ack(acks)) if acks else []
 
     async def fail(
         self, lease: Held, error: str | bytes = b"", *, reason: str = "error", retryable: bool = True
@@ -206,7 +204,7 @@ class Queue:
         return answer
 
     async def fail_many(self, fails: Sequence[Failure]) -> list[Failed]:
-        return await self._adeq.run(self.calls.fail(fails, _jitters(fails))) if fails else []
+        return await self._runner.run(self.calls.fail(fails, _jitters(fails))) if fails else []
 
     async def heartbeat(self, lease: Held, extend: Seconds = 0) -> Renewal:
         """Prolong a lease by `extend` seconds from now (0: the queue's setting). LeaseLost if it is past its deadline.
@@ -218,7 +216,7 @@ class Queue:
         return answer
 
     async def heartbeat_many(self, leases: Sequence[Held], *, worker: str = "", lease: Seconds = 0) -> list[Renewal]:
-        return await self._adeq.run(self.calls.heartbeat(leases, worker, lease)) if leases else []
+        return await self._runner.run(self.calls.heartbeat(leases, worker, lease)) if leases else []
 
     async def release(self, lease: Held) -> ReleaseStatus:
         """Give a task back to its old place in line; no attempt is spent. LeaseLost if the lease is another's."""
@@ -227,7 +225,7 @@ class Queue:
         return status
 
     async def release_many(self, leases: Sequence[Held]) -> list[ReleaseStatus]:
-        return await self._adeq.run(self.calls.release(leases)) if leases else []
+        return await self._runner.run(self.calls.release(leases)) if leases else []
 
     async def register(self, worker: str | None = None, *, capacity: int | None = None) -> str:
         """Make a worker known under a new incarnation; an older one of the same name is `stale` from then on."""
@@ -242,7 +240,7 @@ class Queue:
         identity = self._workers.get(name)
         if identity is None:
             return "unregistered"
-        answer = await self._adeq.run(self.calls.deregister(name, identity.incarnation, reason))
+        answer = await self._runner.run(self.calls.deregister(name, identity.incarnation, reason))
         self._workers.pop(name, None)
         return answer
 
@@ -250,18 +248,18 @@ class Queue:
 
     async def promote(self, limit: int = 100) -> int:
         """Move tasks whose time has come into line; how many. Claims do it on the way."""
-        return await self._adeq.run(self.calls.promote(limit))
+        return await self._runner.run(self.calls.promote(limit))
 
     async def reap(self, limit: int = 100) -> int:
         """Take back leases past their deadline; how many. Claims do it on the way."""
-        return await self._adeq.run(self.calls.reap(limit))
+        return await self._runner.run(self.calls.reap(limit))
 
     async def cancel(self, id: str) -> CancelStatus:
         """`cancelled` at once if it waits; `cancelling` if it runs: its worker hears it with the next heartbeat."""
         return (await self.cancel_many([id]))[0]
 
     async def cancel_many(self, ids: Sequence[str]) -> list[CancelStatus]:
-        return await self._adeq.run(self.calls.cancel(ids)) if ids else []
+        return await self._runner.run(self.calls.cancel(ids)) if ids else []
 
     async def get(self, id: str) -> TaskView | None:
         """A task as it is now, with payload and result; None if there is none."""
@@ -270,12 +268,12 @@ class Queue:
     async def get_many(self, ids: Sequence[str]) -> list[TaskView | None]:
         found: list[TaskView | None] = []
         while len(found) < len(ids):
-            found += await self._adeq.run(self.calls.get(ids[len(found) : len(found) + MAX_ITEMS]))
+            found += await self._runner.run(self.calls.get(ids[len(found) : len(found) + MAX_ITEMS]))
         return found
 
     async def list(self, state: State, *, lane: str = "any", cursor: str = "", limit: int = 100) -> Page:
         """One page of the tasks in a state, in the order of their set. Ready tasks are listed by lane."""
-        return await self._adeq.run(self.calls.list(state, lane=lane, cursor=cursor, limit=limit))
+        return await self._runner.run(self.calls.list(state, lane=lane, cursor=cursor, limit=limit))
 
     async def iterate(self, state: State, *, lane: str = "any") -> AsyncIterator[TaskView]:
         """All tasks in a state, page by page."""
@@ -289,7 +287,7 @@ class Queue:
                 return
 
     async def stats(self) -> QueueStats:
-        return await self._adeq.run(self.calls.stats())
+        return await self._runner.run(self.calls.stats())
 
     async def configure(
         self,
@@ -302,7 +300,7 @@ class Queue:
         events_max: int | None = None,
     ) -> Settings:
         """Change settings of the queue and answer all of them; what is None stays as it is."""
-        return await self._adeq.run(
+        return await self._runner.run(
             self.calls.configure(
                 clock=clock,
                 lease=lease,
@@ -326,7 +324,7 @@ class Queue:
         for _ in range(3):
             identity = await self._identity(name, spent)
             with identity.slot() as slot:
-                answer = await self._adeq.run(call(identity, slot), retry_for)
+                answer = await self._runner.run(call(identity, slot), retry_for)
             match status(answer):
                 case "ok":
                     return answer
@@ -344,7 +342,7 @@ class Queue:
     async def _register(self, name: str, capacity: int | None = None) -> WorkerIdentity:
         about = {"hostname": socket.gethostname(), "pid": os.getpid(), "capacity": capacity}
         identity = WorkerIdentity(name, new_incarnation())
-        if await self._adeq.run(self.calls.register(name, identity.incarnation, about)) != "registered":
+        if await self._runner.run(self.calls.register(name, identity.incarnation, about)) != "registered":
             raise _replaced(name)
         self._workers[name] = identity
         return identity

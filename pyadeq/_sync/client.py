@@ -8,11 +8,12 @@ from collections.abc import Iterator, Callable, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from redis import Redis
 
 from pyadeq._sync.pipeline import Pipeline
+from pyadeq._sync.queue import Queue
 from pyadeq._sync.scripts import Scripts
 from pyadeq._sync.wire import Wire, no_retry, own_client
 from pyadeq._core.call import Call
@@ -22,9 +23,6 @@ from pyadeq._core.sending import pack
 from pyadeq._twins import sleep
 from pyadeq.errors import AdeqError
 from pyadeq.keys import check_name, queue_base
-
-if TYPE_CHECKING:
-    from pyadeq._sync.queue import Queue
 
 T = TypeVar("T")
 LONGEST_BLOCK_S = 10.0
@@ -101,8 +99,6 @@ class Adeq:
 
     def queue(self, name: str) -> Queue:
         """The queue of that name; made by its first task."""
-        from pyadeq._sync.queue import Queue
-
         return Queue(self, name, queue_base(name, self.prefix, self.slot))
 
     def run(self, call: Call[T], retry_for: float | None = None) -> T:

@@ -9,8 +9,9 @@ import socket
 from collections.abc import Iterator, Callable, Iterable, Sequence
 from itertools import islice
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from pyadeq._sync.runner import Runner
 from pyadeq._core.call import Call
 from pyadeq._core.queue import MAX_ITEMS, EnqueueItem, Failure, Held, QueueCalls, item
 from pyadeq._core.slots import Slot, WorkerIdentity
@@ -37,9 +38,6 @@ from pyadeq.models import (
     TaskView,
 )
 
-if TYPE_CHECKING:
-    from pyadeq._sync.client import Adeq
-
 T = TypeVar("T")
 
 LONGEST_BLOCK = 10.0
@@ -49,11 +47,11 @@ MAX_BATCH_BYTES = 8 * 1024 * 1024
 class Queue:
     """A durable queue of tasks. `calls` builds the same calls for pipelines: `pipe.add(queue.calls.stats())`."""
 
-    def __init__(self, adeq: Adeq, name: str, base: str) -> None:
+    def __init__(self, runner: Runner, name: str, base: str) -> None:
         self.name = name
         self.base = base
-        self.calls = QueueCalls(base, adeq.now_ms, adeq.source)
-        self._adeq = adeq
+        self.calls = QueueCalls(base, runner.now_ms, runner.source)
+        self._runner = runner
         self._workers: dict[str, WorkerIdentity] = {}
         self._registering = Lock()
         self.default_worker = default_worker_name()
@@ -94,7 +92,7 @@ class Queue:
             backoff=backoff,
             headers=headers,
         )
-        return (self._adeq.run(self.calls.enqueue([(id or new_ulid(), task)], rid or new_ulid())))[0]
+        return (self._runner.run(self.calls.enqueue([(id or new_ulid(), task)], rid or new_ulid())))[0]
 
     def enqueue_many(self, tasks: Iterable[Any], *, rid: str | None = None) -> list[Receipt]:
         """Put many tasks in line, in order: Task models, or payloads. Any number; each call carries at most 1,000.
@@ -107,7 +105,7 @@ class Queue:
         while some := list(islice(rest, MAX_ITEMS)):
             for batch in _by_bytes([_item(one) for one in some]):
                 call = self.calls.enqueue_items(batch, f"{rid}.{len(receipts)}")
-                receipts += self._adeq.run(call)
+                receipts += self._runner.run(call)
         return receipts
 
     # Working
@@ -186,14 +184,14 @@ class Queue:
 
     def block(self, lanes: Sequence[str], seconds: float) -> bool:
         """Wait until one of the lanes may have a task; False after so many seconds (at most 10)."""
-        return self._adeq.block([f"{self.base}:wake:{lane}" for lane in lanes], seconds)
+        return self._runner.block([f"{self.base}:wake:{lane}" for lane in lanes], seconds)
 
     def ack(self, lease: Held, result: Any = None) -> None:
         """Complete a task and keep its result. LeaseLost if the lease is no longer this one."""
         _check(lease, (self.ack_many([(lease, result)]))[0])
 
     def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[AckStatus]:
-        return self._adeq.run(self.calls.ack(acks)) if acks else []
+        return self._runner.run(self.calls.ack(acks)) if acks else []
 
     def fail(
         self, lease: Held, error: str | bytes = b"", *, reason: str = "error", retryable: bool = True
@@ -207,7 +205,7 @@ class Queue:
         return answer
 
     def fail_many(self, fails: Sequence[Failure]) -> list[Failed]:
-        return self._adeq.run(self.calls.fail(fails, _jitters(fails))) if fails else []
+        return self._runner.run(self.calls.fail(fails, _jitters(fails))) if fails else []
 
     def heartbeat(self, lease: Held, extend: Seconds = 0) -> Renewal:
         """Prolong a lease by `extend` seconds from now (0: the queue's setting). LeaseLost if it is past its deadline.
@@ -219,7 +217,7 @@ class Queue:
         return answer
 
     def heartbeat_many(self, leases: Sequence[Held], *, worker: str = "", lease: Seconds = 0) -> list[Renewal]:
-        return self._adeq.run(self.calls.heartbeat(leases, worker, lease)) if leases else []
+        return self._runner.run(self.calls.heartbeat(leases, worker, lease)) if leases else []
 
     def release(self, lease: Held) -> ReleaseStatus:
         """Give a task back to its old place in line; no attempt is spent. LeaseLost if the lease is another's."""
@@ -228,7 +226,7 @@ class Queue:
         return status
 
     def release_many(self, leases: Sequence[Held]) -> list[ReleaseStatus]:
-        return self._adeq.run(self.calls.release(leases)) if leases else []
+        return self._runner.run(self.calls.release(leases)) if leases else []
 
     def register(self, worker: str | None = None, *, capacity: int | None = None) -> str:
         """Make a worker known under a new incarnation; an older one of the same name is `stale` from then on."""
@@ -243,7 +241,7 @@ class Queue:
         identity = self._workers.get(name)
         if identity is None:
             return "unregistered"
-        answer = self._adeq.run(self.calls.deregister(name, identity.incarnation, reason))
+        answer = self._runner.run(self.calls.deregister(name, identity.incarnation, reason))
         self._workers.pop(name, None)
         return answer
 
@@ -251,18 +249,18 @@ class Queue:
 
     def promote(self, limit: int = 100) -> int:
         """Move tasks whose time has come into line; how many. Claims do it on the way."""
-        return self._adeq.run(self.calls.promote(limit))
+        return self._runner.run(self.calls.promote(limit))
 
     def reap(self, limit: int = 100) -> int:
         """Take back leases past their deadline; how many. Claims do it on the way."""
-        return self._adeq.run(self.calls.reap(limit))
+        return self._runner.run(self.calls.reap(limit))
 
     def cancel(self, id: str) -> CancelStatus:
         """`cancelled` at once if it waits; `cancelling` if it runs: its worker hears it with the next heartbeat."""
         return (self.cancel_many([id]))[0]
 
     def cancel_many(self, ids: Sequence[str]) -> list[CancelStatus]:
-        return self._adeq.run(self.calls.cancel(ids)) if ids else []
+        return self._runner.run(self.calls.cancel(ids)) if ids else []
 
     def get(self, id: str) -> TaskView | None:
         """A task as it is now, with payload and result; None if there is none."""
@@ -271,12 +269,12 @@ class Queue:
     def get_many(self, ids: Sequence[str]) -> list[TaskView | None]:
         found: list[TaskView | None] = []
         while len(found) < len(ids):
-            found += self._adeq.run(self.calls.get(ids[len(found) : len(found) + MAX_ITEMS]))
+            found += self._runner.run(self.calls.get(ids[len(found) : len(found) + MAX_ITEMS]))
         return found
 
     def list(self, state: State, *, lane: str = "any", cursor: str = "", limit: int = 100) -> Page:
         """One page of the tasks in a state, in the order of their set. Ready tasks are listed by lane."""
-        return self._adeq.run(self.calls.list(state, lane=lane, cursor=cursor, limit=limit))
+        return self._runner.run(self.calls.list(state, lane=lane, cursor=cursor, limit=limit))
 
     def iterate(self, state: State, *, lane: str = "any") -> Iterator[TaskView]:
         """All tasks in a state, page by page."""
@@ -290,7 +288,7 @@ class Queue:
                 return
 
     def stats(self) -> QueueStats:
-        return self._adeq.run(self.calls.stats())
+        return self._runner.run(self.calls.stats())
 
     def configure(
         self,
@@ -303,7 +301,7 @@ class Queue:
         events_max: int | None = None,
     ) -> Settings:
         """Change settings of the queue and answer all of them; what is None stays as it is."""
-        return self._adeq.run(
+        return self._runner.run(
             self.calls.configure(
                 clock=clock,
                 lease=lease,
@@ -327,7 +325,7 @@ class Queue:
         for _ in range(3):
             identity = self._identity(name, spent)
             with identity.slot() as slot:
-                answer = self._adeq.run(call(identity, slot), retry_for)
+                answer = self._runner.run(call(identity, slot), retry_for)
             match status(answer):
                 case "ok":
                     return answer
@@ -345,7 +343,7 @@ class Queue:
     def _register(self, name: str, capacity: int | None = None) -> WorkerIdentity:
         about = {"hostname": socket.gethostname(), "pid": os.getpid(), "capacity": capacity}
         identity = WorkerIdentity(name, new_incarnation())
-        if self._adeq.run(self.calls.register(name, identity.incarnation, about)) != "registered":
+        if self._runner.run(self.calls.register(name, identity.incarnation, about)) != "registered":
             raise _replaced(name)
         self._workers[name] = identity
         return identity

@@ -1,0 +1,22 @@
+"""What a noun needs of its client."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+from pyadeq._core.call import Call
+
+T = TypeVar("T")
+
+
+class Runner(Protocol):
+    """Runs calls on one server."""
+
+    source: str
+
+    def now_ms(self) -> int: ...
+
+    async def run(self, call: Call[T], retry_for: float | None = None) -> T: ...
+
+    async def block(self, keys: Sequence[str], seconds: float) -> bool: ...

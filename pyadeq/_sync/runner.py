@@ -1,0 +1,23 @@
+# Generated from pyadeq/_async/runner.py by pyadeq/_unasync.py; do not edit.
+"""What a noun needs of its client."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+from pyadeq._core.call import Call
+
+T = TypeVar("T")
+
+
+class Runner(Protocol):
+    """Runs calls on one server."""
+
+    source: str
+
+    def now_ms(self) -> int: ...
+
+    def run(self, call: Call[T], retry_for: float | None = None) -> T: ...
+
+    def block(self, keys: Sequence[str], seconds: float) -> bool: ...
