@@ -1,0 +1,40 @@
+"""The README's Python runs as it stands there."""
+
+import asyncio
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyadeq import Adeq, Lease
+
+README = Path(__file__).parents[2] / "README.md"
+BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_the_first_example_ends_with_a_completed_task(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(BLOCKS[0], "README.md", "exec"), {})
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last == "completed"
+
+
+def test_the_handler_is_one_that_a_worker_runs(url: str, base_name: str) -> None:
+    names: dict[str, Any] = {}
+    exec(compile(BLOCKS[1], "README.md", "exec"), names)
+    assert inspect.iscoroutinefunction(names["handle"])
+    with Adeq.from_url(url) as adeq:
+        queue = adeq.queue(base_name)
+        queue.enqueue({"prompt": "Hello"})
+        leases: list[Lease] = queue.claim()
+    assert asyncio.run(names["handle"](leases[0])) == {"length": 5}
+
+
+def test_the_pipeline_example_runs(url: str, base_name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with Adeq.from_url(url) as adeq:
+        queue = adeq.queue(base_name)
+        receipt = queue.enqueue("work")
+        exec(compile(BLOCKS[2], "README.md", "exec"), {"adeq": adeq, "queue": queue, "receipt": receipt})
+    assert receipt.id in capsys.readouterr().out
+    assert len(BLOCKS) == 3, "a new example in the README wants a test here"
