@@ -25,12 +25,10 @@ from pyadeq.errors import (
     ClockError,
     ConfigError,
     ConflictError,
-    DurabilityError,
     LayoutError,
     LeaseLost,
     ScriptError,
     TransportError,
-    WaitTimeout,
     WorkerReplaced,
 )
 from pyadeq.models import (
@@ -61,7 +59,6 @@ __all__ = [
     "ConfigError",
     "ConflictError",
     "Deferred",
-    "DurabilityError",
     "EmbeddedServer",
     "Failed",
     "Failure",
@@ -82,7 +79,6 @@ __all__ = [
     "Task",
     "TaskView",
     "TransportError",
-    "WaitTimeout",
     "WorkerReplaced",
     "__version__",
     "library",

@@ -1,9 +1,74 @@
-"""The asyncio twin of `pyadeq`: the same names, to be awaited, and the Worker."""
+"""The asyncio twin of `pyadeq`: the same names, to be awaited where they talk to the server, and the Worker."""
 
 from pyadeq._async.client import Adeq
 from pyadeq._async.pipeline import Pipeline
 from pyadeq._async.queue import Queue
 from pyadeq._async.worker import TaskFailed, Worker
+from pyadeq._core.call import Call
+from pyadeq._core.manifest import Script, library
+from pyadeq._core.queue import Failure, QueueCalls
 from pyadeq._core.sending import Deferred
+from pyadeq.embedded import EmbeddedServer
+from pyadeq.errors import (
+    AdeqError,
+    BadArgument,
+    ClockError,
+    ConfigError,
+    ConflictError,
+    LayoutError,
+    LeaseLost,
+    ScriptError,
+    TransportError,
+    WorkerReplaced,
+)
+from pyadeq.models import (
+    Backoff,
+    Claimed,
+    Failed,
+    Lease,
+    Page,
+    QueueStats,
+    Receipt,
+    Renewal,
+    Settings,
+    Settled,
+    Task,
+    TaskView,
+)
 
-__all__ = ["Adeq", "Deferred", "Pipeline", "Queue", "TaskFailed", "Worker"]
+__all__ = [
+    "Adeq",
+    "AdeqError",
+    "Backoff",
+    "BadArgument",
+    "Call",
+    "Claimed",
+    "ClockError",
+    "ConfigError",
+    "ConflictError",
+    "Deferred",
+    "EmbeddedServer",
+    "Failed",
+    "Failure",
+    "LayoutError",
+    "Lease",
+    "LeaseLost",
+    "Page",
+    "Pipeline",
+    "Queue",
+    "QueueCalls",
+    "QueueStats",
+    "Receipt",
+    "Renewal",
+    "Script",
+    "ScriptError",
+    "Settings",
+    "Settled",
+    "Task",
+    "TaskFailed",
+    "TaskView",
+    "TransportError",
+    "Worker",
+    "WorkerReplaced",
+    "library",
+]

@@ -25,6 +25,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
+from urllib.parse import quote
 
 from pyadeq.errors import ConfigError
 
@@ -79,18 +80,18 @@ class EmbeddedServer:
     ) -> None:
         if appendfsync not in ("always", "everysec", "no"):
             raise ConfigError(f"appendfsync: {appendfsync!r} is not one of always, everysec, no")
-        if port is not None and not 1 <= port <= 65535:
+        if port is not None and not (isinstance(port, int) and 1 <= port <= 65535):
             raise ConfigError(f"port: {port!r} is outside 1..65535; leave it out for the unix socket alone")
         for name, value in (config or {}).items():
             if name.lower() in OURS:
                 raise ConfigError(f"config: {name!r} is set by EmbeddedServer itself; use its parameters")
-            if not re.fullmatch(r"[A-Za-z0-9-]+", name) or "\n" in value:
+            if not re.fullmatch(r"[A-Za-z0-9-]+", name) or "\n" in str(value):
                 raise ConfigError(f"config: {name!r} = {value!r} is not one line of a server's configuration")
         self.port = port
         self._named_dir = None if data_dir is None else Path(data_dir).absolute()
-        self._binary = binary
+        self._binary = None if binary is None else Path(binary)
         self._appendfsync = appendfsync
-        self._config = {name.lower(): value for name, value in (config or {}).items()}
+        self._config = {name.lower(): str(value) for name, value in (config or {}).items()}
         self._supervisor: subprocess.Popen[bytes] | None = None
         self._run_dir: Path | None = None
         self._started_by = 0  # the pid of our process: a fork of it must not stop the server
@@ -105,7 +106,7 @@ class EmbeddedServer:
     @property
     def url(self) -> str:
         """What `redis.Redis.from_url` takes. Raises ConfigError before `start()`."""
-        return f"unix://{self.socket_path}"
+        return f"unix://{quote(str(self.socket_path))}"
 
     @property
     def data_dir(self) -> Path:
@@ -168,7 +169,10 @@ class EmbeddedServer:
 
     def kill(self) -> None:
         """End the server with SIGKILL, as a crash would. `restart()` brings it back."""
-        os.kill(self.pid, signal.SIGKILL)
+        try:
+            os.kill(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return  # it has ended already
         self._wait_end()
 
     def __enter__(self) -> Self:

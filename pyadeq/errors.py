@@ -9,8 +9,6 @@ AdeqError
 │  └─ ConflictError                 ADEQ_CONFLICT  the call contradicts what is stored
 ├─ LeaseLost                        the lease ran out, or somebody else settled the task
 ├─ WorkerReplaced                   the worker's name was registered again elsewhere
-├─ WaitTimeout       (TimeoutError) the wait ended without a result
-├─ DurabilityError                  applied, but not confirmed by disk or replicas in time
 └─ TransportError                   no script answered (.retryable, .may_have_applied)
 """
 
@@ -64,14 +62,6 @@ class LeaseLost(AdeqError):
 
 class WorkerReplaced(AdeqError):
     """The worker's name was registered again elsewhere (status `stale`). Nothing was changed."""
-
-
-class WaitTimeout(AdeqError, TimeoutError):
-    """The wait ended without a result. What was waited for goes on."""
-
-
-class DurabilityError(AdeqError):
-    """Applied, but disk or replicas did not confirm it in time. Safe to repeat with the same rid."""
 
 
 class TransportError(AdeqError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -38,8 +38,8 @@ def to_ms(field: str, seconds: Seconds) -> int:
 
 def encode(value: Any) -> bytes:
     """Bytes as they are, anything else as JSON (UTF-8; no NaN or infinity)."""
-    if isinstance(value, bytes):
-        return value
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
     try:
         return json.dumps(
             value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=to_jsonable_python
@@ -70,7 +70,7 @@ class Task(Model):
     headers: carried, never looked into (at most 4 KiB as JSON).
     """
 
-    payload: Any = None
+    payload: Any = Field(default=None, repr=False)
     id: str | None = None
     kind: str | None = None
     priority: int = 5
@@ -80,7 +80,7 @@ class Task(Model):
     tags: Sequence[str] = ()
     max_attempts: int | None = None
     backoff: Backoff | None = None
-    headers: dict[str, Any] | None = None
+    headers: dict[str, Any] | None = Field(default=None, repr=False)
 
 
 class Receipt(Model):
@@ -104,12 +104,12 @@ class Lease:
     attempt: int
     delivery: int
     deadline: float
-    data: bytes
-    record: dict[str, bytes]
+    data: bytes = field(repr=False, compare=False)
+    record: dict[str, bytes] = field(repr=False, compare=False)
 
     @cached_property
     def payload(self) -> Any:
-        """The payload read as JSON; None if it is empty."""
+        """The payload read as JSON; None if it is empty. ValueError if it is not JSON: `data` has the bytes."""
         return json.loads(self.data) if self.data else None
 
     @property
@@ -153,7 +153,7 @@ class Renewal(Model):
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """The answer to a claim. next_due: when a delayed task or a foreign lease is next to be seen to, if ever.
+    """The answer to a claim. next_due: when a delayed task is due or a lease ends next, as seen before the claim.
 
     status: `ok`; `stale` or `unregistered`, where nothing was written. lease: for how many seconds leases are given.
     """
@@ -197,7 +197,7 @@ class TaskView(Model):
     worker: str | None = None
     fence: int | None = None
     reason: str | None = None
-    error: str | None = None
+    error: str | None = Field(None, repr=False)
     data: bytes | None = Field(None, repr=False, exclude=True)
     result_data: bytes | None = Field(None, repr=False, exclude=True)
     headers: Any = Field(None, repr=False)

@@ -2,8 +2,8 @@
 -- generated from lua/queue/list.v1.lua by lua/bundle.py; do not edit
 -- queue.list.v1: a page of the tasks in one state, in the order of their set, without payload, result, error and headers.
 -- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. A page
--- may hold fewer than limit, and stops at 1 MiB. Where the last
--- task of a page has gone, the next page may repeat those of the same score. Ready tasks are listed by lane.
+-- may hold fewer than limit, and stops at 1 MiB. Where the last task of a page has gone, the next page may repeat those
+-- of the same score. Ready tasks are listed by lane.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running

@@ -1,5 +1,6 @@
 -- queue.configure.v1: change settings of a queue, and create it if need be. The clock is chosen at creation, once.
--- Without settings it answers those that are stored; what is not stored is at its default (docs of the settings).
+-- Without settings it answers those that are stored. What is not stored is at its default: lease_ms 15000, max_attempts 3,
+-- max_crashes 5, backoff_base_ms 1000, backoff_multiplier_pct 200, backoff_cap_ms 300000, jitter_pct 10, events_max 100000.
 --
 -- KEYS   config    hash          {base}:config
 -- ARGV   clock     enum keep|server|test ?=keep

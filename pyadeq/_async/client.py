@@ -13,6 +13,7 @@ from redis.asyncio import Redis
 
 from pyadeq._async.pipeline import Pipeline
 from pyadeq._async.queue import Queue
+from pyadeq._async.runner import LONGEST_BLOCK
 from pyadeq._async.scripts import Scripts
 from pyadeq._async.wire import Wire, no_retry, own_client
 from pyadeq._core.call import Call
@@ -20,11 +21,11 @@ from pyadeq._core.manifest import library
 from pyadeq._core.refusals import Refusal, is_passing, refusal_error
 from pyadeq._core.sending import pack
 from pyadeq._twins import aio_sleep
-from pyadeq.errors import AdeqError
+from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.keys import check_name, queue_base
 
 T = TypeVar("T")
-LONGEST_BLOCK_S = 10.0
+LONGEST_RETRY = 45.0
 
 
 class Adeq:
@@ -37,7 +38,7 @@ class Adeq:
     all that has this slot where a single script can reach it.
     source: who makes the calls, at most 200 bytes; events carry it.
     clock: milliseconds since the epoch; only for queues that were created with `clock=test`.
-    retry_for: seconds in which a call without an answer is sent again, which is safe, before TransportError.
+    retry_for: seconds, 0 to 45, in which a call without an answer is sent again (which is safe) before TransportError.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Adeq:
         clock: Callable[[], int] | None = None,
         retry_for: float = 5.0,
     ) -> None:
+        _check_retry_for(retry_for)
         self.client = client
         self.prefix = check_name("prefix", prefix)
         self.slot = slot if slot is None else check_name("slot", slot)
@@ -57,7 +59,8 @@ class Adeq:
         self._clock = clock
         self._scripts = Scripts(Wire(client), retry_for)
         self._owns_client = False
-        self._blocking: Redis | None = None
+        self._queues: dict[str, Queue] = {}
+        self._blocking = self.blocking_client()
 
     @classmethod
     def from_url(
@@ -73,7 +76,10 @@ class Adeq:
     ) -> Self:
         """Connect to a `redis://`, `rediss://` or `unix://` URL; other options go to redis-py."""
         settings = {"socket_timeout": 2.0, "socket_connect_timeout": 2.0, "health_check_interval": 30}
-        client = Redis.from_url(url, **{**settings, "retry": no_retry(), **options})
+        try:
+            client = Redis.from_url(url, **{**settings, "retry": no_retry(), **options})
+        except ValueError:  # the URL stays untold: it may hold a password
+            raise ConfigError("url: what was given is not accepted; allowed: redis://, rediss://, unix://") from None
         adeq = cls(client, prefix=prefix, slot=slot, source=source, clock=clock, retry_for=retry_for)
         adeq._owns_client = True
         return adeq
@@ -92,19 +98,26 @@ class Adeq:
             async with cls.from_url(server.url, **options) as adeq:
                 yield adeq
 
+    def __repr__(self) -> str:
+        return f"<Adeq prefix={self.prefix!r} slot={self.slot!r}>"
+
     def now_ms(self) -> int:
         """What a call sends as `now_ms`: the clock's time, or 0, the server's time."""
         return self._clock() if self._clock else 0
 
     def queue(self, name: str) -> Queue:
-        """The queue of that name; made by its first task."""
-        return Queue(self, name, queue_base(name, self.prefix, self.slot))
+        """The queue of that name, always the same object; on the server it is made by its first task."""
+        if name not in self._queues:
+            self._queues[name] = Queue(self, name, queue_base(name, self.prefix, self.slot))
+        return self._queues[name]
 
     async def run(self, call: Call[T], retry_for: float | None = None) -> T:
         """Run one call. Raises its ScriptError, or TransportError without an answer within `retry_for`.
 
         retry_for: seconds, at most 45, after which a script may take a call for a new one; None: the client's.
         """
+        if retry_for is not None:
+            _check_retry_for(retry_for)
         (outcome,) = await self._scripts.send([call], retry_for)
         if isinstance(outcome, AdeqError):
             raise outcome
@@ -120,7 +133,7 @@ class Adeq:
         await self._scripts.load(scripts)
         return [script.id for script in scripts]
 
-    def blocking_client(self, longest_block: float = LONGEST_BLOCK_S) -> Redis:
+    def blocking_client(self, longest_block: float = LONGEST_BLOCK) -> Redis:
         """A redis-py client for blocking commands, with connections of its own; the caller closes it.
 
         longest_block: seconds that a command may block. The socket's timeout is 5 s more, for a slow server.
@@ -132,9 +145,7 @@ class Adeq:
 
         Elements are hints and nothing else: one that is lost with its connection costs no more than the wait.
         """
-        if self._blocking is None:
-            self._blocking = self.blocking_client()
-        seconds = min(max(seconds, 0.01), LONGEST_BLOCK_S)
+        seconds = min(max(seconds, 0.01), LONGEST_BLOCK)
         replies, loss = await Wire(self._blocking).exchange([pack("BLPOP", *keys, f"{seconds:.3f}")])
         if loss is not None:
             # The next call will tell whether the server is there; until then, do not spin.
@@ -150,10 +161,11 @@ class Adeq:
 
     async def aclose(self) -> None:
         """Close the connections that were opened here: all of them after `from_url`."""
-        if self._blocking is not None:
+        try:
             await self._blocking.aclose()
-        if self._owns_client:
-            await self.client.aclose()
+        finally:
+            if self._owns_client:
+                await self.client.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -162,3 +174,11 @@ class Adeq:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+def _check_retry_for(seconds: float) -> None:
+    if not 0 <= seconds <= LONGEST_RETRY:
+        raise ConfigError(
+            f"retry_for: {seconds!r} is not accepted; allowed: 0 to {LONGEST_RETRY:g} seconds, for a script may take a "
+            "call that is sent again later for a new one"
+        )

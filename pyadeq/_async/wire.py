@@ -56,9 +56,12 @@ class Wire:
     """Sends packed commands and reads their replies, on connections of the client's pool."""
 
     def __init__(self, client: Redis) -> None:
-        pool: Any = getattr(client, "connection_pool", None)
-        if pool is None:
-            raise ConfigError(f"client: {type(client).__name__} is not accepted; allowed: redis.asyncio.Redis")
+        if not isinstance(client, Redis):
+            raise ConfigError(
+                f"client: a {type(client).__module__}.{type(client).__name__} is not supported here; "
+                "allowed: redis.Redis for pyadeq.Adeq, and that of redis for the asyncio twin for pyadeq.asyncio.Adeq"
+            )
+        pool: Any = client.connection_pool
         self._pool = pool
 
     async def exchange(self, commands: Sequence[bytes]) -> tuple[list[Any], Loss | None]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import logging
 import random
 import re
-import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from pyadeq._async.queue import LONGEST_BLOCK, MAX_BATCH_BYTES, Queue, until_due
-from pyadeq._core.queue import MAX_ITEMS, Failure
-from pyadeq.errors import AdeqError, TransportError
+from pyadeq._async.queue import MAX_BATCH_BYTES, Queue, until_due
+from pyadeq._async.runner import LONGEST_BLOCK
+from pyadeq._core.queue import MAX_ITEMS, Failure, checked_lanes
+from pyadeq.errors import AdeqError, ConfigError, TransportError
+from pyadeq.keys import check_name
 from pyadeq.models import Lease, Seconds, Settled, encode, to_ms
 
 T = TypeVar("T")
@@ -27,6 +29,9 @@ MOST_RESULT_BYTES = 1024 * 1024
 RESEND_FOR = 45.0
 CLEAN_UP = 5.0
 IDLE_STOP = 2.0
+SHORTEST_LEASE = 1.0
+# A worker that is full shows itself with its renewals; after 30 s of silence it counts as gone.
+LONGEST_SILENCE = 10.0
 log = logging.getLogger("pyadeq.worker")
 
 
@@ -59,25 +64,43 @@ class Worker:
         lease: Seconds = 0,
         grace: Seconds = 30.0,
     ) -> None:
-        self.queue = queue
-        self.name = name or queue.default_worker
-        self.concurrency = concurrency
-        self.lanes = tuple(lanes)
-        self.done = 0
-        self._handler = handler
+        if not isinstance(queue, Queue):
+            raise ConfigError(
+                f"queue: a {type(queue).__name__} is not accepted; allowed: a Queue of pyadeq.asyncio.Adeq"
+            )
+        if not (inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(type(handler).__call__)):
+            raise ConfigError(f"handler: {handler!r} is not accepted; allowed: an async function of one lease")
+        if not isinstance(concurrency, int) or concurrency < 1:
+            raise ConfigError(f"concurrency: {concurrency!r} is not accepted; allowed: 1 and more tasks at a time")
         self._lease = to_ms("lease", lease) / 1000
         self._grace = to_ms("grace", grace) / 1000
-        self._lease_time = 1.0  # what the last claim said; before that, the shortest there is
+        if self._lease and self._lease < SHORTEST_LEASE:
+            raise ConfigError(f"lease: {lease!r} is not accepted; allowed: 0 (the queue's setting), or 1 s and more")
+        if self._grace < 0:
+            raise ConfigError(f"grace: {grace!r} is not accepted; allowed: 0 s and more")
+        self.queue = queue
+        self.name = check_name("name", name or queue.default_worker)
+        self.concurrency = concurrency
+        self.lanes = tuple(checked_lanes(lanes))
+        self.done = 0
+        self._handler = handler
+        self._lease_time = SHORTEST_LEASE  # until a claim has said what it is
         # What is leased, by token: renewed until it is settled or released.
         self._running: dict[str, tuple[Lease, asyncio.Task[None]]] = {}
+        # Handlers that were cancelled because their lease is lost, and that clean up.
+        self._leaving: set[asyncio.Task[None]] = set()
         self._acks: list[tuple[Lease, bytes]] = []
         self._fails: list[Failure] = []
+        self._started = False
         self._ended = asyncio.Event()
         self._stopping = asyncio.Event()
         self._out_of_time = asyncio.Event()
 
     def stop(self) -> None:
-        """Claim no more, let handlers end within the grace time, release the rest. A second call ends the grace."""
+        """Claim no more, let handlers end within the grace time, release the rest. A second call ends the grace.
+
+        To be called on the worker's event loop, from a signal handler for instance.
+        """
         if self._stopping.is_set():
             self._out_of_time.set()
             return
@@ -92,6 +115,9 @@ class Worker:
         While the server is away it waits, with what it has to settle. When the grace time ends without the server, what
         was held is left to the end of its lease.
         """
+        if self._started:
+            raise ConfigError("a Worker runs once; make another")
+        self._started = True
         renewal = asyncio.create_task(self._renew())
         try:
             await self._lasting(lambda: self.queue.register(self.name, capacity=self.concurrency))
@@ -112,6 +138,13 @@ class Worker:
             renewal.cancel()
             await asyncio.gather(renewal, return_exceptions=True)
 
+    def __repr__(self) -> str:
+        return f"<Worker {self.name!r} of {self.queue!r}, {len(self._running)} of {self.concurrency} running>"
+
+    @property
+    def _free(self) -> int:
+        return self.concurrency - len(self._running) - len(self._leaving)
+
     @property
     def _unsettled(self) -> int:
         return len(self._acks) + len(self._fails)
@@ -127,16 +160,17 @@ class Worker:
         try:
             while not self._stopping.is_set():
                 self._ended.clear()
-                free = 0 if blocked else self.concurrency - len(self._running)
-                next_due = await self._settle(free)
-                if not blocked and len(self._running) < self.concurrency:
+                next_due = await self._settle(0 if blocked else max(self._free, 0))
+                if not blocked and self._free > 0:
                     blocked = asyncio.create_task(self._block())
                 ended = asyncio.create_task(self._ended.wait())
                 waits: set[asyncio.Task[Any]] = {ended, stopping, renewal} | ({blocked} if blocked else set())
                 # A block that ends by itself leads to a claim, which sees to what is due.
                 timeout = next_due if next_due < LONGEST_BLOCK else None
-                await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-                ended.cancel()
+                try:
+                    await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    ended.cancel()
                 if renewal.done():
                     renewal.result()
                 if blocked and blocked.done():
@@ -177,7 +211,6 @@ class Worker:
             self._report(lease, status)
         for failure, answer in zip(fails, settled.fails, strict=True):
             self._report(failure.lease, answer.status)
-        self.done += len(acks) + len(fails)
         self._lease_time = settled.claimed.lease
         for lease in settled.claimed.leases:
             self._running[lease.token] = (lease, asyncio.create_task(self._handle(lease)))
@@ -193,10 +226,11 @@ class Worker:
             count += 1
         return self._acks[:count]
 
-    @staticmethod
-    def _report(lease: Any, status: str) -> None:
-        if status == "lease_lost":
-            log.warning("task %s: the lease was lost before the task was settled; somebody else runs it", lease.id)
+    def _report(self, lease: Any, status: str) -> None:
+        if status != "lease_lost":
+            self.done += 1
+        else:
+            log.warning("task %s: the lease was lost before the task was settled; nothing was changed", lease.id)
 
     async def _handle(self, lease: Lease) -> None:
         try:
@@ -214,7 +248,10 @@ class Worker:
             if isinstance(error, asyncio.CancelledError) and (self._out_of_time.is_set() or self._lost(lease)):
                 return  # by us: the lease is given back, or is not ours any more
             if not self._lost(lease):
-                self._fails.append(failure_of(lease, error))
+                failure = failure_of(lease, error)
+                self._fails.append(failure)
+                about = {"id": lease.id, "reason": failure.reason, "attempt": lease.attempt}
+                log.warning("task %s failed: %s", lease.id, failure.reason, extra={"fields": about})
         else:
             if not self._lost(lease):
                 self._acks.append((lease, data))
@@ -226,27 +263,34 @@ class Worker:
 
     async def _renew(self) -> None:
         while True:
-            await asyncio.sleep(self._lease_time / 3)
-            for leases in batched([lease for lease, _ in self._running.values()]):
-                try:
-                    answers = await self.queue.heartbeat_many(leases, worker=self.name, lease=self._lease)
-                except TransportError as error:
-                    log.warning("leases could not be renewed, trying again: %s", error)
-                    continue
-                for lease, answer in zip(leases, answers, strict=True):
-                    if answer.status != "renewed":
-                        self._interrupt(lease, answer.status)
+            await asyncio.sleep(min(self._lease_time / 3, LONGEST_SILENCE))
+            leases = [lease for lease, _ in self._running.values()]
+            try:
+                answers = await self.queue.heartbeat_many(leases, worker=self.name, extend=self._lease)
+            except TransportError as error:
+                log.warning("leases could not be renewed, trying again: %s", error)
+                continue
+            for lease, answer in zip(leases, answers, strict=True):
+                if answer.status != "renewed":
+                    self._interrupt(lease, answer.status)
 
     def _interrupt(self, lease: Lease, status: str) -> None:
         """End a handler whose lease is lost, or whose task somebody wants cancelled."""
         running = self._running.pop(lease.token, None)
         if running is None:
             return
-        running[1].cancel()
+        handler = running[1]
+        handler.cancel()
+        self._leaving.add(handler)
+        handler.add_done_callback(self._left)
         if status == "cancelling":
             self._fails.append(Failure(lease, reason="cancelled", retryable=False))
         else:
             log.warning("task %s: the lease was lost while the handler ran; the handler is cancelled", lease.id)
+        self._ended.set()
+
+    def _left(self, handler: asyncio.Task[None]) -> None:
+        self._leaving.discard(handler)
         self._ended.set()
 
     async def _drain(self) -> None:
@@ -260,8 +304,10 @@ class Worker:
                     return
                 if not self._unsettled:
                     ended = asyncio.create_task(self._ended.wait())
-                    await asyncio.wait({ended, out_of_time}, return_when=asyncio.FIRST_COMPLETED)
-                    ended.cancel()
+                    try:
+                        await asyncio.wait({ended, out_of_time}, return_when=asyncio.FIRST_COMPLETED)
+                    finally:
+                        ended.cancel()
         finally:
             out_of_time.cancel()
 
@@ -271,18 +317,21 @@ class Worker:
         handlers = [handler for _, handler in self._running.values()]
         for handler in handlers:
             handler.cancel()
+        handlers += self._leaving
         if handlers:
             _, slow = await asyncio.wait(handlers, timeout=CLEAN_UP)
             if slow:
                 log.warning("%d handlers still run %g s after they were cancelled", len(slow), CLEAN_UP)
         while acks := self._some_acks():
-            await self._lasting(partial(self.queue.ack_many, acks))
+            statuses = await self._lasting(partial(self.queue.ack_many, acks))
             del self._acks[: len(acks)]
-        for fails in batched(self._fails):
-            await self._lasting(partial(self.queue.fail_many, fails))
-        self._fails.clear()
-        for leases in batched([lease for lease, _ in self._running.values()]):
-            await self._lasting(partial(self.queue.release_many, leases))
+            for (lease, _), status in zip(acks, statuses, strict=True):
+                self._report(lease, status)
+        fails, self._fails = self._fails, []
+        for failure, answer in zip(fails, await self._lasting(partial(self.queue.fail_many, fails)), strict=True):
+            self._report(failure.lease, answer.status)
+        leases = [lease for lease, _ in self._running.values()]
+        await self._lasting(partial(self.queue.release_many, leases))
         self._running.clear()
 
     async def _lasting(self, act: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -307,7 +356,7 @@ class Worker:
             await asyncio.wait({acting, out_of_time}, return_when=asyncio.FIRST_COMPLETED)
             await asyncio.wait({acting}, timeout=IDLE_STOP)
             if not acting.done():
-                raise TransportError("the grace time has ended", retryable=True, may_have_applied=True)
+                raise TransportError("no answer in time", retryable=True, may_have_applied=True)
             return acting.result()
         finally:
             acting.cancel()
@@ -315,17 +364,11 @@ class Worker:
             await asyncio.gather(acting, out_of_time, return_exceptions=True)
 
 
-def batched(items: Sequence[T]) -> list[Sequence[T]]:
-    """Lists of at most as many items as one call takes."""
-    return [items[start : start + MAX_ITEMS] for start in range(0, len(items), MAX_ITEMS)]
-
-
 def failure_of(lease: Lease, error: BaseException) -> Failure:
-    """How an exception fails an attempt: its traceback, and its class or its own word as the reason."""
-    text = "".join(traceback.format_exception(error))
+    """How an exception fails an attempt: with its traceback, and its class or its own word as the reason."""
     if isinstance(error, TaskFailed):
-        return Failure(lease, text, word(error.reason), error.retryable)
-    return Failure(lease, text, word(type(error).__name__))
+        return Failure(lease, error, word(str(error.reason)), bool(error.retryable))
+    return Failure(lease, error, word(type(error).__name__))
 
 
 def word(text: str) -> str:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from pydantic import BaseModel
 
 from pyadeq._core import queue_replies as replies
 from pyadeq._core.call import Call, build_call
 from pyadeq.errors import BadArgument
+from pyadeq.keys import check_name
 from pyadeq.models import (
     AckStatus,
+    Backoff,
     CancelStatus,
     Claimed,
     Failed,
@@ -42,10 +47,13 @@ EnqueueItem = tuple[str, bytes, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Failure:
-    """How an attempt ended: error is text or bytes, the last 8 KiB are kept; reason is one word for lists."""
+    """How an attempt ended. error: text, bytes, or an exception with its traceback; the last 8 KiB are kept.
+
+    reason: one word for lists. retryable: False sends the task to the dead set at once.
+    """
 
     lease: Held
-    error: str | bytes = b""
+    error: str | bytes | BaseException = field(default=b"", repr=False)
     reason: str = "error"
     retryable: bool = True
 
@@ -91,7 +99,11 @@ class QueueCalls:
             worker=worker, incarnation=incarnation, slot=slot, n=n, limit=limit, lease_ms=to_ms("lease", lease)
         )
         return build_call(
-            "queue.claim.v1", self.base, scalars, {"item": [(lane,) for lane in lanes]}, decode=replies.claimed
+            "queue.claim.v1",
+            self.base,
+            scalars,
+            {"item": [(lane,) for lane in checked_lanes(lanes)]},
+            decode=replies.claimed,
         )
 
     def settle(
@@ -115,7 +127,7 @@ class QueueCalls:
         groups = {
             "acks": _ack_items(acks),
             "fails": _fail_items(fails, jitters),
-            "lanes_wanted": [(lane,) for lane in lanes],
+            "lanes_wanted": [(lane,) for lane in checked_lanes(lanes)],
         }
         return build_call("queue.settle.v1", self.base, scalars, groups, decode=replies.settled)
 
@@ -246,7 +258,7 @@ def envelope(task: Task) -> dict[str, Any]:
     if task.user is not None:
         pairs["user"] = task.user
     if task.tags:
-        pairs["tags"] = list(task.tags)
+        pairs["tags"] = checked_list("tags", task.tags)
     if task.max_attempts is not None:
         pairs["max_attempts"] = task.max_attempts
     if task.backoff is not None:
@@ -259,6 +271,8 @@ def envelope(task: Task) -> dict[str, Any]:
 def _backoff_pairs(backoff: Any) -> dict[str, Any]:
     if backoff is None:
         return {}
+    if not isinstance(backoff, Backoff):
+        raise BadArgument("ADEQ_ARG", "pyadeq", f"backoff must be a Backoff, got {type(backoff).__name__}")
     return {
         "backoff_base_ms": to_ms("backoff.base", backoff.base),
         "backoff_multiplier_pct": round(backoff.multiplier * 100),
@@ -267,17 +281,45 @@ def _backoff_pairs(backoff: Any) -> dict[str, Any]:
     }
 
 
+def refuse_single(name: str, values: Any) -> None:
+    """Refuse a text, a mapping or one model where several values are meant: its parts are not."""
+    if isinstance(values, str | bytes | Mapping | BaseModel) or not isinstance(values, Iterable):
+        raise BadArgument("ADEQ_ARG", "pyadeq", f"{name} must be a list, got {type(values).__name__}")
+
+
+def checked_list(name: str, values: Any) -> list[Any]:
+    """The values as a list."""
+    refuse_single(name, values)
+    return list(values)
+
+
+def checked_lanes(lanes: Any) -> list[str]:
+    """The names of lanes, one at least."""
+    names = checked_list("lanes", lanes)
+    if not names:
+        raise BadArgument("ADEQ_ARG", "pyadeq", "lanes must name one lane at least, got none")
+    return [check_name("lanes", name, "lane") for name in names]
+
+
 def _held(one: Held) -> tuple[str, str]:
-    return (one.id, one.token) if isinstance(one, Lease) else one
+    if isinstance(one, Lease):
+        return one.id, one.token
+    if isinstance(one, tuple) and len(one) == 2:
+        return one
+    raise BadArgument("ADEQ_ARG", "pyadeq", f"a lease must be a Lease or (id, token), got {type(one).__name__}")
 
 
 def _ack_items(acks: Sequence[tuple[Held, Any]]) -> list[tuple[str, str, bytes]]:
     return [(*_held(lease), b"" if result is None else encode(result)) for lease, result in acks]
 
 
-def _error_bytes(error: str | bytes) -> bytes:
+def _error_bytes(error: str | bytes | BaseException) -> bytes:
     """The last 8 KiB, where a traceback says what went wrong."""
+    if isinstance(error, BaseException):
+        error = "".join(traceback.format_exception(error))
     data = error.encode(errors="backslashreplace") if isinstance(error, str) else error
+    if not isinstance(data, bytes):
+        raise BadArgument("ADEQ_ARG", "pyadeq", f"error must be text, bytes or an exception, got {type(data).__name__}")
     return data[-MAX_ERROR_BYTES:]
 
 

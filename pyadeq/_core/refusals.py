@@ -44,7 +44,7 @@ _MEANINGS: Final = {
     "MOVED": _Meaning(False, False, "another node of the cluster has this slot"),
     "ASK": _Meaning(False, False, "another node of the cluster has this slot"),
     "CROSSSLOT": _Meaning(False, False, "the keys of one call must be in one slot"),
-    "NOPERM": _Meaning(False, False, "its user needs EVALSHA, EVALSHA_RO, SCRIPT LOAD and the keys of the base"),
+    "NOPERM": _Meaning(False, False, "its user needs EVALSHA, EVALSHA_RO, SCRIPT LOAD, BLPOP and the keys of the base"),
 }
 _UNKNOWN: Final = _Meaning(False, False, "see the server's log")
 

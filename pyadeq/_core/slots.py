@@ -30,6 +30,7 @@ class WorkerIdentity:
 
     worker: str
     incarnation: str
+    capacity: int | None = None
     _indexes: count[int] = field(default_factory=count)
     _free: list[Slot] = field(default_factory=list)
 

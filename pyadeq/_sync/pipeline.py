@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 from pyadeq._sync.scripts import Scripts
 from pyadeq._core.call import Call
 from pyadeq._core.sending import Deferred
+from pyadeq.errors import TransportError
 
 T = TypeVar("T")
 
@@ -16,9 +17,9 @@ T = TypeVar("T")
 class Pipeline:
     """Collects calls and sends them together when its with block ends: `adeq.pipeline()` makes one.
 
-    No transaction: each call succeeds or fails by itself, and its `Deferred.value` raises its error. Calls go
-    out in the order in which they were added, at most 100 or 4 MiB at a time. If the block raises, nothing is
-    sent.
+    No transaction: each call succeeds or fails by itself, and its `Deferred.value` raises its error. A call that the
+    server did not answer is raised at the end of the block too, when the others have their values. Calls go out in
+    the order in which they were added, at most 100 or 4 MiB at a time. If the block raises, nothing is sent.
     """
 
     def __init__(self, scripts: Scripts) -> None:
@@ -35,11 +36,14 @@ class Pipeline:
         return deferred
 
     def execute(self) -> None:
-        """Send what was added since the last time."""
+        """Send what was added since the last time. Raises TransportError if a call got no answer."""
         deferred, self._deferred = self._deferred, []
         outcomes = self._scripts.send([call for call, _ in deferred])
         for (_, one), outcome in zip(deferred, outcomes, strict=True):
             one.settle(outcome)
+        for outcome in outcomes:
+            if isinstance(outcome, TransportError):
+                raise outcome
 
     def __enter__(self) -> Self:
         return self

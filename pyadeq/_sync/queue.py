@@ -6,17 +6,27 @@ from __future__ import annotations
 import os
 import random
 import socket
-from collections.abc import Iterator, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from time import monotonic
 from typing import Any, TypeVar
 
-from pyadeq._sync.runner import Runner
+from pyadeq._sync.runner import LONGEST_BLOCK, Runner
 from pyadeq._core.call import Call
-from pyadeq._core.queue import MAX_ITEMS, EnqueueItem, Failure, Held, QueueCalls, item
+from pyadeq._core.queue import (
+    MAX_ITEMS,
+    EnqueueItem,
+    Failure,
+    Held,
+    QueueCalls,
+    checked_lanes,
+    checked_list,
+    item,
+    refuse_single,
+)
 from pyadeq._core.slots import Slot, WorkerIdentity
 from pyadeq._twins import Lock
-from pyadeq.errors import LeaseLost, WorkerReplaced
+from pyadeq.errors import BadArgument, LeaseLost, WorkerReplaced
 from pyadeq.ids import default_worker_name, new_incarnation, new_ulid
 from pyadeq.models import (
     AckStatus,
@@ -36,11 +46,11 @@ from pyadeq.models import (
     State,
     Task,
     TaskView,
+    to_ms,
 )
 
 T = TypeVar("T")
 
-LONGEST_BLOCK = 10.0
 MAX_BATCH_BYTES = 8 * 1024 * 1024
 
 
@@ -52,9 +62,11 @@ class Queue:
         self.base = base
         self.calls = QueueCalls(base, runner.now_ms, runner.source)
         self._runner = runner
-        self._workers: dict[str, WorkerIdentity] = {}
-        self._registering = Lock()
-        self.default_worker = default_worker_name()
+        self._pid = 0
+        self._become_this_process()
+
+    def __repr__(self) -> str:
+        return f"<Queue {self.base!r}>"
 
     # Producing
 
@@ -76,8 +88,9 @@ class Queue:
     ) -> Receipt:
         """Put one task in line. The payload is bytes, or anything that JSON can hold (at most 1 MiB).
 
-        The answer is `created`, or `exists` where the id is taken. With your own rid you may send the same call again
-        later, from another process too: same id and rid answer `created` and change nothing.
+        The answer is `created`, or `exists` where the id is taken. With your own rid you may make the same call again
+        later, from another process too: same id and rid answer `created` and change nothing. The rid is the id where
+        none is given. BadArgument for what does not fit, before anything is sent.
         """
         task = Task.model_construct(
             payload=payload,
@@ -92,21 +105,37 @@ class Queue:
             backoff=backoff,
             headers=headers,
         )
-        return (self._runner.run(self.calls.enqueue([(id or new_ulid(), task)], rid or new_ulid())))[0]
+        return (self._runner.run(self.calls.enqueue([(id or rid or new_ulid(), task)], rid or new_ulid())))[0]
 
     def enqueue_many(self, tasks: Iterable[Any], *, rid: str | None = None) -> list[Receipt]:
         """Put many tasks in line, in order: Task models, or payloads. Any number; each call carries at most 1,000.
 
-        With your own rid a repeated call with the same tasks creates nothing twice, if they have ids.
+        A list is checked as a whole before anything is sent. Of an iterator, which is read as it is sent, the tasks
+        before a bad one are in line when BadArgument is raised. With your own rid the same call made again creates
+        nothing twice; tasks without an id have `<rid>.<index>`.
         """
-        rid = rid or new_ulid()
+        calls = self._enqueue_calls(tasks, rid)
+        if isinstance(tasks, list | tuple):
+            calls = iter(list(calls))
         receipts: list[Receipt] = []
-        rest = iter(tasks)
-        while some := list(islice(rest, MAX_ITEMS)):
-            for batch in _by_bytes([_item(one) for one in some]):
-                call = self.calls.enqueue_items(batch, f"{rid}.{len(receipts)}")
-                receipts += self._runner.run(call)
+        for call in calls:
+            receipts += self._runner.run(call)
         return receipts
+
+    def _enqueue_calls(self, tasks: Iterable[Any], rid: str | None) -> Iterator[Call[list[Receipt]]]:
+        refuse_single("tasks", tasks)
+        call_rid = rid or new_ulid()
+        rest = enumerate(tasks)
+        while some := list(islice(rest, MAX_ITEMS)):
+            start = some[0][0]
+            try:
+                items = [_item(one, f"{rid}.{index}" if rid else new_ulid()) for index, one in some]
+                for batch in _by_bytes(items):
+                    yield self.calls.enqueue_items(batch, f"{call_rid}.{start}")
+                    start += len(batch)
+            except BadArgument as error:
+                error.add_note(f"in the call that begins with task {start} of those given")
+                raise
 
     # Working
 
@@ -123,8 +152,7 @@ class Queue:
 
         The worker is registered on first use; without a name this queue object has one of its own.
         """
-        wait = wait.total_seconds() if not isinstance(wait, int | float) else wait
-        until = monotonic() + wait
+        until = monotonic() + to_ms("wait", wait) / 1000
         while True:
             claimed = self.claim_once(worker, limit, lanes=lanes, lease=lease)
             left = until - monotonic()
@@ -141,6 +169,7 @@ class Queue:
         lease: Seconds = 0,
     ) -> Claimed:
         """One claim without waiting, with the time when the next delayed task or foreign lease is to be seen to."""
+        _check_lease(lease)
 
         def call(identity: WorkerIdentity, slot: Slot) -> Call[Claimed]:
             return self.calls.claim(
@@ -164,6 +193,7 @@ class Queue:
 
         retry_for: seconds in which the call is sent again while there is no answer, at most 45; None: the client's.
         """
+        _check_lease(lease)
         jitters = _jitters(fails)
 
         def call(identity: WorkerIdentity, slot: Slot) -> Call[Settled]:
@@ -184,14 +214,18 @@ class Queue:
 
     def block(self, lanes: Sequence[str], seconds: float) -> bool:
         """Wait until one of the lanes may have a task; False after so many seconds (at most 10)."""
-        return self._runner.block([f"{self.base}:wake:{lane}" for lane in lanes], seconds)
+        return self._runner.block([f"{self.base}:wake:{lane}" for lane in checked_lanes(lanes)], seconds)
 
     def ack(self, lease: Held, result: Any = None) -> None:
         """Complete a task and keep its result. LeaseLost if the lease is no longer this one."""
         _check(lease, (self.ack_many([(lease, result)]))[0])
 
     def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[AckStatus]:
-        return self._runner.run(self.calls.ack(acks)) if acks else []
+        """Complete many tasks, each a lease with its result; a status for each, `completed` or `lease_lost`."""
+        answers: list[AckStatus] = []
+        for some in batched(acks):
+            answers += self._runner.run(self.calls.ack(some))
+        return answers
 
     def fail(
         self, lease: Held, error: str | bytes = b"", *, reason: str = "error", retryable: bool = True
@@ -205,19 +239,28 @@ class Queue:
         return answer
 
     def fail_many(self, fails: Sequence[Failure]) -> list[Failed]:
-        return self._runner.run(self.calls.fail(fails, _jitters(fails))) if fails else []
+        """End many attempts; an answer for each, `lease_lost` where the lease is another's."""
+        answers: list[Failed] = []
+        for some in batched(fails):
+            answers += self._runner.run(self.calls.fail(some, _jitters(some)))
+        return answers
 
     def heartbeat(self, lease: Held, extend: Seconds = 0) -> Renewal:
         """Prolong a lease by `extend` seconds from now (0: the queue's setting). LeaseLost if it is past its deadline.
 
         `cancelling` means that somebody wants the task stopped.
         """
-        answer = (self.heartbeat_many([lease], lease=extend))[0]
+        answer = (self.heartbeat_many([lease], extend=extend))[0]
         _check(lease, answer.status)
         return answer
 
-    def heartbeat_many(self, leases: Sequence[Held], *, worker: str = "", lease: Seconds = 0) -> list[Renewal]:
-        return self._runner.run(self.calls.heartbeat(leases, worker, lease)) if leases else []
+    def heartbeat_many(self, leases: Sequence[Held], *, extend: Seconds = 0, worker: str = "") -> list[Renewal]:
+        """Prolong many leases; an answer for each. worker: whose sign of life it is, if anybody's."""
+        _check_lease(extend)
+        answers: list[Renewal] = []
+        for some in batched(leases):
+            answers += self._runner.run(self.calls.heartbeat(some, worker, extend))
+        return answers
 
     def release(self, lease: Held) -> ReleaseStatus:
         """Give a task back to its old place in line; no attempt is spent. LeaseLost if the lease is another's."""
@@ -226,10 +269,15 @@ class Queue:
         return status
 
     def release_many(self, leases: Sequence[Held]) -> list[ReleaseStatus]:
-        return self._runner.run(self.calls.release(leases)) if leases else []
+        """Give many tasks back; a status for each, `released`, `cancelled` or `lease_lost`."""
+        answers: list[ReleaseStatus] = []
+        for some in batched(leases):
+            answers += self._runner.run(self.calls.release(some))
+        return answers
 
     def register(self, worker: str | None = None, *, capacity: int | None = None) -> str:
         """Make a worker known under a new incarnation; an older one of the same name is `stale` from then on."""
+        self._become_this_process()
         name = worker or self.default_worker
         with self._registering:
             self._register(name, capacity)
@@ -237,6 +285,7 @@ class Queue:
 
     def deregister(self, worker: str | None = None, reason: str = "stopped") -> str:
         """Forget a worker. Its leases stay until they are settled, released or expire."""
+        self._become_this_process()
         name = worker or self.default_worker
         identity = self._workers.get(name)
         if identity is None:
@@ -260,13 +309,19 @@ class Queue:
         return (self.cancel_many([id]))[0]
 
     def cancel_many(self, ids: Sequence[str]) -> list[CancelStatus]:
-        return self._runner.run(self.calls.cancel(ids)) if ids else []
+        """Cancel many tasks; a status for each, as `cancel` answers it."""
+        answers: list[CancelStatus] = []
+        for some in batched(checked_list("ids", ids)):
+            answers += self._runner.run(self.calls.cancel(some))
+        return answers
 
     def get(self, id: str) -> TaskView | None:
         """A task as it is now, with payload and result; None if there is none."""
         return (self.get_many([id]))[0]
 
     def get_many(self, ids: Sequence[str]) -> list[TaskView | None]:
+        """Tasks as they are now, None for each that there is not."""
+        ids = checked_list("ids", ids)
         found: list[TaskView | None] = []
         while len(found) < len(ids):
             found += self._runner.run(self.calls.get(ids[len(found) : len(found) + MAX_ITEMS]))
@@ -288,6 +343,7 @@ class Queue:
                 return
 
     def stats(self) -> QueueStats:
+        """How many tasks are in each state, how many workers are alive, and the totals since the queue began."""
         return self._runner.run(self.calls.stats())
 
     def configure(
@@ -320,6 +376,7 @@ class Queue:
         retry_for: float | None = None,
     ) -> T:
         """Run a claiming call under the worker's identity, made on first use and when the server forgot it."""
+        self._become_this_process()
         name = worker or self.default_worker
         spent: WorkerIdentity | None = None
         for _ in range(3):
@@ -338,15 +395,25 @@ class Queue:
     def _identity(self, name: str, spent: WorkerIdentity | None) -> WorkerIdentity:
         with self._registering:
             known = self._workers.get(name)
-            return self._register(name) if known is None or known is spent else known
+            if known is None or known is spent:
+                return self._register(name, spent.capacity if spent else None)
+            return known
 
-    def _register(self, name: str, capacity: int | None = None) -> WorkerIdentity:
+    def _register(self, name: str, capacity: int | None) -> WorkerIdentity:
         about = {"hostname": socket.gethostname(), "pid": os.getpid(), "capacity": capacity}
-        identity = WorkerIdentity(name, new_incarnation())
+        identity = WorkerIdentity(name, new_incarnation(), capacity)
         if self._runner.run(self.calls.register(name, identity.incarnation, about)) != "registered":
             raise _replaced(name)
         self._workers[name] = identity
         return identity
+
+    def _become_this_process(self) -> None:
+        """A fork must not claim under its parent's identity: its claims would be taken for the parent's, sent again."""
+        if self._pid != os.getpid():
+            self._pid = os.getpid()
+            self._workers: dict[str, WorkerIdentity] = {}
+            self._registering = Lock()
+            self.default_worker = default_worker_name()
 
 
 def _replaced(name: str) -> WorkerReplaced:
@@ -363,13 +430,27 @@ def _check(lease: Held, status: str) -> None:
         )
 
 
+def batched(items: Sequence[T]) -> list[Sequence[T]]:
+    """Lists of at most as many items as one call takes."""
+    return [items[start : start + MAX_ITEMS] for start in range(0, len(items), MAX_ITEMS)]
+
+
+def _check_lease(seconds: Seconds) -> None:
+    if 0 != to_ms("lease", seconds) < 1000:
+        raise BadArgument(
+            "ADEQ_ARG",
+            "pyadeq",
+            f"lease: {seconds!r} is not accepted; allowed: 0 (the queue's setting), or 1 s and more",
+        )
+
+
 def _jitters(fails: Sequence[Failure]) -> list[int]:
     return [random.randint(0, 1_000_000) for _ in fails]
 
 
-def _item(one: Any) -> EnqueueItem:
+def _item(one: Any, default_id: str) -> EnqueueItem:
     task = one if isinstance(one, Task) else Task.model_construct(payload=one)
-    return item(task.id or new_ulid(), task)
+    return item(task.id or default_id, task)
 
 
 def _by_bytes(items: list[EnqueueItem]) -> Iterable[list[EnqueueItem]]:

@@ -10,6 +10,9 @@ from pyadeq._core.call import Call
 
 T = TypeVar("T")
 
+LONGEST_BLOCK = 10.0
+"""Seconds that one wait for a wake-up token takes at most."""
+
 
 class Runner(Protocol):
     """Runs calls on one server."""

@@ -17,7 +17,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), 
 def test_the_first_example_ends_with_a_completed_task(capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(BLOCKS[0], "README.md", "exec"), {})
     *_, last = capsys.readouterr().out.splitlines()
-    assert last == "completed"
+    assert last == "{'ok': True} completed"
 
 
 def test_the_handler_is_one_that_a_worker_runs(url: str, base_name: str) -> None:

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+import pyadeq
 from pyadeq import Lease
 from pyadeq.asyncio import Adeq, Queue, TaskFailed, Worker
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.errors import WorkerReplaced
+from pyadeq.errors import BadArgument, ConfigError, WorkerReplaced
 
 DEADLINE = 30.0
 
@@ -75,6 +76,59 @@ async def _all_ended(queue: Queue, total: int) -> bool:
     return stats.finished + stats.dead == total
 
 
+@pytest.mark.parametrize(
+    ("reason", "retryable", "kept"),
+    [(None, False, "None"), ("", 0, "error"), (3, None, "3"), ("Größe ist falsch", False, "Gr_e_ist_falsch")],
+)
+async def test_whatever_a_failure_says_the_worker_goes_on(queue: Queue, reason: Any, retryable: Any, kept: str) -> None:
+    async def handle(lease: Lease) -> None:
+        raise TaskFailed(reason=reason, retryable=retryable)
+
+    await queue.enqueue("work", id="t")
+    async with working(queue, handle):
+        await eventually(lambda: _all_ended(queue, 1))
+    task = await queue.get("t")
+    assert task is not None
+    assert (task.state, task.reason) == ("dead", kept)
+
+
+async def test_a_worker_that_cannot_work_is_refused(queue: Queue, url: str) -> None:
+    async def handle(lease: Lease) -> None:
+        return None
+
+    for wrong in ({"concurrency": 0}, {"grace": -1}, {"lease": 0.5}, {"name": "a b"}):
+        with pytest.raises(ConfigError, match=next(iter(wrong))):
+            Worker(queue, handle, **wrong)
+    with pytest.raises(BadArgument, match="lanes"):
+        Worker(queue, handle, lanes=[])
+    with pytest.raises(ConfigError, match="handler"):
+        Worker(queue, print)  # type: ignore[arg-type]
+    with pyadeq.Adeq.from_url(url) as adeq, pytest.raises(ConfigError, match="queue"):
+        Worker(adeq.queue("q"), handle)  # type: ignore[arg-type]
+
+
+async def test_handlers_that_clean_up_count_against_concurrency(queue: Queue, client: Any) -> None:
+    alive = most = 0
+
+    async def handle(lease: Lease) -> None:
+        nonlocal alive, most
+        alive += 1
+        most = max(most, alive)
+        try:
+            await asyncio.sleep(0.5 if lease.delivery == 1 else 0)
+        finally:
+            await asyncio.sleep(0.5 if lease.delivery == 1 else 0)
+            alive -= 1
+
+    await queue.configure(lease=1)
+    await queue.enqueue_many(range(4))
+    async with working(queue, handle, concurrency=2):
+        await eventually(lambda: count(queue, "running"))
+        client.delete(f"{queue.base}:running")  # all leases are lost
+        await eventually(lambda: _all_ended(queue, 4))
+    assert most == 2
+
+
 async def test_no_more_than_concurrency_run_at_once(queue: Queue) -> None:
     running = most = 0
 
@@ -118,17 +172,21 @@ async def test_a_task_of_another_lane_is_started_when_it_is_due(queue: Queue) ->
             assert await started.get() == "b's"
 
 
-async def test_an_idle_worker_starts_a_task_at_once(queue: Queue) -> None:
+async def test_an_idle_worker_starts_a_task_at_once(queue: Queue, client: Any) -> None:
     started = asyncio.Event()
 
     async def handle(lease: Lease) -> None:
         started.set()
 
     async with working(queue, handle):
-        await eventually(lambda: count(queue, "workers"))
+        await eventually(lambda: _blocked(client))
         await queue.enqueue("work")
-        async with asyncio.timeout(DEADLINE):
+        async with asyncio.timeout(5):  # half of the longest block
             await started.wait()
+
+
+async def _blocked(client: Any) -> bool:
+    return bool(client.info("clients")["blocked_clients"])
 
 
 async def test_a_long_task_keeps_its_lease(queue: Queue) -> None:
@@ -261,13 +319,14 @@ async def test_a_handler_that_cleans_up_keeps_its_lease_meanwhile(queue: Queue) 
     assert (task.state, task.crashes, task.deliveries) == ("ready", 0, 1)
 
 
-async def test_of_two_workers_with_one_name_the_newer_one_works(queue: Queue, adeq: Adeq) -> None:
+async def test_of_two_workers_with_one_name_the_newer_one_works(queue: Queue, url: str) -> None:
     await queue.register("w1")
-    other = adeq.queue(queue.name)
-    await other.register("w1")
-    answers = await asyncio.gather(*[queue.claim("w1") for _ in range(5)], return_exceptions=True)
-    assert {type(answer) for answer in answers} == {WorkerReplaced}
-    assert await other.claim("w1") == []
+    async with Adeq.from_url(url) as another:
+        other = another.queue(queue.name)
+        await other.register("w1")
+        answers = await asyncio.gather(*[queue.claim("w1") for _ in range(5)], return_exceptions=True)
+        assert {type(answer) for answer in answers} == {WorkerReplaced}
+        assert await other.claim("w1") == []
 
 
 async def test_a_cancelled_worker_gives_back_what_it_holds(queue: Queue) -> None:
@@ -285,7 +344,7 @@ async def test_a_cancelled_worker_gives_back_what_it_holds(queue: Queue) -> None
     assert (task.state, task.attempts, task.crashes) == ("ready", 0, 0)
 
 
-async def test_a_replaced_worker_ends_and_gives_back_what_it_holds(queue: Queue, adeq: Adeq) -> None:
+async def test_a_replaced_worker_ends_and_gives_back_what_it_holds(queue: Queue, url: str) -> None:
     async def handle(lease: Lease) -> None:
         await asyncio.sleep(1_000)
 
@@ -293,7 +352,8 @@ async def test_a_replaced_worker_ends_and_gives_back_what_it_holds(queue: Queue,
     await queue.enqueue("work", id="t")
     running = asyncio.create_task(Worker(queue, handle, name="w1", concurrency=2).run())
     await eventually(lambda: count(queue, "running"))
-    await adeq.queue(queue.name).register("w1")
+    async with Adeq.from_url(url) as another:
+        await another.queue(queue.name).register("w1")
     with pytest.raises(WorkerReplaced):
         await asyncio.wait_for(running, DEADLINE)
     task = await queue.get("t")

@@ -144,7 +144,7 @@ def test_it_works_and_tells_little(start: Start, queue: Queue, until: Until) -> 
     assert queue.stats().workers == 0
     started, failure, stopping, stopped = worker.log.splitlines()
     assert f"info    worker started queue={queue.name} worker=w1 concurrency=10" in started
-    assert f"warning task failed id={failed} reason=told_to attempt=1" in failure
+    assert f"warning task {failed} failed: told_to id={failed} reason=told_to attempt=1" in failure
     assert "stopping: running tasks may end signal=SIGTERM grace=30s" in stopping
     assert stopped.endswith("worker stopped queue=" + queue.name + " worker=w1 done=26")
     assert "sesame" not in worker.log

@@ -9,7 +9,7 @@ import pytest
 from pyadeq import errors
 from pyadeq._core.manifest import library
 from pyadeq._core.refusals import Loss, Refusal, is_passing, loss_error, refusal_error
-from pyadeq.errors import SCRIPT_ERRORS, AdeqError, BadArgument, ScriptError, TransportError, WaitTimeout
+from pyadeq.errors import SCRIPT_ERRORS, AdeqError, BadArgument, ScriptError, TransportError
 
 LUA = Path(__file__).parents[2] / "lua"
 
@@ -29,7 +29,6 @@ def test_every_error_is_in_the_tree_of_the_docstring() -> None:
 
 def test_some_errors_are_also_what_python_calls_them() -> None:
     assert issubclass(BadArgument, ValueError)
-    assert issubclass(WaitTimeout, TimeoutError)
 
 
 @pytest.mark.parametrize("code", SCRIPT_ERRORS)

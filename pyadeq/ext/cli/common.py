@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 
 import typer
 from redis import Redis
-from redis.exceptions import ConnectionError, TimeoutError
+from redis.exceptions import AuthenticationError, ConnectionError, ResponseError, TimeoutError
 from rich.console import Console
 from rich.table import Table
 
 from pyadeq import Adeq
-from pyadeq.errors import ConfigError, TransportError
+from pyadeq.errors import AdeqError, ConfigError, TransportError
 
 FAILED, USAGE, UNREACHABLE = 1, 2, 3  # exit statuses
 DEFAULT_URL = "redis://127.0.0.1:6379"
@@ -43,7 +43,7 @@ def connected(url: str) -> Iterator[Adeq]:
     try:
         with Adeq.from_url(url, source="adeq", retry_for=RETRY_FOR) as adeq:
             yield adeq
-    except (TransportError, ConnectionError, TimeoutError) as error:
+    except (TransportError, ConnectionError, TimeoutError, ResponseError) as error:
         raise unreachable(url, error) from error
 
 
@@ -57,10 +57,18 @@ def check_url(url: str) -> None:
         ) from None
 
 
-def unreachable(url: str, error: Exception) -> TransportError:
-    """The error that says what to do."""
+def unreachable(url: str, error: Exception) -> AdeqError:
+    """The error that says what to do; one that the server itself gave says it already."""
+    if isinstance(error, ResponseError) or (isinstance(error, TransportError) and not _is_loss(error)):
+        return AdeqError(str(error))
     advice = f"start a server at {shown_url(url)}, or name another with --url or ADEQ_URL"
     return TransportError(f"{error}; {advice}", retryable=True, may_have_applied=True)
+
+
+def _is_loss(error: TransportError) -> bool:
+    """Whether nobody answered, rather than a server that refused."""
+    cause = error.__cause__
+    return isinstance(cause, ConnectionError | TimeoutError | OSError) and not isinstance(cause, AuthenticationError)
 
 
 def shown_url(url: str) -> str:

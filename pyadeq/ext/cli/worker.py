@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from pyadeq import Lease
-from pyadeq.asyncio import Adeq, TaskFailed, Worker
+from pyadeq.asyncio import Adeq, Worker
 from pyadeq.errors import TransportError
 from pyadeq.ext.cli.common import (
     DEFAULT_URL,
@@ -145,10 +145,6 @@ class Process:
             return await self._handler(lease)
         except asyncio.CancelledError:
             self._cut_short = True
-            raise
-        except Exception as error:
-            reason = error.reason if isinstance(error, TaskFailed) else type(error).__name__
-            log.warning("task failed", extra={"fields": {"id": lease.id, "reason": reason, "attempt": lease.attempt}})
             raise
 
 

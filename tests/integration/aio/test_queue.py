@@ -94,6 +94,45 @@ async def test_many_tasks_stay_in_order_over_several_calls(queue: Queue) -> None
     assert seen == [receipt.id for receipt in receipts]
 
 
+async def test_a_list_with_a_bad_task_creates_nothing_and_names_its_place(queue: Queue) -> None:
+    tasks = [Task(payload=n) for n in range(1_500)] + [Task(priority=10)]
+    with pytest.raises(BadArgument, match=r"item\[500\]\.priority: 10") as refused:
+        await queue.enqueue_many(tasks)
+    assert "task 1000" in refused.value.__notes__[0]
+    assert (await queue.stats()).ready == 0
+
+
+async def test_the_same_rid_creates_tasks_without_ids_once(queue: Queue) -> None:
+    for _ in range(2):
+        assert (await queue.enqueue("one", rid="a")).id == "a"
+        assert [receipt.id for receipt in await queue.enqueue_many(["x", "z"], rid="b")] == ["b.0", "b.1"]
+    assert (await queue.stats()).ready == 3
+
+
+@pytest.mark.parametrize("single", ["text", b"bytes", {"a": "mapping"}, Task()])
+async def test_one_thing_is_not_taken_for_many(queue: Queue, single: Any) -> None:
+    acts: list[Callable[[Any], Any]] = [queue.enqueue_many, queue.get_many, queue.cancel_many]
+    for act in acts:
+        with pytest.raises(BadArgument, match="must be a list"):
+            await act(single)
+    with pytest.raises(BadArgument, match="lanes must"):
+        await queue.claim(lanes=single)
+    with pytest.raises(BadArgument, match="tags must be a list"):
+        await queue.enqueue(tags=single)
+
+
+async def test_what_is_printed_holds_no_payload(queue: Queue) -> None:
+    await queue.enqueue("secret", headers={"h": "secret"}, id="t")
+    (lease,) = await take(queue)
+    assert "secret" not in repr([lease, Task(payload="secret"), Failure(lease, "secret"), await queue.get("t")])
+    assert len({lease, lease}) == 1
+
+
+async def test_a_lease_is_a_second_at_least(queue: Queue) -> None:
+    with pytest.raises(BadArgument, match=r"lease: 0\.5 .* 1 s and more"):
+        await queue.claim(lease=0.5)
+
+
 async def test_large_batches_are_split_by_their_bytes(queue: Queue) -> None:
     receipts = await queue.enqueue_many([b"x" * 1_000_000] * 20)
     assert len(receipts) == 20
@@ -245,14 +284,15 @@ async def test_a_crash_loop_ends_in_the_dead_set(timed: Queue, clock: Clock) -> 
 # Workers
 
 
-async def test_the_newest_registration_holds_the_name(queue: Queue, adeq: Adeq) -> None:
+async def test_the_newest_registration_holds_the_name(queue: Queue, url: str) -> None:
     await queue.enqueue("work")
-    other = adeq.queue(queue.name)
     await queue.register("w1")
-    await other.register("w1")
-    with pytest.raises(WorkerReplaced, match="'w1'"):
-        await queue.claim("w1")
-    assert len(await other.claim("w1")) == 1
+    async with Adeq.from_url(url) as another:
+        other = another.queue(queue.name)
+        await other.register("w1")
+        with pytest.raises(WorkerReplaced, match="'w1'"):
+            await queue.claim("w1")
+        assert len(await other.claim("w1")) == 1
 
 
 async def test_a_worker_that_the_server_forgot_registers_again(queue: Queue, client: Any) -> None:
