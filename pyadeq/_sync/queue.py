@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import random
 import socket
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from time import monotonic
 from typing import Any, TypeVar

@@ -191,10 +191,10 @@ async def _blocked(client: Any) -> bool:
 
 async def test_a_long_task_keeps_its_lease(queue: Queue) -> None:
     async def handle(lease: Lease) -> int:
-        await asyncio.sleep(2.5)
+        await asyncio.sleep(4.5)
         return lease.delivery
 
-    await queue.configure(lease=1)
+    await queue.configure(lease=2)
     await queue.enqueue("long", id="t")
     async with working(queue, handle):
         await eventually(lambda: _all_ended(queue, 1))
@@ -305,9 +305,9 @@ async def test_a_handler_that_cleans_up_keeps_its_lease_meanwhile(queue: Queue) 
         try:
             await asyncio.sleep(1_000)
         finally:
-            await asyncio.sleep(2)
+            await asyncio.sleep(3)
 
-    await queue.configure(lease=1)
+    await queue.configure(lease=2)
     await queue.enqueue("work", id="t")
     worker = Worker(queue, handle, grace=0)
     running = asyncio.create_task(worker.run())

@@ -184,7 +184,7 @@ async def test_a_pipeline_sends_again_what_was_not_answered(proxy: Any, base: st
 
 
 async def test_when_no_reply_ever_comes_the_call_may_have_been_applied(proxy: Any, base: str) -> None:
-    async with Adeq.from_url(proxy.url, retry_for=0.5) as adeq:
+    async with Adeq.from_url(proxy.url, retry_for=2) as adeq:
         await adeq.run(stats(base))
         proxy.lose = 1_000_000
         with pytest.raises(TransportError, match=r"queue\.enqueue\.v1: .* may have been applied") as lost:
