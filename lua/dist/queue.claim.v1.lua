@@ -39,9 +39,10 @@
 -- EVENT  task.claimed task.promoted task.stalled task.dead task.cancelled task.alert worker.lost
 -- FLAGS  allow-oom
 -- COST   18 + n commands, O(n log m)
--- INCLUDE open_queue emit add_counts observe push_wake line_up make_ready delay_until read_lease end_leases backoff
--- INCLUDE cancel_task bury_task drop_task promote_due reap_expired sweep retire_worker sweep_workers check_slot
--- INCLUDE peek_ready read_task lane_emptied take_out write_lease add_payloads claim_tasks reclaim_tasks
+-- INCLUDE open_queue emit add_counts observe push_wake line_up make_ready delay_until read_lease end_leases
+-- INCLUDE read_policy backoff cancel_task bury_task drop_task promote_due reap_expired sweep retire_worker
+-- INCLUDE sweep_workers check_slot peek_ready read_task lane_emptied take_out write_lease add_payloads
+-- INCLUDE claim_tasks reclaim_tasks
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -145,11 +146,10 @@ if #ARGV ~= arg_at - 1 then
   return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
 end
 
--- open_queue(): the settings of the queue and the time, or nil and the error to answer with.
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config now_ms
 local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'max_attempts', 'max_crashes',
-    'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct', 'events_max')
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max')
   if tonumber(row[1] or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
@@ -169,13 +169,7 @@ local function open_queue()
     now = now,
     now_text = string.format('%.0f', now),
     lease_ms = tonumber(row[3] or 15000),
-    max_attempts = tonumber(row[4] or 3),
-    max_crashes = tonumber(row[5] or 5),
-    backoff_base_ms = tonumber(row[6] or 1000),
-    backoff_multiplier_pct = tonumber(row[7] or 200),
-    backoff_cap_ms = tonumber(row[8] or 300000),
-    jitter_pct = tonumber(row[9] or 10),
-    events_max = row[10] or '100000',
+    events_max = row[4] or '100000',
   }
 end
 
@@ -270,14 +264,19 @@ local function end_leases(ids)
   redis.call('ZREM', leases, unpack(ids))
 end
 
--- backoff(conf, id, n, jitter_ppm): ms before retry n; jitter_ppm 0..1000000 comes from the caller, 500000 is none.
--- NEEDS task
-local function backoff(conf, id, n, jitter_ppm)
-  local own = redis.call('HMGET', task .. id, 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct')
-  local base = tonumber(own[1] or conf.backoff_base_ms)
-  local multiplier = tonumber(own[2] or conf.backoff_multiplier_pct) / 100
-  local cap = tonumber(own[3] or conf.backoff_cap_ms)
-  local jitter = tonumber(own[4] or conf.jitter_pct) / 100
+-- read_policy(key): how often and when to try again, as a record or the queue's config has it; what is not set is false.
+local function read_policy(key)
+  return redis.call('HMGET', key, 'max_attempts', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms',
+    'jitter_pct', 'max_crashes')
+end
+
+-- backoff(own, all, n, jitter_ppm): ms before retry n, by the policy of the task, of the queue, or the defaults;
+-- jitter_ppm 0..1000000 comes from the caller, 500000 is none.
+local function backoff(own, all, n, jitter_ppm)
+  local base = tonumber(own[2] or all[2] or 1000)
+  local multiplier = tonumber(own[3] or all[3] or 200) / 100
+  local cap = tonumber(own[4] or all[4] or 300000)
+  local jitter = tonumber(own[5] or all[5] or 10) / 100
   -- The power is bounded, for infinity times a base of 0 is not a number.
   local delay = math.min(base * math.min(multiplier ^ (n - 1), 1e12), cap)
   return math.floor(math.min(delay * (1 + jitter * (jitter_ppm / 500000 - 1)), cap))
@@ -335,12 +334,13 @@ end
 
 -- reap_expired(conf, limit, tally): take back leases past their deadline. The first crash returns a task to its old
 -- place, the n-th waits for the backoff of n-1, max_crashes of them end it.
--- NEEDS running task leases emit read_lease end_leases backoff delay_until bury_task cancel_task drop_task
+-- NEEDS config running task leases emit read_lease end_leases read_policy backoff delay_until bury_task cancel_task drop_task
 -- NEEDS line_up make_ready
 local function reap_expired(conf, limit, tally)
   local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return 0 end
   local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
+  local all = read_policy(config)
   end_leases(ids)
   tally.stalled = (tally.stalled or 0) + #ids
   for i, id in ipairs(ids) do
@@ -355,13 +355,13 @@ local function reap_expired(conf, limit, tally)
       emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
       if lease.cancelling then
         cancel_task(conf, id, tally)
-      elseif crashes >= conf.max_crashes then
+      elseif crashes >= tonumber(all[6] or 5) then
         reason = 'crash_loop'
         bury_task(conf, id, reason, tally)
       elseif crashes == 1 then
         line_up(by_lane, lease.lane, lease.score, id)
       else
-        delay_until(conf, conf.now + backoff(conf, id, crashes - 1, 500000), id, lease.lane)
+        delay_until(conf, conf.now + backoff(read_policy(task .. id), all, crashes - 1, 500000), id, lease.lane)
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
         reason and 'reason' or 'ready_ms', reason or conf.now_text)

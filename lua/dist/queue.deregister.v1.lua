@@ -80,11 +80,10 @@ if #ARGV ~= 6 then
   return redis.error_reply('ADEQ_ARG expected 6 arguments, got ' .. #ARGV)
 end
 
--- open_queue(): the settings of the queue and the time, or nil and the error to answer with.
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config now_ms
 local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'max_attempts', 'max_crashes',
-    'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct', 'events_max')
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max')
   if tonumber(row[1] or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
@@ -104,13 +103,7 @@ local function open_queue()
     now = now,
     now_text = string.format('%.0f', now),
     lease_ms = tonumber(row[3] or 15000),
-    max_attempts = tonumber(row[4] or 3),
-    max_crashes = tonumber(row[5] or 5),
-    backoff_base_ms = tonumber(row[6] or 1000),
-    backoff_multiplier_pct = tonumber(row[7] or 200),
-    backoff_cap_ms = tonumber(row[8] or 300000),
-    jitter_pct = tonumber(row[9] or 10),
-    events_max = row[10] or '100000',
+    events_max = row[4] or '100000',
   }
 end
 

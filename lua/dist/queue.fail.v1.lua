@@ -31,9 +31,9 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.retried task.dead task.cancelled
 -- FLAGS  allow-oom
--- COST   7 + 6n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake delay_until read_lease settled_as settled_before end_leases backoff
--- INCLUDE cancel_task bury_task fail_tasks
+-- COST   8 + 5n commands, O(n log m)
+-- INCLUDE open_queue emit add_counts push_wake delay_until read_lease settled_as settled_before end_leases
+-- INCLUDE read_policy backoff cancel_task bury_task fail_tasks
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -131,11 +131,10 @@ if #ARGV ~= arg_at - 1 then
   return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
 end
 
--- open_queue(): the settings of the queue and the time, or nil and the error to answer with.
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config now_ms
 local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'max_attempts', 'max_crashes',
-    'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct', 'events_max')
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max')
   if tonumber(row[1] or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
@@ -155,13 +154,7 @@ local function open_queue()
     now = now,
     now_text = string.format('%.0f', now),
     lease_ms = tonumber(row[3] or 15000),
-    max_attempts = tonumber(row[4] or 3),
-    max_crashes = tonumber(row[5] or 5),
-    backoff_base_ms = tonumber(row[6] or 1000),
-    backoff_multiplier_pct = tonumber(row[7] or 200),
-    backoff_cap_ms = tonumber(row[8] or 300000),
-    jitter_pct = tonumber(row[9] or 10),
-    events_max = row[10] or '100000',
+    events_max = row[4] or '100000',
   }
 end
 
@@ -239,14 +232,19 @@ local function end_leases(ids)
   redis.call('ZREM', leases, unpack(ids))
 end
 
--- backoff(conf, id, n, jitter_ppm): ms before retry n; jitter_ppm 0..1000000 comes from the caller, 500000 is none.
--- NEEDS task
-local function backoff(conf, id, n, jitter_ppm)
-  local own = redis.call('HMGET', task .. id, 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct')
-  local base = tonumber(own[1] or conf.backoff_base_ms)
-  local multiplier = tonumber(own[2] or conf.backoff_multiplier_pct) / 100
-  local cap = tonumber(own[3] or conf.backoff_cap_ms)
-  local jitter = tonumber(own[4] or conf.jitter_pct) / 100
+-- read_policy(key): how often and when to try again, as a record or the queue's config has it; what is not set is false.
+local function read_policy(key)
+  return redis.call('HMGET', key, 'max_attempts', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms',
+    'jitter_pct', 'max_crashes')
+end
+
+-- backoff(own, all, n, jitter_ppm): ms before retry n, by the policy of the task, of the queue, or the defaults;
+-- jitter_ppm 0..1000000 comes from the caller, 500000 is none.
+local function backoff(own, all, n, jitter_ppm)
+  local base = tonumber(own[2] or all[2] or 1000)
+  local multiplier = tonumber(own[3] or all[3] or 200) / 100
+  local cap = tonumber(own[4] or all[4] or 300000)
+  local jitter = tonumber(own[5] or all[5] or 10) / 100
   -- The power is bounded, for infinity times a base of 0 is not a number.
   local delay = math.min(base * math.min(multiplier ^ (n - 1), 1e12), cap)
   return math.floor(math.min(delay * (1 + jitter * (jitter_ppm / 500000 - 1)), cap))
@@ -272,23 +270,24 @@ end
 
 -- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
 -- reason, error, jitter_ppm. One answer each: retried with the due time, dead, cancelled, lease_lost.
--- NEEDS running task emit read_lease settled_as settled_before end_leases backoff delay_until bury_task cancel_task
+-- NEEDS config running task emit read_lease settled_as settled_before end_leases read_policy backoff delay_until bury_task cancel_task
 local function fail_tasks(conf, fails, tally)
   local answers, ended = {}, {}
   if #fails.id == 0 then return answers end
   local held = redis.call('HMGET', running, unpack(fails.id))
+  local all = read_policy(config)
   for i, id in ipairs(fails.id) do
     local token, lease = fails.token[i], read_lease(held[i])
     if not lease or lease.token ~= token or ended[id] then
       answers[i] = settled_before(id, token, { retried = true, dead = true, cancelled = true })
     else
       ended[#ended + 1], ended[id] = id, true
-      local most = tonumber(redis.call('HGET', task .. id, 'max_attempts') or conf.max_attempts)
+      local own = read_policy(task .. id)
       if lease.cancelling then
         answers[i] = { 'cancelled' }
         cancel_task(conf, id, tally)
-      elseif fails.retryable[i] and lease.attempt < most then
-        local due_ms = conf.now + backoff(conf, id, lease.attempt, fails.jitter_ppm[i])
+      elseif fails.retryable[i] and lease.attempt < tonumber(own[1] or all[1] or 3) then
+        local due_ms = conf.now + backoff(own, all, lease.attempt, fails.jitter_ppm[i])
         answers[i] = { 'retried', due_ms }
         delay_until(conf, due_ms, id, lease.lane)
         emit(conf, 'task.retried', id, string.format('attempt=%d due_ms=%.0f', lease.attempt, due_ms))

@@ -1,22 +1,23 @@
 -- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
 -- reason, error, jitter_ppm. One answer each: retried with the due time, dead, cancelled, lease_lost.
--- NEEDS running task emit read_lease settled_as settled_before end_leases backoff delay_until bury_task cancel_task
+-- NEEDS config running task emit read_lease settled_as settled_before end_leases read_policy backoff delay_until bury_task cancel_task
 local function fail_tasks(conf, fails, tally)
   local answers, ended = {}, {}
   if #fails.id == 0 then return answers end
   local held = redis.call('HMGET', running, unpack(fails.id))
+  local all = read_policy(config)
   for i, id in ipairs(fails.id) do
     local token, lease = fails.token[i], read_lease(held[i])
     if not lease or lease.token ~= token or ended[id] then
       answers[i] = settled_before(id, token, { retried = true, dead = true, cancelled = true })
     else
       ended[#ended + 1], ended[id] = id, true
-      local most = tonumber(redis.call('HGET', task .. id, 'max_attempts') or conf.max_attempts)
+      local own = read_policy(task .. id)
       if lease.cancelling then
         answers[i] = { 'cancelled' }
         cancel_task(conf, id, tally)
-      elseif fails.retryable[i] and lease.attempt < most then
-        local due_ms = conf.now + backoff(conf, id, lease.attempt, fails.jitter_ppm[i])
+      elseif fails.retryable[i] and lease.attempt < tonumber(own[1] or all[1] or 3) then
+        local due_ms = conf.now + backoff(own, all, lease.attempt, fails.jitter_ppm[i])
         answers[i] = { 'retried', due_ms }
         delay_until(conf, due_ms, id, lease.lane)
         emit(conf, 'task.retried', id, string.format('attempt=%d due_ms=%.0f', lease.attempt, due_ms))

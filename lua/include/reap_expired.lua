@@ -1,11 +1,12 @@
 -- reap_expired(conf, limit, tally): take back leases past their deadline. The first crash returns a task to its old
 -- place, the n-th waits for the backoff of n-1, max_crashes of them end it.
--- NEEDS running task leases emit read_lease end_leases backoff delay_until bury_task cancel_task drop_task
+-- NEEDS config running task leases emit read_lease end_leases read_policy backoff delay_until bury_task cancel_task drop_task
 -- NEEDS line_up make_ready
 local function reap_expired(conf, limit, tally)
   local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return 0 end
   local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
+  local all = read_policy(config)
   end_leases(ids)
   tally.stalled = (tally.stalled or 0) + #ids
   for i, id in ipairs(ids) do
@@ -20,13 +21,13 @@ local function reap_expired(conf, limit, tally)
       emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
       if lease.cancelling then
         cancel_task(conf, id, tally)
-      elseif crashes >= conf.max_crashes then
+      elseif crashes >= tonumber(all[6] or 5) then
         reason = 'crash_loop'
         bury_task(conf, id, reason, tally)
       elseif crashes == 1 then
         line_up(by_lane, lease.lane, lease.score, id)
       else
-        delay_until(conf, conf.now + backoff(conf, id, crashes - 1, 500000), id, lease.lane)
+        delay_until(conf, conf.now + backoff(read_policy(task .. id), all, crashes - 1, 500000), id, lease.lane)
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
         reason and 'reason' or 'ready_ms', reason or conf.now_text)

@@ -37,9 +37,10 @@
 -- EVENT  task.claimed task.promoted task.stalled task.dead task.cancelled task.alert worker.lost
 -- FLAGS  allow-oom
 -- COST   18 + n commands, O(n log m)
--- INCLUDE open_queue emit add_counts observe push_wake line_up make_ready delay_until read_lease end_leases backoff
--- INCLUDE cancel_task bury_task drop_task promote_due reap_expired sweep retire_worker sweep_workers check_slot
--- INCLUDE peek_ready read_task lane_emptied take_out write_lease add_payloads claim_tasks reclaim_tasks
+-- INCLUDE open_queue emit add_counts observe push_wake line_up make_ready delay_until read_lease end_leases
+-- INCLUDE read_policy backoff cancel_task bury_task drop_task promote_due reap_expired sweep retire_worker
+-- INCLUDE sweep_workers check_slot peek_ready read_task lane_emptied take_out write_lease add_payloads
+-- INCLUDE claim_tasks reclaim_tasks
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -29,9 +29,9 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.retried task.dead task.cancelled
 -- FLAGS  allow-oom
--- COST   7 + 6n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake delay_until read_lease settled_as settled_before end_leases backoff
--- INCLUDE cancel_task bury_task fail_tasks
+-- COST   8 + 5n commands, O(n log m)
+-- INCLUDE open_queue emit add_counts push_wake delay_until read_lease settled_as settled_before end_leases
+-- INCLUDE read_policy backoff cancel_task bury_task fail_tasks
 
 local conf, refused = open_queue()
 if refused then return refused end

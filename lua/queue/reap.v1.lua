@@ -24,9 +24,9 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.stalled task.dead task.cancelled task.alert worker.lost
 -- FLAGS  allow-oom
--- COST   12 + 3n commands, 9 + 6n where tasks crash again, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake line_up make_ready delay_until read_lease end_leases backoff
--- INCLUDE cancel_task bury_task drop_task reap_expired retire_worker sweep_workers
+-- COST   13 + 3n commands, 10 + 6n where tasks crash again, O(n log m)
+-- INCLUDE open_queue emit add_counts push_wake line_up make_ready delay_until read_lease end_leases read_policy
+-- INCLUDE backoff cancel_task bury_task drop_task reap_expired retire_worker sweep_workers
 
 local conf, refused = open_queue()
 if refused then return refused end

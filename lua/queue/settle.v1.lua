@@ -53,9 +53,9 @@
 -- FLAGS  allow-oom
 -- COST   25 + 2n commands, O(n log m)
 -- INCLUDE open_queue emit add_counts observe push_wake line_up make_ready delay_until read_lease settled_as
--- INCLUDE settled_before end_leases backoff cancel_task bury_task drop_task ack_tasks fail_tasks promote_due
--- INCLUDE reap_expired sweep retire_worker sweep_workers check_slot
--- INCLUDE peek_ready read_task lane_emptied take_out write_lease add_payloads claim_tasks reclaim_tasks
+-- INCLUDE settled_before end_leases read_policy backoff cancel_task bury_task drop_task ack_tasks fail_tasks
+-- INCLUDE promote_due reap_expired sweep retire_worker sweep_workers check_slot peek_ready read_task
+-- INCLUDE lane_emptied take_out write_lease add_payloads claim_tasks reclaim_tasks
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -29,7 +29,7 @@ MUTANTS = {
     "nobody is woken": ("then redis.call('LPUSH', wake .. lane, '1') end", "then return end"),
     "fences do not rise": ("redis.call('HINCRBY', config, 'fence', #next_ids)", "#next_ids"),
     "a failing task is not cancelled": ("if lease.cancelling then", "if false then"),
-    "one attempt too many": ("lease.attempt < most", "lease.attempt <= most"),
+    "one attempt too many": ("lease.attempt < tonumber(own[1]", "lease.attempt <= tonumber(own[1]"),
     "an id is made twice in a call": ("known = seen[id] or", "known ="),
     "any rid is a replay": ("known == stamp and", "known and"),
     "ended leases are kept": ("redis.call('ZREM', leases, unpack(ids))", ""),
