@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import random
 import socket
-from collections.abc import Iterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Callable, Iterable, Sequence
 from itertools import islice
 from time import monotonic
 from typing import Any, TypeVar
@@ -116,13 +116,13 @@ class Queue:
         """
         calls = self._enqueue_calls(tasks, rid)
         if isinstance(tasks, list | tuple):
-            calls = iter(list(calls))
+            calls = list(calls)
         receipts: list[Receipt] = []
         for call in calls:
             receipts += self._runner.run(call)
         return receipts
 
-    def _enqueue_calls(self, tasks: Iterable[Any], rid: str | None) -> Iterator[Call[list[Receipt]]]:
+    def _enqueue_calls(self, tasks: Iterable[Any], rid: str | None) -> Iterable[Call[list[Receipt]]]:
         refuse_single("tasks", tasks)
         call_rid = rid or new_ulid()
         rest = enumerate(tasks)
