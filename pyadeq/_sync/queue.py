@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import os
 import random
-import socket
-from collections.abc import Iterator, Callable, Iterable, Sequence
+from collections.abc import Iterator, Iterable, Sequence
 from itertools import islice
 from time import monotonic
 from typing import Any, TypeVar
 
+from pyadeq._sync.identities import Identities
 from pyadeq._sync.runner import LONGEST_BLOCK, Runner
 from pyadeq._core.call import Call
 from pyadeq._core.queue import (
@@ -25,9 +24,8 @@ from pyadeq._core.queue import (
     refuse_single,
 )
 from pyadeq._core.slots import Slot, WorkerIdentity
-from pyadeq._twins import Lock
-from pyadeq.errors import BadArgument, LeaseLost, WorkerReplaced
-from pyadeq.ids import default_worker_name, new_incarnation, new_ulid
+from pyadeq.errors import BadArgument, LeaseLost
+from pyadeq.ids import new_ulid
 from pyadeq.models import (
     AckStatus,
     Backoff,
@@ -62,8 +60,12 @@ class Queue:
         self.base = base
         self.calls = QueueCalls(base, runner.now_ms, runner.source)
         self._runner = runner
-        self._pid = 0
-        self._become_this_process()
+        self._identities = Identities(runner, self.calls)
+
+    @property
+    def default_worker(self) -> str:
+        """The name under which this process claims where none is given."""
+        return self._identities.own_name()
 
     def __repr__(self) -> str:
         return f"<Queue {self.base!r}>"
@@ -176,7 +178,7 @@ class Queue:
                 identity.worker, identity.incarnation, slot.index, slot.n, limit=limit, lanes=lanes, lease=lease
             )
 
-        return self._as_worker(worker, call, lambda claimed: claimed.status)
+        return self._identities.run(worker or self.default_worker, call, lambda claimed: claimed.status)
 
     def settle(
         self,
@@ -210,7 +212,9 @@ class Queue:
                 lease=lease,
             )
 
-        return self._as_worker(worker, call, lambda settled: settled.claimed.status, retry_for)
+        return self._identities.run(
+            worker or self.default_worker, call, lambda settled: settled.claimed.status, retry_for
+        )
 
     def block(self, lanes: Sequence[str], seconds: float) -> bool:
         """Wait until one of the lanes may have a task; False after so many seconds (at most 10)."""
@@ -277,22 +281,13 @@ class Queue:
 
     def register(self, worker: str | None = None, *, capacity: int | None = None) -> str:
         """Make a worker known under a new incarnation; an older one of the same name is `stale` from then on."""
-        self._become_this_process()
         name = worker or self.default_worker
-        with self._registering:
-            self._register(name, capacity)
+        self._identities.register(name, capacity)
         return name
 
     def deregister(self, worker: str | None = None, reason: str = "stopped") -> str:
         """Forget a worker. Its leases stay until they are settled, released or expire."""
-        self._become_this_process()
-        name = worker or self.default_worker
-        identity = self._workers.get(name)
-        if identity is None:
-            return "unregistered"
-        answer = self._runner.run(self.calls.deregister(name, identity.incarnation, reason))
-        self._workers.pop(name, None)
-        return answer
+        return self._identities.deregister(worker or self.default_worker, reason)
 
     # Looking after it
 
@@ -367,59 +362,6 @@ class Queue:
                 events_max=events_max,
             )
         )
-
-    def _as_worker(
-        self,
-        worker: str | None,
-        call: Callable[[WorkerIdentity, Slot], Call[T]],
-        status: Callable[[T], str],
-        retry_for: float | None = None,
-    ) -> T:
-        """Run a claiming call under the worker's identity, made on first use and when the server forgot it."""
-        self._become_this_process()
-        name = worker or self.default_worker
-        spent: WorkerIdentity | None = None
-        for _ in range(3):
-            identity = self._identity(name, spent)
-            with identity.slot() as slot:
-                answer = self._runner.run(call(identity, slot), retry_for)
-            match status(answer):
-                case "ok":
-                    return answer
-                case "stale" if self._workers.get(name) in (identity, None):
-                    break  # to register anew would take the name from whoever has it now
-            spent = identity  # forgotten by the server, or replaced by another call of this queue object
-        self._workers.pop(name, None)
-        raise _replaced(name)
-
-    def _identity(self, name: str, spent: WorkerIdentity | None) -> WorkerIdentity:
-        with self._registering:
-            known = self._workers.get(name)
-            if known is None or known is spent:
-                return self._register(name, spent.capacity if spent else None)
-            return known
-
-    def _register(self, name: str, capacity: int | None) -> WorkerIdentity:
-        about = {"hostname": socket.gethostname(), "pid": os.getpid(), "capacity": capacity}
-        identity = WorkerIdentity(name, new_incarnation(), capacity)
-        if self._runner.run(self.calls.register(name, identity.incarnation, about)) != "registered":
-            raise _replaced(name)
-        self._workers[name] = identity
-        return identity
-
-    def _become_this_process(self) -> None:
-        """A fork must not claim under its parent's identity: its claims would be taken for the parent's, sent again."""
-        if self._pid != os.getpid():
-            self._pid = os.getpid()
-            self._workers: dict[str, WorkerIdentity] = {}
-            self._registering = Lock()
-            self.default_worker = default_worker_name()
-
-
-def _replaced(name: str) -> WorkerReplaced:
-    return WorkerReplaced(
-        f"worker {name!r} was registered again elsewhere, which ends this one; give each worker a name of its own"
-    )
 
 
 def _check(lease: Held, status: str) -> None:
