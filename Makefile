@@ -1,6 +1,7 @@
 # Every target sets up what it needs; `make help` lists them.
 # PYTHON=…        the Python that .venv is made with; otherwise the first on the PATH that is new enough and runs
 # ARGS=…          more arguments for pytest
+# HYPOTHESIS_PROFILE=ci   five times as many random histories
 # ADEQ_ENGINES=…  servers for test-engines besides that of the wheel; otherwise those on the PATH
 
 PYTHON ?= $(shell \
