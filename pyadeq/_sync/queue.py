@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Iterable, Sequence
+from collections.abc import Iterator, Callable, Iterable, Sequence
 from itertools import islice
 from time import monotonic
 from typing import Any, TypeVar
@@ -47,6 +47,7 @@ from pyadeq.models import (
     to_ms,
 )
 
+A = TypeVar("A")
 T = TypeVar("T")
 
 MAX_BATCH_BYTES = 8 * 1024 * 1024
@@ -152,7 +153,7 @@ class Queue:
     ) -> list[Lease]:
         """Lease up to limit tasks, the first in line first; with wait, block up to so many seconds for the first.
 
-        The worker is registered on first use; without a name this queue object has one of its own.
+        The worker is registered on first use; without a name this process has one of its own.
         """
         until = monotonic() + to_ms("wait", wait) / 1000
         while True:
@@ -170,7 +171,7 @@ class Queue:
         lanes: Sequence[str] = ("any",),
         lease: Seconds = 0,
     ) -> Claimed:
-        """One claim without waiting, with the time when the next delayed task or foreign lease is to be seen to."""
+        """One claim without waiting, with the time when a delayed task is due or a lease ends next."""
         _check_lease(lease)
 
         def call(identity: WorkerIdentity, slot: Slot) -> Call[Claimed]:
@@ -226,17 +227,15 @@ class Queue:
 
     def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[AckStatus]:
         """Complete many tasks, each a lease with its result; a status for each, `completed` or `lease_lost`."""
-        answers: list[AckStatus] = []
-        for some in batched(acks):
-            answers += self._runner.run(self.calls.ack(some))
-        return answers
+        return _in_batches(self._runner, self.calls.ack, acks)
 
     def fail(
-        self, lease: Held, error: str | bytes = b"", *, reason: str = "error", retryable: bool = True
+        self, lease: Held, error: str | bytes | BaseException = b"", *, reason: str = "error", retryable: bool = True
     ) -> Failed:
         """End an attempt that went wrong: retried after a backoff, or dead if not retryable or the last one.
 
-        error: at most 8 KiB are kept. reason: one word. LeaseLost if the lease is no longer this one.
+        error: text, bytes or an exception; the last 8 KiB are kept. reason: one word. LeaseLost if the lease is
+        another's.
         """
         answer = (self.fail_many([Failure(lease, error, reason, retryable)]))[0]
         _check(lease, answer.status)
@@ -244,10 +243,7 @@ class Queue:
 
     def fail_many(self, fails: Sequence[Failure]) -> list[Failed]:
         """End many attempts; an answer for each, `lease_lost` where the lease is another's."""
-        answers: list[Failed] = []
-        for some in batched(fails):
-            answers += self._runner.run(self.calls.fail(some, _jitters(some)))
-        return answers
+        return _in_batches(self._runner, lambda some: self.calls.fail(some, _jitters(some)), fails)
 
     def heartbeat(self, lease: Held, extend: Seconds = 0) -> Renewal:
         """Prolong a lease by `extend` seconds from now (0: the queue's setting). LeaseLost if it is past its deadline.
@@ -261,10 +257,7 @@ class Queue:
     def heartbeat_many(self, leases: Sequence[Held], *, extend: Seconds = 0, worker: str = "") -> list[Renewal]:
         """Prolong many leases; an answer for each. worker: whose sign of life it is, if anybody's."""
         _check_lease(extend)
-        answers: list[Renewal] = []
-        for some in batched(leases):
-            answers += self._runner.run(self.calls.heartbeat(some, worker, extend))
-        return answers
+        return _in_batches(self._runner, lambda some: self.calls.heartbeat(some, worker, extend), leases)
 
     def release(self, lease: Held) -> ReleaseStatus:
         """Give a task back to its old place in line; no attempt is spent. LeaseLost if the lease is another's."""
@@ -274,10 +267,7 @@ class Queue:
 
     def release_many(self, leases: Sequence[Held]) -> list[ReleaseStatus]:
         """Give many tasks back; a status for each, `released`, `cancelled` or `lease_lost`."""
-        answers: list[ReleaseStatus] = []
-        for some in batched(leases):
-            answers += self._runner.run(self.calls.release(some))
-        return answers
+        return _in_batches(self._runner, self.calls.release, leases)
 
     def register(self, worker: str | None = None, *, capacity: int | None = None) -> str:
         """Make a worker known under a new incarnation; an older one of the same name is `stale` from then on."""
@@ -305,10 +295,7 @@ class Queue:
 
     def cancel_many(self, ids: Sequence[str]) -> list[CancelStatus]:
         """Cancel many tasks; a status for each, as `cancel` answers it."""
-        answers: list[CancelStatus] = []
-        for some in batched(checked_list("ids", ids)):
-            answers += self._runner.run(self.calls.cancel(some))
-        return answers
+        return _in_batches(self._runner, self.calls.cancel, checked_list("ids", ids))
 
     def get(self, id: str) -> TaskView | None:
         """A task as it is now, with payload and result; None if there is none."""
@@ -364,17 +351,20 @@ class Queue:
         )
 
 
+def _in_batches(runner: Runner, call: Callable[[Sequence[T]], Call[list[A]]], items: Sequence[T]) -> list[A]:
+    """One call for every 1,000 items; their answers in order."""
+    answers: list[A] = []
+    for start in range(0, len(items), MAX_ITEMS):
+        answers += runner.run(call(items[start : start + MAX_ITEMS]))
+    return answers
+
+
 def _check(lease: Held, status: str) -> None:
     if status == "lease_lost":
         id = lease.id if isinstance(lease, Lease) else lease[0]
         raise LeaseLost(
             f"the lease of task {id!r} is lost: it ran out or was settled under another token; nothing was changed"
         )
-
-
-def batched(items: Sequence[T]) -> list[Sequence[T]]:
-    """Lists of at most as many items as one call takes."""
-    return [items[start : start + MAX_ITEMS] for start in range(0, len(items), MAX_ITEMS)]
 
 
 def _check_lease(seconds: Seconds) -> None:
