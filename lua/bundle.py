@@ -103,13 +103,14 @@ def _source_files(root: Path) -> Iterator[Path]:
 
 def _check_against(script: Script, includes: dict[str, Include], codes: dict[str, str]) -> None:
     known = set(script.locals)
+    rare = set(script.rare)
     used = set(script.free)
     for name in script.includes:
         line = script.lines[f"INCLUDE {name}"]
         if name not in includes:
             raise BuildError(script.path, line, f"include {name}: there is no valid include/{name}.lua")
         for need in includes[name].needs:
-            if need not in known:
+            if need not in known and (name in rare or need not in rare):
                 wanted = f"INCLUDE {need} before it" if need in includes else f"a key or argument {need}"
                 raise BuildError(script.path, line, f"include {name} needs {need}: declare {wanted}")
         known.add(name)
@@ -126,12 +127,16 @@ def _check_against(script: Script, includes: dict[str, Include], codes: dict[str
 def bundle(script: Script, includes: dict[str, Include]) -> str:
     """The text to load: first line, header, preamble, includes, body."""
     parts = [includes[name] for name in script.includes]
+    usual = [part for part in parts if part.name not in script.rare]
     names = set(script.free).union(*(part.free for part in parts))
+    before, after = _rare(script, [part for part in parts if part.name in script.rare], usual)
     first = f"#!lua flags={script.flag}" if script.flag else "#!lua"
     sections = [
         f"{first}\n-- generated from lua/{script.path} by lua/bundle.py; do not edit\n{script.header}",
         preamble(script, names),
-        *(part.text.strip("\n") for part in parts),
+        *before,
+        *(part.text.strip("\n") for part in usual),
+        *after,
         script.body,
     ]
     text = "\n\n".join(sections) + "\n"
@@ -152,6 +157,28 @@ def bundle(script: Script, includes: dict[str, Include]) -> str:
                 where = f"the function in line {function.line} of the generated script"
                 raise BuildError(script.path, 1, f"{where} has {count} {what}, at most {most}")
     return text
+
+
+def _rare(script: Script, rare: list[Include], usual: list[Include]) -> tuple[list[str], list[str]]:
+    """What stands before and after the usual includes for those that few calls need.
+
+    Lua makes every function of a script anew at every call, which takes longer than most commands. So these are made by
+    the first call of one of them.
+    """
+    if not rare:
+        return [], []
+    wanted = set(script.free).union(*(part.free for part in usual))
+    entries = [part.name for part in rare if part.name in wanted]
+    stubs = [f"local function {name}(...) return arg_rare().{name}(...) end" for name in entries]
+    made = ", ".join(f"{name} = {name}" for name in entries)
+    return (
+        ["\n".join(["local arg_rare", *stubs])],
+        [
+            "local arg_made\nfunction arg_rare()\n  if arg_made then return arg_made end",
+            *(part.text.strip("\n") for part in rare),
+            f"  arg_made = {{ {made} }}\n  return arg_made\nend",
+        ],
+    )
 
 
 def build(root: Path) -> dict[str, str]:

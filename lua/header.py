@@ -135,7 +135,7 @@ class _Header:
         script, kinds = self.script, {
             "KEYS": self.key, "ARGV": self.scalar, "ITEM": self.item, "PAIR": self.item, "GROUP": self.group,
             "RETURN": self.returned, "EACH": self.each, "ERROR": self.error, "EVENT": self.event,
-            "FLAGS": self.flags, "COST": self.cost, "INCLUDE": self.include,
+            "FLAGS": self.flags, "COST": self.cost, "INCLUDE": self.include, "RARELY": self.rarely,
         }  # fmt: skip
         self.first()
         text = True
@@ -282,9 +282,17 @@ class _Header:
             self.script.events.append(name)
 
     def include(self, words: list[str]) -> None:
+        if self.script.rare:
+            raise self.fail("INCLUDE lines stand before RARELY lines")
         for name in self.some(words):
             self.declare("INCLUDE", self.word(name, "an include"))
             self.script.includes.append(name)
+
+    def rarely(self, words: list[str]) -> None:
+        for name in self.some(words):
+            self.declare("INCLUDE", self.word(name, "an include"))
+            self.script.includes.append(name)
+            self.script.rare.append(name)
 
     def flags(self, words: list[str]) -> None:
         if len(words) != 2 or words[1] not in FLAGS or self.script.flag:

@@ -100,7 +100,8 @@ class Script:
     events: list[str] = field(default_factory=list)
     flag: str | None = None
     cost: str = ""
-    includes: list[str] = field(default_factory=list)
+    includes: list[str] = field(default_factory=list)  # RARELY ones at the end
+    rare: list[str] = field(default_factory=list)
     lines: dict[str, int] = field(default_factory=dict)  # "KEYS config" -> line of its declaration
     free: dict[str, int] = field(default_factory=dict)  # names the body takes from outside -> line
 

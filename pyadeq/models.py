@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -19,11 +19,16 @@ from pydantic_core import to_jsonable_python
 from pyadeq.errors import BadArgument
 
 Seconds: TypeAlias = float | timedelta
+Moment: TypeAlias = float | datetime
+"""Seconds since the epoch, or a datetime with a time zone."""
 
 State = Literal["ready", "delayed", "blocked", "running", "stalled", "completed", "cancelled", "dead"]
-AckStatus = Literal["completed", "lease_lost"]
+Mode = Literal["running", "paused", "draining"]
+AckStatus = Literal["completed", "result_dropped", "lease_lost"]
 FailStatus = Literal["retried", "dead", "cancelled", "lease_lost"]
 ReleaseStatus = Literal["released", "cancelled", "lease_lost"]
+SnoozeStatus = Literal["snoozed", "cancelled", "lease_lost"]
+AbandonStatus = Literal["abandoned", "not_dead", "not_found"]
 CancelStatus = Literal["cancelled", "cancelling", "finished", "not_found"]
 
 
@@ -34,6 +39,15 @@ def to_ms(field: str, seconds: Seconds) -> int:
         return round(value * 1000)
     except (TypeError, ValueError, OverflowError):
         raise BadArgument("ADEQ_ARG", "pyadeq", f"{field} must be seconds or a timedelta, got {value!r}") from None
+
+
+def to_epoch_ms(field: str, moment: Moment) -> int:
+    """A point in time as whole milliseconds since the epoch."""
+    if not isinstance(moment, datetime):
+        return to_ms(field, moment)
+    if moment.tzinfo is None:
+        raise BadArgument("ADEQ_ARG", "pyadeq", f"{field} must have a time zone, got {moment.isoformat()}")
+    return round(moment.timestamp() * 1000)
 
 
 def encode(value: Any) -> bytes:
@@ -66,7 +80,13 @@ class Backoff(Model):
 class Task(Model):
     """One unit of work to enqueue. The payload is bytes, or anything that JSON can hold.
 
-    priority: 0 (first) to 9. lane: `any`, `group/<g>` or `group/<g>/inst/<i>`. delay: seconds from now.
+    priority: 0 (first) to 9. lane: `any`, `group/<g>` or `group/<g>/inst/<i>`; one that waits there for longer than
+    fallback_after seconds goes over to the fallback lane. delay: seconds from now; run_after: a point in time, on the
+    server's clock. expires_at: not started by then, the task goes to the dead set. timeout: seconds that one run may
+    take. parent: the id of the task that this one belongs to.
+    idempotency_key, unique, scope: under the same one no other task is made: for a day, until this one has ended, until
+    its first lease. coalesce: with `last` a newcomer's payload replaces that of the task that holds the scope.
+    result_ttl: seconds that the result is kept, 0 for not at all; None: the queue's setting.
     headers: carried, never looked into (at most 4 KiB as JSON).
     """
 
@@ -75,18 +95,32 @@ class Task(Model):
     kind: str | None = None
     priority: int = 5
     lane: str = "any"
+    fallback: str | None = None
+    fallback_after: Seconds | None = None
     delay: Seconds = 0.0
+    run_after: Moment | None = None
+    expires_at: Moment | None = None
+    timeout: Seconds | None = None
     user: str | None = None
     tags: Sequence[str] = ()
+    parent: str | None = None
+    idempotency_key: str | None = None
+    unique: str | None = None
+    scope: str | None = None
+    coalesce: Literal["first", "last"] = "first"
+    result_ttl: Seconds | None = None
     max_attempts: int | None = None
     backoff: Backoff | None = None
     headers: dict[str, Any] | None = Field(default=None, repr=False)
 
 
 class Receipt(Model):
-    """The answer to an enqueue: `created`, or `exists` where the id was taken before."""
+    """The answer to an enqueue: `created`; `exists` where the id was taken before; or `deduplicated`.
 
-    status: Literal["created", "exists"]
+    id: of the task; where it is `deduplicated`, of the one that stands for it.
+    """
+
+    status: Literal["created", "exists", "deduplicated"]
     id: str
 
 
@@ -128,6 +162,17 @@ class Lease:
         return tuple((self._word("tags") or "").split(",")) if "tags" in self.record else ()
 
     @property
+    def parent(self) -> str | None:
+        """The id of the task that this one belongs to."""
+        return self._word("parent")
+
+    @property
+    def timeout(self) -> float | None:
+        """Seconds that this run may take."""
+        value = self._word("timeout_ms")
+        return None if value is None else int(value) / 1000
+
+    @property
     def headers(self) -> Any:
         """What the producer sent along, read as JSON; the text where it is not JSON."""
         return read_json(self.record.get("headers", b"{}"))
@@ -144,10 +189,39 @@ class Failed(Model):
     due: float | None = None
 
 
-class Renewal(Model):
-    """The answer to a heartbeat: `renewed` or `cancelling`, both with the new deadline, or `lease_lost`."""
+class Snoozed(Model):
+    """The answer to a snooze: `snoozed` with the time it is due, `cancelled` or `lease_lost`."""
 
-    status: Literal["renewed", "cancelling", "lease_lost"]
+    status: SnoozeStatus
+    due: float | None = None
+
+
+class Retried(Model):
+    """The answer to a retry of a dead task.
+
+    status: `retried`; `conflict` where another task has its unique key or scope now; `not_dead`, `not_found`.
+    holder: the id of that other task.
+    """
+
+    status: Literal["retried", "conflict", "not_dead", "not_found"]
+    holder: str | None = None
+
+
+class Bulk(Model):
+    """What was done to many tasks: how many matched the filter, and for how many it was done (none in a dry run)."""
+
+    matched: int
+    done: int
+
+
+class Renewal(Model):
+    """The answer to a heartbeat: `lease_lost`, or the new deadline.
+
+    status: `renewed`; `cancelling`, somebody wants the task stopped; `timed_out`, it has run for longer than its
+    timeout, and after a grace is not renewed.
+    """
+
+    status: Literal["renewed", "cancelling", "timed_out", "lease_lost"]
     deadline: float | None = None
 
 
@@ -194,6 +268,14 @@ class TaskView(Model):
     crashes: int = 0
     deliveries: int = 0
     max_attempts: int | None = None
+    parent: str | None = None
+    idempotency_key: str | None = None
+    unique: str | None = None
+    scope: str | None = None
+    expires_at: float | None = None
+    timeout: float | None = None
+    fallback: str | None = None
+    trace: str | None = None
     worker: str | None = None
     fence: int | None = None
     reason: str | None = None
@@ -216,10 +298,11 @@ class TaskView(Model):
 
 
 class Page(Model):
-    """Some tasks, and the cursor that gets the next ones; it is empty on the last page."""
+    """Some tasks, and the cursor that gets the next ones; it is empty on the last page. now: when it was read."""
 
     tasks: list[TaskView]
     cursor: str
+    now: float
 
 
 class QueueStats(Model):
@@ -232,6 +315,7 @@ class QueueStats(Model):
     """
 
     now: float
+    mode: Mode
     ready: int
     delayed: int
     blocked: int
@@ -251,7 +335,12 @@ class QueueStats(Model):
 
 
 class Settings(Model):
-    """The settings of a queue, in seconds. Defaults hold where nothing is stored."""
+    """The settings of a queue, in seconds. Defaults hold where nothing is stored.
+
+    finished_keep, finished_max, dead_keep, dead_max: for how long ended tasks are kept, and how many at most.
+    result_ttl: for how long results are kept; None: as long as their tasks. idempotency: how long a key stands.
+    timeout_grace: how long a task that timed out is still renewed.
+    """
 
     clock: Literal["server", "test"] = "server"
     layout: int = 1
@@ -260,6 +349,14 @@ class Settings(Model):
     max_crashes: int = 5
     backoff: Backoff = Backoff()
     events_max: int = 100_000
+    mode: Mode = "running"
+    finished_keep: float = 604_800.0
+    finished_max: int = 100_000
+    dead_keep: float = 2_592_000.0
+    dead_max: int = 100_000
+    result_ttl: float | None = None
+    idempotency: float = 86_400.0
+    timeout_grace: float = 10.0
 
 
 def read_json(data: bytes | None) -> Any:

@@ -1,10 +1,16 @@
 #!lua
 -- generated from lua/queue/configure.v1.lua by lua/bundle.py; do not edit
--- queue.configure.v1: change settings of a queue, and create it if need be. The clock is chosen at creation, once.
+-- queue.configure.v1: change settings of a queue, and create it if need be. The clock is chosen at creation, once. The same
+-- call, sent again, sets nothing again.
 -- Without settings it answers those that are stored. What is not stored is at its default: lease_ms 15000, max_attempts 3,
--- max_crashes 5, backoff_base_ms 1000, backoff_multiplier_pct 200, backoff_cap_ms 300000, jitter_pct 10, events_max 100000.
+-- max_crashes 5, backoff_base_ms 1000, backoff_multiplier_pct 200, backoff_cap_ms 300000, jitter_pct 10, events_max 100000,
+-- finished_keep_ms 7 days, finished_max 100000, dead_keep_ms 30 days, dead_max 100000, result_ms as long as the record,
+-- idempotency_ms 1 day, timeout_grace_ms 10000.
 --
 -- KEYS   config    hash          {base}:config
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- ARGV   rid       id            ?=
 -- ARGV   clock     enum keep|server|test ?=keep
 -- ARGV   now_ms    int 0..       ?=0
 -- PAIR   settings.lease_ms       int 1000..86400000
@@ -15,11 +21,18 @@
 -- PAIR   settings.backoff_cap_ms int 0..604800000
 -- PAIR   settings.jitter_pct     int 0..100
 -- PAIR   settings.events_max     int 100..10000000
+-- PAIR   settings.finished_keep_ms int 0..315360000000
+-- PAIR   settings.finished_max   int 0..100000000
+-- PAIR   settings.dead_keep_ms   int 0..315360000000
+-- PAIR   settings.dead_max       int 0..100000000
+-- PAIR   settings.result_ms      int 0..315360000000
+-- PAIR   settings.idempotency_ms int 1000..315360000000
+-- PAIR   settings.timeout_grace_ms int 0..86400000
 -- GROUP  settings  0..1
 -- RETURN ok        now_ms:int settings:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
--- COST   6 commands
--- INCLUDE open_queue
+-- COST   10 commands
+-- INCLUDE open_queue done_before sweep_once hold_once note_done
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -40,25 +53,31 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 1 then
-  return redis.error_reply('ADEQ_ARG expected 1 keys, got ' .. #KEYS)
+if #KEYS ~= 3 then
+  return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
+local once = KEYS[2]
+local once_due = KEYS[3]
 
-local clock = ARGV[1]
+local rid = ARGV[1]
+if rid ~= '' and (not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$')) then
+  return refuse('rid', rid, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local clock = ARGV[2]
 if clock == '' then
   clock = 'keep'
 elseif clock ~= 'keep' and clock ~= 'server' and clock ~= 'test' then
   return refuse('clock', clock, 'one of keep, server, test')
 end
-local now_ms = ARGV[2]
+local now_ms = ARGV[3]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9007199254740991)
-  if not now_ms then return refuse('now_ms', ARGV[2], 'an integer from 0 to 9007199254740991') end
+  if not now_ms then return refuse('now_ms', ARGV[3], 'an integer from 0 to 9007199254740991') end
 end
-local arg_at = 3
+local arg_at = 4
 local settings_count = ARGV[arg_at]
 settings_count = arg_uint(settings_count, 0, 1)
 if not settings_count then return refuse('settings_count', ARGV[arg_at], 'an integer from 0 to 1') end
@@ -67,8 +86,8 @@ local settings_pairs = {}
 local arg_seen_settings = {}
 for i = 1, settings_count do
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 8)
-  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 8') end
+  size = arg_uint(size, 0, 15)
+  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 15') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -99,8 +118,29 @@ for i = 1, settings_count do
     elseif name == 'events_max' then
       v = arg_uint(v, 100, 10000000)
       if not v then return refuse('settings[' .. i .. '].events_max', raw, 'an integer from 100 to 10000000') end
+    elseif name == 'finished_keep_ms' then
+      v = arg_uint(v, 0, 315360000000)
+      if not v then return refuse('settings[' .. i .. '].finished_keep_ms', raw, 'an integer from 0 to 315360000000') end
+    elseif name == 'finished_max' then
+      v = arg_uint(v, 0, 100000000)
+      if not v then return refuse('settings[' .. i .. '].finished_max', raw, 'an integer from 0 to 100000000') end
+    elseif name == 'dead_keep_ms' then
+      v = arg_uint(v, 0, 315360000000)
+      if not v then return refuse('settings[' .. i .. '].dead_keep_ms', raw, 'an integer from 0 to 315360000000') end
+    elseif name == 'dead_max' then
+      v = arg_uint(v, 0, 100000000)
+      if not v then return refuse('settings[' .. i .. '].dead_max', raw, 'an integer from 0 to 100000000') end
+    elseif name == 'result_ms' then
+      v = arg_uint(v, 0, 315360000000)
+      if not v then return refuse('settings[' .. i .. '].result_ms', raw, 'an integer from 0 to 315360000000') end
+    elseif name == 'idempotency_ms' then
+      v = arg_uint(v, 1000, 315360000000)
+      if not v then return refuse('settings[' .. i .. '].idempotency_ms', raw, 'an integer from 1000 to 315360000000') end
+    elseif name == 'timeout_grace_ms' then
+      v = arg_uint(v, 0, 86400000)
+      if not v then return refuse('settings[' .. i .. '].timeout_grace_ms', raw, 'an integer from 0 to 86400000') end
     else
-      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_attempts, max_crashes, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, events_max')
+      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_attempts, max_crashes, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, events_max, finished_keep_ms, finished_max, dead_keep_ms, dead_max, result_ms, idempotency_ms, timeout_grace_ms')
     end
     if arg_seen_settings[name] == i then
       return refuse('settings[' .. i .. '].' .. name, 2, 'given at most once')
@@ -123,7 +163,7 @@ end
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config now_ms
 local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max')
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
   if tonumber(row[1] or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
@@ -144,7 +184,51 @@ local function open_queue()
     now_text = string.format('%.0f', now),
     lease_ms = tonumber(row[3] or 15000),
     events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    ended = 0,
   }
+end
+
+-- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+-- NEEDS once rid
+local function done_before(conf, verb)
+  if rid == '' then return nil end
+  local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
+  if word and tonumber(until_ms) > conf.now then return word end
+end
+
+-- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
+-- NEEDS once once_due
+local function sweep_once(conf, limit)
+  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
+end
+
+-- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- NEEDS once once_due
+local function hold_once(conf, field, id, keep_ms)
+  if not keep_ms then
+    redis.call('HSET', once, field, id)
+    return
+  end
+  local until_text = string.format('%.0f', conf.now + keep_ms)
+  redis.call('HSET', once, field, id .. ' ' .. until_text)
+  redis.call('ZADD', once_due, until_text, field)
+  conf.held = (conf.held or 0) + 1
+end
+
+-- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+-- NEEDS rid hold_once sweep_once
+local function note_done(conf, verb, word)
+  if rid == '' then return end
+  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(conf, 10)
 end
 
 local stored = redis.call('HGET', config, 'clock')
@@ -159,6 +243,9 @@ elseif (clock == 'test') ~= (now_ms > 0) then
 else
   redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', clock == 'test' and 'test' or 'server')
 end
-local changes = settings_pairs[1] or {}
-if #changes > 0 then redis.call('HSET', config, unpack(changes)) end
-return { 'ok', open_queue().now, redis.call('HGETALL', config) }
+local conf, changes = open_queue(), settings_pairs[1] or {}
+if #changes > 0 and not done_before(conf, 'configure') then
+  redis.call('HSET', config, unpack(changes))
+  note_done(conf, 'configure', 'done')
+end
+return { 'ok', conf.now, redis.call('HGETALL', config) }

@@ -12,6 +12,13 @@
 -- KEYS   wake      prefix/list   {base}:wake:     lane
 -- KEYS   finished  zset          {base}:finished
 -- KEYS   dead      zset          {base}:dead
+-- KEYS   payload   prefix/string {base}:payload:  id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   deadlines zset          {base}:deadlines
+-- KEYS   once      hash          {base}:once
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   trace     bytes 0..128  ?=
@@ -29,13 +36,14 @@
 -- EACH   item      cancelled
 -- EACH   item      lease_lost
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.retried task.dead task.cancelled
+-- EVENT  task.retried task.dead task.cancelled task.removed
 -- FLAGS  allow-oom
--- COST   8 + 5n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake delay_until read_lease settled_as settled_before end_leases
--- INCLUDE read_policy backoff cancel_task bury_task fail_tasks
+-- COST   8 + 6n commands, O(n log m)
+-- INCLUDE open_queue emit add_counts push_due delay_until await_deadline read_lease settled_as settled_before
+-- INCLUDE untie end_leases read_policy backoff cancel_task bury_task fail_tasks remove_task trim_set retain
 
 local LAYOUT = 1
+local MAX_SAFE = 9007199254740991
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local function refuse(field, value, want)
@@ -53,8 +61,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 10 then
-  return redis.error_reply('ADEQ_ARG expected 10 keys, got ' .. #KEYS)
+if #KEYS ~= 17 then
+  return redis.error_reply('ADEQ_ARG expected 17 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -64,8 +72,15 @@ local delayed = KEYS[5]
 local wake = KEYS[6]
 local finished = KEYS[7]
 local dead = KEYS[8]
-local events = KEYS[9]
-local counters = KEYS[10]
+local payload = KEYS[9]
+local result = KEYS[10]
+local deadlines = KEYS[11]
+local once = KEYS[12]
+local by_user = KEYS[13]
+local by_tag = KEYS[14]
+local children = KEYS[15]
+local events = KEYS[16]
+local counters = KEYS[17]
 
 local trace = ARGV[1]
 if not trace or #trace > 128 then
@@ -134,7 +149,7 @@ end
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config now_ms
 local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max')
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
   if tonumber(row[1] or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
@@ -155,6 +170,11 @@ local function open_queue()
     now_text = string.format('%.0f', now),
     lease_ms = tonumber(row[3] or 15000),
     events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    ended = 0,
   }
 end
 
@@ -181,30 +201,48 @@ local function add_counts(tally)
   end
 end
 
--- push_wake(lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+-- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
+-- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
 -- NEEDS wake
-local function push_wake(lane)
+local function push_due(lane)
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+  redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- delay_until(conf, due_ms, id, lane): put a task aside. Who is blocked on its lane learned of no due time of that lane,
--- so one that falls within the longest block, 10 s, wakes a worker, which then blocks until it.
--- NEEDS delayed push_wake
+-- delay_until(conf, due_ms, id, lane): put a task aside.
+-- NEEDS delayed push_due
 local function delay_until(conf, due_ms, id, lane)
   redis.call('ZADD', delayed, due_ms, id)
-  if due_ms - conf.now < 10000 then push_wake(lane) end
+  if due_ms - conf.now < 10000 then push_due(lane) end
+end
+
+-- await_deadline(conf, id, since_ms): note when a task with ties that waits since then falls back to another lane, or expires
+-- if it was never leased: the earlier of the two.
+-- NEEDS task deadlines push_due
+local function await_deadline(conf, id, since_ms)
+  local own = redis.call('HMGET', task .. id, 'fallback', 'fallback_after_ms', 'expires_at_ms', 'deliveries')
+  local at_ms = MAX_SAFE
+  if own[1] then
+    at_ms = since_ms + own[2]
+    if at_ms - conf.now < 10000 then push_due(own[1]) end
+  end
+  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
+  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
 end
 
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
--- between: '<token> <score> <lane>[ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- between: '<token> <score> <lane>[ ties][ cancel]', and what the record keeps once the lease has ended, `ran`:
 -- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
 local function read_lease(value)
   if not value then return nil end
-  local token, score, lane, cancel, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)( ?[^|]*)|(.*)$')
-  local attempt, delivery, crashes, fence, worker = string.match(ran, '^%d+ (%d+) (%d+) (%d+) (%d+) (%S+)$')
+  local token, score, lane, flags, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)([^|]*)|(.*)$')
+  local started_ms, attempt, delivery, crashes, fence, worker =
+    string.match(ran, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
   return {
-    token = token, score = score, lane = lane, cancelling = cancel ~= '', ran = ran, attempt = tonumber(attempt),
-    delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence), worker = worker,
+    token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
+    cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
+    attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
+    worker = worker,
   }
 end
 
@@ -222,6 +260,18 @@ local function settled_before(id, token, answers)
   if by ~= token or not answers[answer] then return { 'lease_lost' } end
   if value == '' then return { answer } end
   return { answer, tonumber(value) }
+end
+
+-- untie(id): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks with `ties`
+-- in their record have any.
+-- NEEDS task once deadlines
+local function untie(id)
+  redis.call('ZREM', deadlines, id)
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope')
+  for i, kind in ipairs({ 'unique:', 'scope:' }) do
+    local field = own[i] and kind .. own[i]
+    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  end
 end
 
 -- end_leases(ids): nobody holds these tasks any more.
@@ -250,30 +300,33 @@ local function backoff(own, all, n, jitter_ppm)
   return math.floor(math.min(delay * (1 + jitter * (jitter_ppm / 500000 - 1)), cap))
 end
 
--- cancel_task(conf, id, tally): end a task as cancelled; the caller has taken it out of the set it was in.
--- NEEDS task finished emit
-local function cancel_task(conf, id, tally)
+-- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
+-- NEEDS task finished emit untie
+local function cancel_task(conf, id, tied, tally)
+  if tied then untie(id) end
   redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
   redis.call('ZADD', finished, conf.now, id)
   emit(conf, 'task.cancelled', id, '')
   tally.cancelled = (tally.cancelled or 0) + 1
+  conf.ended = conf.ended + 1
 end
 
--- bury_task(conf, id, reason, tally): move a task to the dead set; the caller has taken it out of the set it was in,
--- and writes the reason into the record.
--- NEEDS dead emit
-local function bury_task(conf, id, reason, tally)
+-- bury_task(conf, event, id, reason, tied, tally): move a task to the dead set; the caller has taken it out of the set it
+-- was in, and writes the reason into the record.
+-- NEEDS dead emit untie
+local function bury_task(conf, event, id, reason, tied, tally)
+  if tied then untie(id) end
   redis.call('ZADD', dead, conf.now, id)
-  emit(conf, 'task.dead', id, 'reason=' .. reason)
+  emit(conf, event, id, 'reason=' .. reason)
   tally.dead = (tally.dead or 0) + 1
 end
 
 -- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
 -- reason, error, jitter_ppm. One answer each: retried with the due time, dead, cancelled, lease_lost.
--- NEEDS config running task emit read_lease settled_as settled_before end_leases read_policy backoff delay_until bury_task cancel_task
+-- NEEDS config running task emit read_lease settled_as settled_before end_leases read_policy backoff delay_until
+-- NEEDS await_deadline bury_task cancel_task
 local function fail_tasks(conf, fails, tally)
   local answers, ended = {}, {}
-  if #fails.id == 0 then return answers end
   local held = redis.call('HMGET', running, unpack(fails.id))
   local all = read_policy(config)
   for i, id in ipairs(fails.id) do
@@ -285,7 +338,7 @@ local function fail_tasks(conf, fails, tally)
       local own = read_policy(task .. id)
       if lease.cancelling then
         answers[i] = { 'cancelled' }
-        cancel_task(conf, id, tally)
+        cancel_task(conf, id, lease.tied, tally)
       elseif fails.retryable[i] and lease.attempt < tonumber(own[1] or all[1] or 3) then
         local due_ms = conf.now + backoff(own, all, lease.attempt, fails.jitter_ppm[i])
         answers[i] = { 'retried', due_ms }
@@ -294,14 +347,65 @@ local function fail_tasks(conf, fails, tally)
         tally.retried = (tally.retried or 0) + 1
       else
         answers[i] = { 'dead' }
-        bury_task(conf, id, fails.reason[i], tally)
+        bury_task(conf, 'task.dead', id, fails.reason[i], lease.tied, tally)
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
         'reason', fails.reason[i], 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
+      if lease.tied and answers[i][2] then await_deadline(conf, id, answers[i][2]) end
     end
   end
   end_leases(ended)
   return answers
+end
+
+-- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
+-- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
+-- NEEDS task payload result by_user by_tag children
+local function remove_task(conf, id, since_ms, why)
+  local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled')
+  redis.call('DEL', task .. id, payload .. id, result .. id)
+  if own[1] then redis.call('ZREM', by_user .. own[1], id) end
+  for tag in string.gmatch(own[2] or '', '[^,]+') do redis.call('ZREM', by_tag .. tag, id) end
+  if own[3] then redis.call('ZREM', children .. own[3], id) end
+  local left_ms = math.min(60000, since_ms + 60000 - conf.now)
+  if left_ms <= 0 or not own[4] then return end
+  redis.call('HSET', task .. id, 'gone', why, 'rid', own[4])
+  if own[5] then redis.call('HSET', task .. id, 'settled', own[5]) end
+  redis.call('PEXPIRE', task .. id, string.format('%.0f', left_ms))
+end
+
+-- trim_set(conf, set, keep_ms, max, limit): delete the oldest ended tasks beyond an age (nil: none) and a number, at most
+-- limit; their ids.
+-- NEEDS remove_task
+local function trim_set(conf, set, keep_ms, max, limit)
+  local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
+  if keep_ms then
+    gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+  end
+  if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
+  local ids = {}
+  for i = 1, #gone, 2 do
+    ids[#ids + 1] = gone[i]
+    remove_task(conf, gone[i], tonumber(gone[i + 1]), 'trimmed')
+  end
+  if #ids > 0 then redis.call('ZREM', set, unpack(ids)) end
+  return ids
+end
+
+-- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- trim_ended.
+-- NEEDS config finished dead emit trim_set
+local function retain(conf, tally)
+  if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
+    local trimmed = trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended)
+    if #trimmed > 0 then tally.trimmed = (tally.trimmed or 0) + #trimmed end
+  end
+  if tally.dead then
+    local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
+    local dropped = trim_set(conf, dead, nil, max, 100 + tally.dead)
+    for _, id in ipairs(dropped) do emit(conf, 'task.removed', id, 'reason=retention') end
+    if #dropped > 0 then tally.dropped = (tally.dropped or 0) + #dropped end
+  end
 end
 
 local conf, refused = open_queue()
@@ -312,5 +416,6 @@ local answers = fail_tasks(conf, {
   id = item_id, token = item_token, retryable = item_retryable, reason = item_reason, error = item_error,
   jitter_ppm = item_jitter_ppm,
 }, tally)
+retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, answers }

@@ -26,6 +26,7 @@
 -- INCLUDE open_queue read_record find_set state_of summarise
 
 local LAYOUT = 1
+local MAX_SAFE = 9007199254740991
 local BAND = 281474976710656
 local arg_find = string.find
 local function refuse(field, value, want)
@@ -86,7 +87,7 @@ end
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config now_ms
 local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max')
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
   if tonumber(row[1] or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
@@ -107,6 +108,11 @@ local function open_queue()
     now_text = string.format('%.0f', now),
     lease_ms = tonumber(row[3] or 15000),
     events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    ended = 0,
   }
 end
 
@@ -175,6 +181,7 @@ for i = 1, item_count do
     answers[i] = { 'not_found' }
   else
     local data = redis.call('MGET', payload .. id, result .. id)
+    if tonumber(record.result_until_ms or MAX_SAFE) <= conf.now then data[2] = '' end
     bytes = bytes + 1024 + size + #(data[1] or '') + #(data[2] or '')
     if bytes > 4194304 and i > 1 then return { 'ok', conf.now, item_count - i + 1, answers } end
     answers[i] = summarise(id, state_of(conf, set, score, record), score, record)

@@ -1,11 +1,13 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/heartbeat.v1.lua by lua/bundle.py; do not edit
 -- queue.heartbeat.v1: prolong leases, and hear which tasks are to be cancelled and which leases are lost.
--- Past its deadline a lease is lost here, even if nobody has taken it back yet. Sent again, it prolongs again.
+-- Past its deadline a lease is lost here, even if nobody has taken it back yet; and so is one whose task has run longer than
+-- its timeout and a grace. Sent again, it prolongs again.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
 -- KEYS   leases    zset          {base}:leases
+-- KEYS   task      prefix/hash   {base}:task:     id
 -- KEYS   workers   zset          {base}:workers
 -- ARGV   worker    name          ?=
 -- ARGV   lease_ms  int 0..86400000 ?=0
@@ -15,11 +17,13 @@
 -- RETURN ok        now_ms:int items:list(item)
 -- EACH   item      renewed deadline_ms:int
 -- EACH   item      cancelling deadline_ms:int
+-- EACH   item      timed_out deadline_ms:int
 -- EACH   item      lease_lost
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  allow-oom
--- COST   6 commands, O(n log m)
+-- COST   6 commands, 1 more for each task with ties, O(n log m)
 -- INCLUDE open_queue read_lease
+-- RARELY over_time
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -39,13 +43,14 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 4 then
-  return redis.error_reply('ADEQ_ARG expected 4 keys, got ' .. #KEYS)
+if #KEYS ~= 5 then
+  return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
 local leases = KEYS[3]
-local workers = KEYS[4]
+local task = KEYS[4]
+local workers = KEYS[5]
 
 local worker = ARGV[1]
 if worker ~= '' and (not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$')) then
@@ -88,10 +93,13 @@ if #ARGV ~= arg_at - 1 then
   return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
 end
 
+local arg_rare
+local function over_time(...) return arg_rare().over_time(...) end
+
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config now_ms
 local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max')
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
   if tonumber(row[1] or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
@@ -112,20 +120,46 @@ local function open_queue()
     now_text = string.format('%.0f', now),
     lease_ms = tonumber(row[3] or 15000),
     events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    ended = 0,
   }
 end
 
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
--- between: '<token> <score> <lane>[ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- between: '<token> <score> <lane>[ ties][ cancel]', and what the record keeps once the lease has ended, `ran`:
 -- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
 local function read_lease(value)
   if not value then return nil end
-  local token, score, lane, cancel, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)( ?[^|]*)|(.*)$')
-  local attempt, delivery, crashes, fence, worker = string.match(ran, '^%d+ (%d+) (%d+) (%d+) (%d+) (%S+)$')
+  local token, score, lane, flags, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)([^|]*)|(.*)$')
+  local started_ms, attempt, delivery, crashes, fence, worker =
+    string.match(ran, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
   return {
-    token = token, score = score, lane = lane, cancelling = cancel ~= '', ran = ran, attempt = tonumber(attempt),
-    delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence), worker = worker,
+    token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
+    cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
+    attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
+    worker = worker,
   }
+end
+
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- over_time(conf, id, started_ms): for how many ms a task has run beyond its timeout; below 0 if it has not, or has none.
+-- How long its lease is renewed for all that is conf.grace_ms then.
+-- NEEDS config task
+local function over_time(conf, id, started_ms)
+  local timeout_ms = redis.call('HGET', task .. id, 'timeout_ms')
+  if not timeout_ms or conf.now < started_ms + timeout_ms then return -1 end
+  conf.grace_ms = conf.grace_ms or tonumber(redis.call('HGET', config, 'timeout_grace_ms') or 10000)
+  return conf.now - started_ms - timeout_ms
+end
+
+  arg_made = { over_time = over_time }
+  return arg_made
 end
 
 local conf, refused = open_queue()
@@ -137,12 +171,14 @@ local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
 local answers, renewed = {}, {}
 for i = 1, item_count do
   local lease = read_lease(held[i])
-  if lease and lease.token == item_token[i] and tonumber(deadlines[i] or 0) > conf.now then
-    answers[i] = { lease.cancelling and 'cancelling' or 'renewed', deadline_ms }
+  local late_ms = lease and lease.tied and over_time(conf, item_id[i], lease.started_ms) or -1
+  local lost = not lease or lease.token ~= item_token[i] or tonumber(deadlines[i] or 0) <= conf.now
+  if lost or (late_ms >= 0 and late_ms >= conf.grace_ms) then
+    answers[i] = { 'lease_lost' }
+  else
+    answers[i] = { lease.cancelling and 'cancelling' or late_ms >= 0 and 'timed_out' or 'renewed', deadline_ms }
     renewed[#renewed + 1] = deadline_ms
     renewed[#renewed + 1] = item_id[i]
-  else
-    answers[i] = { 'lease_lost' }
   end
 end
 if #renewed > 0 then redis.call('ZADD', leases, 'XX', unpack(renewed)) end

@@ -1,9 +1,12 @@
 #!lua flags=no-writes
 -- generated from lua/queue/list.v1.lua by lua/bundle.py; do not edit
--- queue.list.v1: a page of the tasks in one state, in the order of their set, without payload, result, error and headers.
--- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. A page
--- may hold fewer than limit, and stops at 1 MiB. Where the last task of a page has gone, the next page may repeat those
--- of the same score. Ready tasks are listed by lane.
+-- queue.list.v1: a page of the tasks that are in a state, of a user, with a tag and of a parent, all of these that are named;
+-- of a kind and with a reason, too. Without payload, result, error and headers.
+-- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. The page
+-- follows the smallest set that is named: a user, tag or parent in the order of creation, a state in its own order. A task
+-- that stays in that set at its place is listed once, whatever comes and goes; a running one moves when it is renewed, and
+-- may come again. A page may hold fewer than limit, even none: it looks at 1,000 tasks at most, and stops at 1 MiB. Ready
+-- tasks, named alone, are those of one lane.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -14,8 +17,16 @@
 -- KEYS   blocked   zset          {base}:blocked
 -- KEYS   finished  zset          {base}:finished
 -- KEYS   dead      zset          {base}:dead
--- ARGV   state     enum ready|delayed|blocked|running|stalled|completed|cancelled|dead
--- ARGV   lane      lane          ?=any
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
+-- ARGV   state     enum all|ready|delayed|blocked|running|stalled|completed|cancelled|dead ?=all
+-- ARGV   lane      lane          ?=
+-- ARGV   user      id            ?=
+-- ARGV   tag       id            ?=
+-- ARGV   parent    id            ?=
+-- ARGV   kind      id            ?=
+-- ARGV   reason    name          ?=
 -- ARGV   cursor    bytes 0..256  ?=
 -- ARGV   limit     int 1..1000   ?=100
 -- ARGV   now_ms    int 0..       ?=0
@@ -23,8 +34,8 @@
 -- EACH   item      found id:id state:text at_ms:int place:int record:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 + 2n commands, O(n + log m)
--- INCLUDE open_queue read_record state_of summarise
+-- COST   5 + 2n commands in a state, up to 8n by user, tag or parent, O(n log m)
+-- INCLUDE open_queue read_record find_set state_of summarise rank_after narrowest
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -52,8 +63,8 @@ local function arg_lane(v)
   if inst and #inst <= 100 then return v end
 end
 
-if #KEYS ~= 9 then
-  return redis.error_reply('ADEQ_ARG expected 9 keys, got ' .. #KEYS)
+if #KEYS ~= 12 then
+  return redis.error_reply('ADEQ_ARG expected 12 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -64,44 +75,69 @@ local delayed = KEYS[6]
 local blocked = KEYS[7]
 local finished = KEYS[8]
 local dead = KEYS[9]
+local by_user = KEYS[10]
+local by_tag = KEYS[11]
+local children = KEYS[12]
 
 local state = ARGV[1]
-if state ~= 'ready' and state ~= 'delayed' and state ~= 'blocked' and state ~= 'running' and state ~= 'stalled' and state ~= 'completed' and state ~= 'cancelled' and state ~= 'dead' then
-  return refuse('state', state, 'one of ready, delayed, blocked, running, stalled, completed, cancelled, dead')
+if state == '' then
+  state = 'all'
+elseif state ~= 'all' and state ~= 'ready' and state ~= 'delayed' and state ~= 'blocked' and state ~= 'running' and state ~= 'stalled' and state ~= 'completed' and state ~= 'cancelled' and state ~= 'dead' then
+  return refuse('state', state, 'one of all, ready, delayed, blocked, running, stalled, completed, cancelled, dead')
 end
 local lane = ARGV[2]
 if lane == '' then
-  lane = 'any'
+  lane = ''
 else
   lane = arg_lane(lane)
   if not lane then return refuse('lane', ARGV[2], 'any, group/<name> or group/<name>/inst/<name>') end
 end
-local cursor = ARGV[3]
+local user = ARGV[3]
+if user ~= '' and (not user or #user > 200 or not arg_find(user, '^[%w._:/@+-]+$')) then
+  return refuse('user', user, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local tag = ARGV[4]
+if tag ~= '' and (not tag or #tag > 200 or not arg_find(tag, '^[%w._:/@+-]+$')) then
+  return refuse('tag', tag, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local parent = ARGV[5]
+if parent ~= '' and (not parent or #parent > 200 or not arg_find(parent, '^[%w._:/@+-]+$')) then
+  return refuse('parent', parent, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local kind = ARGV[6]
+if kind ~= '' and (not kind or #kind > 200 or not arg_find(kind, '^[%w._:/@+-]+$')) then
+  return refuse('kind', kind, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local reason = ARGV[7]
+if reason ~= '' and (not reason or #reason > 100 or not arg_find(reason, '^[%w._@+-]+$')) then
+  return refuse('reason', reason, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+end
+local cursor = ARGV[8]
 if not cursor or #cursor > 256 then
   return refuse('cursor', cursor and #cursor, '0 to 256 bytes long')
 end
-local limit = ARGV[4]
+local limit = ARGV[9]
 if limit == '' then
   limit = 100
 else
   limit = arg_uint(limit, 1, 1000)
-  if not limit then return refuse('limit', ARGV[4], 'an integer from 1 to 1000') end
+  if not limit then return refuse('limit', ARGV[9], 'an integer from 1 to 1000') end
 end
-local now_ms = ARGV[5]
+local now_ms = ARGV[10]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9007199254740991)
-  if not now_ms then return refuse('now_ms', ARGV[5], 'an integer from 0 to 9007199254740991') end
+  if not now_ms then return refuse('now_ms', ARGV[10], 'an integer from 0 to 9007199254740991') end
 end
-if #ARGV ~= 5 then
-  return redis.error_reply('ADEQ_ARG expected 5 arguments, got ' .. #ARGV)
+if #ARGV ~= 10 then
+  return redis.error_reply('ADEQ_ARG expected 10 arguments, got ' .. #ARGV)
 end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config now_ms
 local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max')
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
   if tonumber(row[1] or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
@@ -122,6 +158,11 @@ local function open_queue()
     now_text = string.format('%.0f', now),
     lease_ms = tonumber(row[3] or 15000),
     events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    ended = 0,
   }
 end
 
@@ -135,6 +176,16 @@ local function read_record(id)
     bytes = bytes + #flat[f + 1]
   end
   return record, bytes
+end
+
+-- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
+-- NEEDS ready delayed blocked leases finished dead
+local function find_set(id, record)
+  if not record then return nil end
+  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
+    local score = redis.call('ZSCORE', set, id)
+    if score then return set, score end
+  end
 end
 
 -- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
@@ -168,31 +219,74 @@ local function summarise(id, state, score, record)
   return { 'found', id, state, at_ms, place, shown }
 end
 
-local conf, refused = open_queue()
-if refused then return refused end
-local last_score, last_id = string.match(cursor, '^(%d+) (%S+)$')
-if cursor ~= '' and not last_score then
-  return refuse('cursor', cursor, 'empty or what the page before answered')
+-- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
+-- still there or not. Members of one score stand in the order of their bytes.
+local function rank_after(set, score, id)
+  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
+  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
+    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
+  end
+  return low
 end
 
-local set = ({ ready = ready .. lane, delayed = delayed, blocked = blocked, running = leases, stalled = leases,
-  completed = finished, cancelled = finished, dead = dead })[state]
-local start = 0
-if last_id then
-  local rank = redis.call('ZSCORE', set, last_id) == last_score and redis.call('ZRANK', set, last_id)
-  start = rank and rank + 1 or redis.call('ZCOUNT', set, '-inf', '(' .. last_score)
+-- narrowest(named): of the sets by name, the one with the fewest members: its name and key.
+local function narrowest(named)
+  local best, fewest
+  for _, name in ipairs({ 'state', 'user', 'tag', 'parent' }) do
+    local count = named[name] and redis.call('ZCARD', named[name])
+    if count and (not best or count < fewest) then best, fewest = name, count end
+  end
+  return best, named[best]
 end
-local page = redis.call('ZRANGE', set, start, start + limit - 1, 'WITHSCORES')
-local answers, bytes, last = {}, 0, 0
+
+local conf, refused = open_queue()
+if refused then return refused end
+local driver, last_score, last_id = string.match(cursor, '^(%l+) (%d+) (%S+)$')
+local indexed = user ~= '' or tag ~= '' or parent ~= ''
+local set = ({ delayed = delayed, blocked = blocked, running = leases, stalled = leases, completed = finished,
+  cancelled = finished, dead = dead })[state]
+if state == 'ready' and (lane ~= '' or not indexed) then set = ready .. (lane ~= '' and lane or 'any') end
+local named = { state = set, user = user ~= '' and by_user .. user or nil, tag = tag ~= '' and by_tag .. tag or nil,
+  parent = parent ~= '' and children .. parent or nil }
+if cursor ~= '' and not named[driver or ''] then
+  return refuse('cursor', cursor, 'empty, or what the page before answered to the same filter')
+end
+if not set and not indexed then return refuse('state', state, 'a state, where no user, tag or parent is named') end
+
+local from, start = nil, 0
+if driver then
+  from = named[driver]
+  start = rank_after(from, last_score, last_id)
+else
+  driver, from = narrowest(named)
+end
+local function matches(record)
+  return (user == '' or record.user == user) and (parent == '' or record.parent == parent)
+    and (tag == '' or string.find(',' .. (record.tags or '') .. ',', ',' .. tag .. ',', 1, true))
+    and (kind == '' or record.kind == kind) and (reason == '' or record.reason == reason)
+    and (lane == '' or (record.lane or 'any') == lane)
+end
+
+local page = redis.call('ZRANGE', from, start, start + 999, 'WITHSCORES')
+local answers, bytes, last = {}, 0, -1
 for i = 1, #page, 2 do
-  local id, score, record = page[i], page[i + 1], read_record(page[i])
+  if #answers == limit or bytes > 1048576 then break end
+  local id, record, size = page[i], read_record(page[i])
   last = i
-  if record and state_of(conf, set, score, record) == state then
-    record.error, record.headers = nil, nil
-    answers[#answers + 1] = summarise(id, state, score, record)
-    bytes = bytes + 512 + #(record.tags or '')
-    if bytes > 1048576 then break end
+  if record and matches(record) then
+    local held_in, score = from, page[i + 1]
+    if driver ~= 'state' then held_in, score = find_set(id, record) end
+    local found = state_of(conf, held_in, score, record)
+    if found and (state == 'all' or found == state) then
+      bytes = bytes + 512 + size - #(record.error or '') - #(record.headers or '')
+      record.error, record.headers = nil, nil
+      answers[#answers + 1] = summarise(id, found, score, record)
+    end
   end
 end
-local there_may_be_more = #page == 2 * limit or last + 1 < #page
-return { 'ok', conf.now, there_may_be_more and page[last + 1] .. ' ' .. page[last] or '', answers }
+local more = #page == 2000 or last + 1 < #page
+return { 'ok', conf.now, more and driver .. ' ' .. page[last + 1] .. ' ' .. page[last] or '', answers }

@@ -84,7 +84,7 @@ end
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config now_ms
 local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max')
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
   if tonumber(row[1] or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
@@ -105,6 +105,11 @@ local function open_queue()
     now_text = string.format('%.0f', now),
     lease_ms = tonumber(row[3] or 15000),
     events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    ended = 0,
   }
 end
 
@@ -131,9 +136,10 @@ local function add_counts(tally)
   end
 end
 
--- push_wake(lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+-- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
 -- NEEDS wake
-local function push_wake(lane)
+local function push_wake(conf, lane)
+  if conf.paused then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
@@ -148,13 +154,13 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- make_ready(by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- NEEDS ready lanes push_wake
-local function make_ready(by_lane)
+local function make_ready(conf, by_lane)
   for lane, members in pairs(by_lane) do
     redis.call('ZADD', ready .. lane, unpack(members))
     redis.call('SADD', lanes, lane)
-    push_wake(lane)
+    push_wake(conf, lane)
   end
 end
 
@@ -184,7 +190,7 @@ local function promote_due(conf, limit, tally)
     end
   end
   if #promoted == 0 then return 0 end
-  make_ready(by_lane)
+  make_ready(conf, by_lane)
   emit(conf, 'task.promoted', table.concat(promoted, ' '), '')
   tally.promoted = (tally.promoted or 0) + #promoted
   return #promoted

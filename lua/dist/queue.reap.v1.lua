@@ -16,6 +16,12 @@
 -- KEYS   dead      zset          {base}:dead
 -- KEYS   workers   zset          {base}:workers
 -- KEYS   worker_hash prefix/hash {base}:worker:   name
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   deadlines zset          {base}:deadlines
+-- KEYS   once      hash          {base}:once
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   limit     int 1..1000   ?=100
@@ -24,13 +30,15 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int reaped:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.stalled task.dead task.cancelled task.alert worker.lost
+-- EVENT  task.stalled task.dead task.cancelled task.removed task.alert worker.lost
 -- FLAGS  allow-oom
--- COST   13 + 3n commands, 10 + 6n where tasks crash again, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake line_up make_ready delay_until read_lease end_leases read_policy
--- INCLUDE backoff cancel_task bury_task drop_task reap_expired retire_worker sweep_workers
+-- COST   13 + 3n commands, 10 + 7n where tasks crash again, O(n log m)
+-- INCLUDE open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline read_lease untie
+-- INCLUDE end_leases read_policy backoff cancel_task bury_task drop_task reap_expired remove_task trim_set retain
+-- INCLUDE retire_worker sweep_workers
 
 local LAYOUT = 1
+local MAX_SAFE = 9007199254740991
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local function refuse(field, value, want)
@@ -48,8 +56,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 15 then
-  return redis.error_reply('ADEQ_ARG expected 15 keys, got ' .. #KEYS)
+if #KEYS ~= 21 then
+  return redis.error_reply('ADEQ_ARG expected 21 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -64,8 +72,14 @@ local finished = KEYS[10]
 local dead = KEYS[11]
 local workers = KEYS[12]
 local worker_hash = KEYS[13]
-local events = KEYS[14]
-local counters = KEYS[15]
+local result = KEYS[14]
+local deadlines = KEYS[15]
+local once = KEYS[16]
+local by_user = KEYS[17]
+local by_tag = KEYS[18]
+local children = KEYS[19]
+local events = KEYS[20]
+local counters = KEYS[21]
 
 local limit = ARGV[1]
 if limit == '' then
@@ -96,7 +110,7 @@ end
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config now_ms
 local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max')
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
   if tonumber(row[1] or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
@@ -117,6 +131,11 @@ local function open_queue()
     now_text = string.format('%.0f', now),
     lease_ms = tonumber(row[3] or 15000),
     events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    ended = 0,
   }
 end
 
@@ -143,9 +162,10 @@ local function add_counts(tally)
   end
 end
 
--- push_wake(lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+-- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
 -- NEEDS wake
-local function push_wake(lane)
+local function push_wake(conf, lane)
+  if conf.paused then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
@@ -160,35 +180,71 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- make_ready(by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- NEEDS ready lanes push_wake
-local function make_ready(by_lane)
+local function make_ready(conf, by_lane)
   for lane, members in pairs(by_lane) do
     redis.call('ZADD', ready .. lane, unpack(members))
     redis.call('SADD', lanes, lane)
-    push_wake(lane)
+    push_wake(conf, lane)
   end
 end
 
--- delay_until(conf, due_ms, id, lane): put a task aside. Who is blocked on its lane learned of no due time of that lane,
--- so one that falls within the longest block, 10 s, wakes a worker, which then blocks until it.
--- NEEDS delayed push_wake
+-- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
+-- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+-- NEEDS wake
+local function push_due(lane)
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+  redis.call('PEXPIRE', wake .. lane, 60000)
+end
+
+-- delay_until(conf, due_ms, id, lane): put a task aside.
+-- NEEDS delayed push_due
 local function delay_until(conf, due_ms, id, lane)
   redis.call('ZADD', delayed, due_ms, id)
-  if due_ms - conf.now < 10000 then push_wake(lane) end
+  if due_ms - conf.now < 10000 then push_due(lane) end
+end
+
+-- await_deadline(conf, id, since_ms): note when a task with ties that waits since then falls back to another lane, or expires
+-- if it was never leased: the earlier of the two.
+-- NEEDS task deadlines push_due
+local function await_deadline(conf, id, since_ms)
+  local own = redis.call('HMGET', task .. id, 'fallback', 'fallback_after_ms', 'expires_at_ms', 'deliveries')
+  local at_ms = MAX_SAFE
+  if own[1] then
+    at_ms = since_ms + own[2]
+    if at_ms - conf.now < 10000 then push_due(own[1]) end
+  end
+  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
+  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
 end
 
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
--- between: '<token> <score> <lane>[ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- between: '<token> <score> <lane>[ ties][ cancel]', and what the record keeps once the lease has ended, `ran`:
 -- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
 local function read_lease(value)
   if not value then return nil end
-  local token, score, lane, cancel, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)( ?[^|]*)|(.*)$')
-  local attempt, delivery, crashes, fence, worker = string.match(ran, '^%d+ (%d+) (%d+) (%d+) (%d+) (%S+)$')
+  local token, score, lane, flags, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)([^|]*)|(.*)$')
+  local started_ms, attempt, delivery, crashes, fence, worker =
+    string.match(ran, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
   return {
-    token = token, score = score, lane = lane, cancelling = cancel ~= '', ran = ran, attempt = tonumber(attempt),
-    delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence), worker = worker,
+    token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
+    cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
+    attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
+    worker = worker,
   }
+end
+
+-- untie(id): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks with `ties`
+-- in their record have any.
+-- NEEDS task once deadlines
+local function untie(id)
+  redis.call('ZREM', deadlines, id)
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope')
+  for i, kind in ipairs({ 'unique:', 'scope:' }) do
+    local field = own[i] and kind .. own[i]
+    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  end
 end
 
 -- end_leases(ids): nobody holds these tasks any more.
@@ -217,21 +273,24 @@ local function backoff(own, all, n, jitter_ppm)
   return math.floor(math.min(delay * (1 + jitter * (jitter_ppm / 500000 - 1)), cap))
 end
 
--- cancel_task(conf, id, tally): end a task as cancelled; the caller has taken it out of the set it was in.
--- NEEDS task finished emit
-local function cancel_task(conf, id, tally)
+-- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
+-- NEEDS task finished emit untie
+local function cancel_task(conf, id, tied, tally)
+  if tied then untie(id) end
   redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
   redis.call('ZADD', finished, conf.now, id)
   emit(conf, 'task.cancelled', id, '')
   tally.cancelled = (tally.cancelled or 0) + 1
+  conf.ended = conf.ended + 1
 end
 
--- bury_task(conf, id, reason, tally): move a task to the dead set; the caller has taken it out of the set it was in,
--- and writes the reason into the record.
--- NEEDS dead emit
-local function bury_task(conf, id, reason, tally)
+-- bury_task(conf, event, id, reason, tied, tally): move a task to the dead set; the caller has taken it out of the set it
+-- was in, and writes the reason into the record.
+-- NEEDS dead emit untie
+local function bury_task(conf, event, id, reason, tied, tally)
+  if tied then untie(id) end
   redis.call('ZADD', dead, conf.now, id)
-  emit(conf, 'task.dead', id, 'reason=' .. reason)
+  emit(conf, event, id, 'reason=' .. reason)
   tally.dead = (tally.dead or 0) + 1
 end
 
@@ -244,8 +303,8 @@ end
 
 -- reap_expired(conf, limit, tally): take back leases past their deadline. The first crash returns a task to its old
 -- place, the n-th waits for the backoff of n-1, max_crashes of them end it.
--- NEEDS config running task leases emit read_lease end_leases read_policy backoff delay_until bury_task cancel_task drop_task
--- NEEDS line_up make_ready
+-- NEEDS config running task leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
+-- NEEDS cancel_task drop_task line_up make_ready
 local function reap_expired(conf, limit, tally)
   local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return 0 end
@@ -259,26 +318,79 @@ local function reap_expired(conf, limit, tally)
       drop_task(conf, id)
     elseif not lease then
       redis.call('HSET', task .. id, 'reason', 'damaged')
-      bury_task(conf, id, 'damaged', tally)
+      bury_task(conf, 'task.dead', id, 'damaged', true, tally)
     else
-      local crashes, reason = lease.crashes + 1, nil
+      local crashes, reason, back_ms = lease.crashes + 1, nil, nil
       emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
       if lease.cancelling then
-        cancel_task(conf, id, tally)
+        cancel_task(conf, id, lease.tied, tally)
       elseif crashes >= tonumber(all[6] or 5) then
         reason = 'crash_loop'
-        bury_task(conf, id, reason, tally)
+        bury_task(conf, 'task.dead', id, reason, lease.tied, tally)
       elseif crashes == 1 then
+        back_ms = conf.now
         line_up(by_lane, lease.lane, lease.score, id)
       else
-        delay_until(conf, conf.now + backoff(read_policy(task .. id), all, crashes - 1, 500000), id, lease.lane)
+        back_ms = conf.now + backoff(read_policy(task .. id), all, crashes - 1, 500000)
+        delay_until(conf, back_ms, id, lease.lane)
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
         reason and 'reason' or 'ready_ms', reason or conf.now_text)
+      if lease.tied and back_ms then await_deadline(conf, id, back_ms) end
     end
   end
-  make_ready(by_lane)
+  make_ready(conf, by_lane)
   return #ids
+end
+
+-- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
+-- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
+-- NEEDS task payload result by_user by_tag children
+local function remove_task(conf, id, since_ms, why)
+  local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled')
+  redis.call('DEL', task .. id, payload .. id, result .. id)
+  if own[1] then redis.call('ZREM', by_user .. own[1], id) end
+  for tag in string.gmatch(own[2] or '', '[^,]+') do redis.call('ZREM', by_tag .. tag, id) end
+  if own[3] then redis.call('ZREM', children .. own[3], id) end
+  local left_ms = math.min(60000, since_ms + 60000 - conf.now)
+  if left_ms <= 0 or not own[4] then return end
+  redis.call('HSET', task .. id, 'gone', why, 'rid', own[4])
+  if own[5] then redis.call('HSET', task .. id, 'settled', own[5]) end
+  redis.call('PEXPIRE', task .. id, string.format('%.0f', left_ms))
+end
+
+-- trim_set(conf, set, keep_ms, max, limit): delete the oldest ended tasks beyond an age (nil: none) and a number, at most
+-- limit; their ids.
+-- NEEDS remove_task
+local function trim_set(conf, set, keep_ms, max, limit)
+  local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
+  if keep_ms then
+    gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+  end
+  if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
+  local ids = {}
+  for i = 1, #gone, 2 do
+    ids[#ids + 1] = gone[i]
+    remove_task(conf, gone[i], tonumber(gone[i + 1]), 'trimmed')
+  end
+  if #ids > 0 then redis.call('ZREM', set, unpack(ids)) end
+  return ids
+end
+
+-- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- trim_ended.
+-- NEEDS config finished dead emit trim_set
+local function retain(conf, tally)
+  if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
+    local trimmed = trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended)
+    if #trimmed > 0 then tally.trimmed = (tally.trimmed or 0) + #trimmed end
+  end
+  if tally.dead then
+    local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
+    local dropped = trim_set(conf, dead, nil, max, 100 + tally.dead)
+    for _, id in ipairs(dropped) do emit(conf, 'task.removed', id, 'reason=retention') end
+    if #dropped > 0 then tally.dropped = (tally.dropped or 0) + #dropped end
+  end
 end
 
 -- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
@@ -310,5 +422,6 @@ if refused then return refused end
 local tally = {}
 local reaped = reap_expired(conf, limit, tally)
 sweep_workers(conf, tally)
+retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, reaped }

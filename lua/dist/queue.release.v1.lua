@@ -12,6 +12,15 @@
 -- KEYS   lanes     set           {base}:lanes
 -- KEYS   wake      prefix/list   {base}:wake:     lane
 -- KEYS   finished  zset          {base}:finished
+-- KEYS   payload   prefix/string {base}:payload:  id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   deadlines zset          {base}:deadlines
+-- KEYS   once      hash          {base}:once
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   trace     bytes 0..128  ?=
@@ -24,13 +33,14 @@
 -- EACH   item      cancelled
 -- EACH   item      lease_lost
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.released task.cancelled
+-- EVENT  task.released task.snoozed task.cancelled task.removed
 -- FLAGS  allow-oom
 -- COST   11 + 2n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake line_up make_ready read_lease settled_as settled_before
--- INCLUDE end_leases cancel_task
+-- INCLUDE open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline read_lease settled_as
+-- INCLUDE settled_before untie end_leases cancel_task return_leases remove_task trim_set retain
 
 local LAYOUT = 1
+local MAX_SAFE = 9007199254740991
 local BAND = 281474976710656
 local unpack = table.unpack or unpack
 local arg_find = string.find
@@ -49,8 +59,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 10 then
-  return redis.error_reply('ADEQ_ARG expected 10 keys, got ' .. #KEYS)
+if #KEYS ~= 19 then
+  return redis.error_reply('ADEQ_ARG expected 19 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -60,8 +70,17 @@ local ready = KEYS[5]
 local lanes = KEYS[6]
 local wake = KEYS[7]
 local finished = KEYS[8]
-local events = KEYS[9]
-local counters = KEYS[10]
+local payload = KEYS[9]
+local result = KEYS[10]
+local delayed = KEYS[11]
+local deadlines = KEYS[12]
+local once = KEYS[13]
+local dead = KEYS[14]
+local by_user = KEYS[15]
+local by_tag = KEYS[16]
+local children = KEYS[17]
+local events = KEYS[18]
+local counters = KEYS[19]
 
 local trace = ARGV[1]
 if not trace or #trace > 128 then
@@ -104,7 +123,7 @@ end
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config now_ms
 local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max')
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
   if tonumber(row[1] or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
@@ -125,6 +144,11 @@ local function open_queue()
     now_text = string.format('%.0f', now),
     lease_ms = tonumber(row[3] or 15000),
     events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    ended = 0,
   }
 end
 
@@ -151,9 +175,10 @@ local function add_counts(tally)
   end
 end
 
--- push_wake(lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+-- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
 -- NEEDS wake
-local function push_wake(lane)
+local function push_wake(conf, lane)
+  if conf.paused then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
@@ -168,26 +193,58 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- make_ready(by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- NEEDS ready lanes push_wake
-local function make_ready(by_lane)
+local function make_ready(conf, by_lane)
   for lane, members in pairs(by_lane) do
     redis.call('ZADD', ready .. lane, unpack(members))
     redis.call('SADD', lanes, lane)
-    push_wake(lane)
+    push_wake(conf, lane)
   end
 end
 
+-- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
+-- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+-- NEEDS wake
+local function push_due(lane)
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+  redis.call('PEXPIRE', wake .. lane, 60000)
+end
+
+-- delay_until(conf, due_ms, id, lane): put a task aside.
+-- NEEDS delayed push_due
+local function delay_until(conf, due_ms, id, lane)
+  redis.call('ZADD', delayed, due_ms, id)
+  if due_ms - conf.now < 10000 then push_due(lane) end
+end
+
+-- await_deadline(conf, id, since_ms): note when a task with ties that waits since then falls back to another lane, or expires
+-- if it was never leased: the earlier of the two.
+-- NEEDS task deadlines push_due
+local function await_deadline(conf, id, since_ms)
+  local own = redis.call('HMGET', task .. id, 'fallback', 'fallback_after_ms', 'expires_at_ms', 'deliveries')
+  local at_ms = MAX_SAFE
+  if own[1] then
+    at_ms = since_ms + own[2]
+    if at_ms - conf.now < 10000 then push_due(own[1]) end
+  end
+  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
+  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
+end
+
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
--- between: '<token> <score> <lane>[ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- between: '<token> <score> <lane>[ ties][ cancel]', and what the record keeps once the lease has ended, `ran`:
 -- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
 local function read_lease(value)
   if not value then return nil end
-  local token, score, lane, cancel, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)( ?[^|]*)|(.*)$')
-  local attempt, delivery, crashes, fence, worker = string.match(ran, '^%d+ (%d+) (%d+) (%d+) (%d+) (%S+)$')
+  local token, score, lane, flags, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)([^|]*)|(.*)$')
+  local started_ms, attempt, delivery, crashes, fence, worker =
+    string.match(ran, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
   return {
-    token = token, score = score, lane = lane, cancelling = cancel ~= '', ran = ran, attempt = tonumber(attempt),
-    delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence), worker = worker,
+    token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
+    cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
+    attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
+    worker = worker,
   }
 end
 
@@ -207,6 +264,18 @@ local function settled_before(id, token, answers)
   return { answer, tonumber(value) }
 end
 
+-- untie(id): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks with `ties`
+-- in their record have any.
+-- NEEDS task once deadlines
+local function untie(id)
+  redis.call('ZREM', deadlines, id)
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope')
+  for i, kind in ipairs({ 'unique:', 'scope:' }) do
+    local field = own[i] and kind .. own[i]
+    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  end
+end
+
 -- end_leases(ids): nobody holds these tasks any more.
 -- NEEDS running leases
 local function end_leases(ids)
@@ -215,41 +284,113 @@ local function end_leases(ids)
   redis.call('ZREM', leases, unpack(ids))
 end
 
--- cancel_task(conf, id, tally): end a task as cancelled; the caller has taken it out of the set it was in.
--- NEEDS task finished emit
-local function cancel_task(conf, id, tally)
+-- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
+-- NEEDS task finished emit untie
+local function cancel_task(conf, id, tied, tally)
+  if tied then untie(id) end
   redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
   redis.call('ZADD', finished, conf.now, id)
   emit(conf, 'task.cancelled', id, '')
   tally.cancelled = (tally.cancelled or 0) + 1
+  conf.ended = conf.ended + 1
+end
+
+-- return_leases(conf, ids, tokens, delays, tally): give leased tasks back at no attempt cost: each to its old place in
+-- line, or, where delays are given, aside for so many ms. Past its deadline a lease is lost here. One answer each:
+-- released with the place, snoozed with the due time, cancelled, lease_lost.
+-- NEEDS running leases task emit line_up make_ready delay_until await_deadline read_lease settled_as settled_before
+-- NEEDS end_leases cancel_task
+local function return_leases(conf, ids, tokens, delays, tally)
+  local held = redis.call('HMGET', running, unpack(ids))
+  local deadline_ms = redis.call('ZMSCORE', leases, unpack(ids))
+  local answers, ended, by_lane = {}, {}, {}
+  local verb = delays and 'snoozed' or 'released'
+  for i, id in ipairs(ids) do
+    local lease = read_lease(held[i])
+    local lost = not lease or lease.token ~= tokens[i] or tonumber(deadline_ms[i] or 0) <= conf.now
+    if lost or ended[id] then
+      answers[i] = settled_before(id, tokens[i], { [verb] = true, cancelled = true })
+    else
+      local back_ms = delays and conf.now + delays[i] or conf.now
+      ended[#ended + 1], ended[id] = id, true
+      answers[i] = lease.cancelling and { 'cancelled' } or { verb, delays and back_ms or lease.score % BAND }
+      redis.call('HSET', task .. id, 'ran', lease.ran, 'deliveries', lease.delivery, 'ready_ms', conf.now_text,
+        'settled', settled_as(lease.token, answers[i]))
+      if lease.cancelling then
+        cancel_task(conf, id, lease.tied, tally)
+      else
+        if delays then
+          delay_until(conf, back_ms, id, lease.lane)
+          emit(conf, 'task.snoozed', id, string.format('due_ms=%.0f', back_ms))
+        else
+          line_up(by_lane, lease.lane, lease.score, id)
+          emit(conf, 'task.released', id, '')
+        end
+        if lease.tied then await_deadline(conf, id, back_ms) end
+        tally[verb] = (tally[verb] or 0) + 1
+      end
+    end
+  end
+  end_leases(ended)
+  make_ready(conf, by_lane)
+  return answers
+end
+
+-- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
+-- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
+-- NEEDS task payload result by_user by_tag children
+local function remove_task(conf, id, since_ms, why)
+  local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled')
+  redis.call('DEL', task .. id, payload .. id, result .. id)
+  if own[1] then redis.call('ZREM', by_user .. own[1], id) end
+  for tag in string.gmatch(own[2] or '', '[^,]+') do redis.call('ZREM', by_tag .. tag, id) end
+  if own[3] then redis.call('ZREM', children .. own[3], id) end
+  local left_ms = math.min(60000, since_ms + 60000 - conf.now)
+  if left_ms <= 0 or not own[4] then return end
+  redis.call('HSET', task .. id, 'gone', why, 'rid', own[4])
+  if own[5] then redis.call('HSET', task .. id, 'settled', own[5]) end
+  redis.call('PEXPIRE', task .. id, string.format('%.0f', left_ms))
+end
+
+-- trim_set(conf, set, keep_ms, max, limit): delete the oldest ended tasks beyond an age (nil: none) and a number, at most
+-- limit; their ids.
+-- NEEDS remove_task
+local function trim_set(conf, set, keep_ms, max, limit)
+  local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
+  if keep_ms then
+    gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+  end
+  if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
+  local ids = {}
+  for i = 1, #gone, 2 do
+    ids[#ids + 1] = gone[i]
+    remove_task(conf, gone[i], tonumber(gone[i + 1]), 'trimmed')
+  end
+  if #ids > 0 then redis.call('ZREM', set, unpack(ids)) end
+  return ids
+end
+
+-- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- trim_ended.
+-- NEEDS config finished dead emit trim_set
+local function retain(conf, tally)
+  if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
+    local trimmed = trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended)
+    if #trimmed > 0 then tally.trimmed = (tally.trimmed or 0) + #trimmed end
+  end
+  if tally.dead then
+    local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
+    local dropped = trim_set(conf, dead, nil, max, 100 + tally.dead)
+    for _, id in ipairs(dropped) do emit(conf, 'task.removed', id, 'reason=retention') end
+    if #dropped > 0 then tally.dropped = (tally.dropped or 0) + #dropped end
+  end
 end
 
 local conf, refused = open_queue()
 if refused then return refused end
 
-local held = redis.call('HMGET', running, unpack(item_id))
-local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
-local answers, ended, by_lane, tally = {}, {}, {}, {}
-for i = 1, item_count do
-  local id, lease = item_id[i], read_lease(held[i])
-  local lost = not lease or lease.token ~= item_token[i] or tonumber(deadlines[i] or 0) <= conf.now
-  if lost or ended[id] then
-    answers[i] = settled_before(id, item_token[i], { released = true, cancelled = true })
-  else
-    ended[#ended + 1], ended[id] = id, true
-    answers[i] = lease.cancelling and { 'cancelled' } or { 'released', lease.score % BAND }
-    redis.call('HSET', task .. id, 'ran', lease.ran, 'deliveries', lease.delivery, 'ready_ms', conf.now_text,
-      'settled', settled_as(lease.token, answers[i]))
-    if lease.cancelling then
-      cancel_task(conf, id, tally)
-    else
-      line_up(by_lane, lease.lane, lease.score, id)
-      emit(conf, 'task.released', id, '')
-      tally.released = (tally.released or 0) + 1
-    end
-  end
-end
-end_leases(ended)
-make_ready(by_lane)
+local tally = {}
+local answers = return_leases(conf, item_id, item_token, nil, tally)
+retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, answers }

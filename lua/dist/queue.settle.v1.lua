@@ -17,6 +17,13 @@
 -- KEYS   dead      zset          {base}:dead
 -- KEYS   workers   zset          {base}:workers
 -- KEYS   worker_hash prefix/hash {base}:worker:   name
+-- KEYS   deadlines zset          {base}:deadlines
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   blocked   zset          {base}:blocked
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   worker    name
@@ -43,6 +50,7 @@
 -- RETURN stale
 -- RETURN unregistered
 -- EACH   ack       completed
+-- EACH   ack       result_dropped
 -- EACH   ack       lease_lost
 -- EACH   fail      retried due_ms:int
 -- EACH   fail      dead
@@ -50,16 +58,19 @@
 -- EACH   fail      lease_lost
 -- EACH   lease     leased id:id token:id fence:int attempt:int delivery:int payload:bytes record:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.completed task.retried task.claimed task.promoted task.stalled task.dead task.cancelled task.alert
--- EVENT  worker.lost
+-- EVENT  task.completed task.retried task.claimed task.promoted task.stalled task.dead task.expired task.moved
+-- EVENT  task.cancelled task.removed task.alert worker.lost
 -- FLAGS  allow-oom
--- COST   25 + 2n commands, O(n log m)
--- INCLUDE open_queue emit add_counts observe push_wake line_up make_ready delay_until read_lease settled_as
--- INCLUDE settled_before end_leases read_policy backoff cancel_task bury_task drop_task ack_tasks fail_tasks
--- INCLUDE promote_due reap_expired sweep retire_worker sweep_workers check_slot peek_ready read_task
--- INCLUDE lane_emptied take_out write_lease add_payloads claim_tasks reclaim_tasks
+-- COST   23 + 2n commands, 25 + 2n once a second, O(n log m)
+-- INCLUDE open_queue emit add_counts observe end_leases keep_result ack_tasks sweep retain push_wake lane_emptied
+-- INCLUDE check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
+-- RARELY is_full settled_as settled_before read_lease line_up make_ready push_due delay_until await_deadline untie drop_task
+-- RARELY cancel_task bury_task read_policy backoff reap_expired promote_due read_record find_set expire_waiting
+-- RARELY fail_tasks remove_task trim_set retire_worker sweep_workers trim_ended sweep_once housekeep start_tied
+-- RARELY reclaim_tasks
 
 local LAYOUT = 1
+local MAX_SAFE = 9007199254740991
 local BAND = 281474976710656
 local unpack = table.unpack or unpack
 local arg_find = string.find
@@ -86,8 +97,8 @@ local function arg_lane(v)
   if inst and #inst <= 100 then return v end
 end
 
-if #KEYS ~= 16 then
-  return redis.error_reply('ADEQ_ARG expected 16 keys, got ' .. #KEYS)
+if #KEYS ~= 23 then
+  return redis.error_reply('ADEQ_ARG expected 23 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -103,8 +114,15 @@ local finished = KEYS[11]
 local dead = KEYS[12]
 local workers = KEYS[13]
 local worker_hash = KEYS[14]
-local events = KEYS[15]
-local counters = KEYS[16]
+local deadlines = KEYS[15]
+local once = KEYS[16]
+local once_due = KEYS[17]
+local by_user = KEYS[18]
+local by_tag = KEYS[19]
+local children = KEYS[20]
+local blocked = KEYS[21]
+local events = KEYS[22]
+local counters = KEYS[23]
 
 local worker = ARGV[1]
 if not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$') then
@@ -238,10 +256,25 @@ if arg_bytes > 16777216 then
   return refuse('the items of a call', arg_bytes, 'at most 16777216 bytes')
 end
 
+local arg_rare
+local function is_full(...) return arg_rare().is_full(...) end
+local function settled_before(...) return arg_rare().settled_before(...) end
+local function untie(...) return arg_rare().untie(...) end
+local function drop_task(...) return arg_rare().drop_task(...) end
+local function bury_task(...) return arg_rare().bury_task(...) end
+local function reap_expired(...) return arg_rare().reap_expired(...) end
+local function promote_due(...) return arg_rare().promote_due(...) end
+local function expire_waiting(...) return arg_rare().expire_waiting(...) end
+local function fail_tasks(...) return arg_rare().fail_tasks(...) end
+local function trim_set(...) return arg_rare().trim_set(...) end
+local function housekeep(...) return arg_rare().housekeep(...) end
+local function start_tied(...) return arg_rare().start_tied(...) end
+local function reclaim_tasks(...) return arg_rare().reclaim_tasks(...) end
+
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config now_ms
 local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max')
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
   if tonumber(row[1] or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
@@ -262,6 +295,11 @@ local function open_queue()
     now_text = string.format('%.0f', now),
     lease_ms = tonumber(row[3] or 15000),
     events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    ended = 0,
   }
 end
 
@@ -300,52 +338,282 @@ local function observe(tally, name, value)
   buckets[bound] = (buckets[bound] or 0) + 1
 end
 
--- push_wake(lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+-- end_leases(ids): nobody holds these tasks any more.
+-- NEEDS running leases
+local function end_leases(ids)
+  if #ids == 0 then return end
+  redis.call('HDEL', running, unpack(ids))
+  redis.call('ZREM', leases, unpack(ids))
+end
+
+-- keep_result(conf, id, value, own_ms, kept): keep a result with its record, or for a time, or not at all, as the task or
+-- the queue has it; kept is the MSET of the call. False if it was dropped because the server is full.
+-- NEEDS task result is_full
+local function keep_result(conf, id, value, own_ms, kept)
+  local keep_ms = own_ms or conf.result_ms
+  if value == '' or keep_ms == 0 then return true end
+  if #value > 4096 and is_full() then return false end
+  if not keep_ms then
+    kept[#kept + 1], kept[#kept + 2] = result .. id, value
+  else
+    -- Past its time it is not shown; the server deletes it later, by its own clock.
+    redis.call('HSET', task .. id, 'result_until_ms', string.format('%.0f', conf.now + keep_ms))
+    redis.call('SET', result .. id, value, 'PX', string.format('%.0f', math.max(2 * keep_ms, 60000)))
+  end
+  return true
+end
+
+-- ack_tasks(conf, ids, tokens, results, tally): complete tasks whose lease is this token's; one answer each.
+-- NEEDS running task finished emit observe settled_before untie keep_result end_leases
+local function ack_tasks(conf, ids, tokens, results, tally)
+  local answers, done, by_time, kept, ended = {}, {}, {}, {}, {}
+  if #ids == 0 then return answers end
+  local byte, find, sub, match = string.byte, string.find, string.sub, string.match
+  local completed, dropped = { 'completed' }, { 'result_dropped' }
+  local held = redis.call('HMGET', running, unpack(ids))
+  for i, id in ipairs(ids) do
+    local token, lease = tokens[i], held[i]
+    -- The hot path: what read_lease does, without a pattern over the whole entry.
+    if not lease or ended[id] or find(lease, token, 1, true) ~= 1 or byte(lease, #token + 1) ~= 32 then
+      answers[i] = settled_before(id, token, { completed = true, result_dropped = true })
+    else
+      local bar = find(lease, '|', #token, true)
+      local ran, tied, own_ms = sub(lease, bar + 1), find(lease, ' ties', #token, true), nil
+      local started_ms, attempt = match(ran, '^(%d+) (%d+)')
+      if tied and tied < bar then
+        own_ms = tonumber(redis.call('HGET', task .. id, 'result_ms') or nil)
+        untie(id)
+      end
+      answers[i] = keep_result(conf, id, results[i], own_ms, kept) and completed or dropped
+      redis.call('HSET', task .. id, 'settled', token .. ' ' .. answers[i][1], 'ran', ran)
+      local at = #done + 1
+      done[at], by_time[2 * at - 1], by_time[2 * at], ended[id] = id, conf.now_text, id, true
+      observe(tally, 'run_ms', conf.now - started_ms)
+      if attempt ~= '1' then observe(tally, 'attempts', tonumber(attempt)) end
+    end
+  end
+  if #done == 0 then return answers end
+  end_leases(done)
+  redis.call('ZADD', finished, unpack(by_time))
+  if #kept > 0 then redis.call('MSET', unpack(kept)) end
+  emit(conf, 'task.completed', table.concat(done, ' '), '')
+  conf.ended = conf.ended + #done
+  return answers
+end
+
+-- sweep(conf, tally): reap, expire and promote what is due, at most 100 of each; the time of the next of them, or 0.
+-- NEEDS delayed leases deadlines promote_due reap_expired expire_waiting
+local function sweep(conf, tally)
+  local next_ms = MAX_SAFE
+  local function sweep_set(set, move)
+    local head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
+    if head[1] and tonumber(head[2]) <= conf.now then
+      move(conf, 100, tally)
+      head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
+    end
+    if head[1] then next_ms = math.min(next_ms, tonumber(head[2])) end
+  end
+  sweep_set(leases, reap_expired)
+  if redis.call('EXISTS', deadlines, delayed) > 0 then
+    sweep_set(deadlines, expire_waiting)
+    sweep_set(delayed, promote_due)
+  end
+  return next_ms < MAX_SAFE and next_ms or 0
+end
+
+-- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- trim_ended.
+-- NEEDS config finished dead emit trim_set
+local function retain(conf, tally)
+  if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
+    local trimmed = trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended)
+    if #trimmed > 0 then tally.trimmed = (tally.trimmed or 0) + #trimmed end
+  end
+  if tally.dead then
+    local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
+    local dropped = trim_set(conf, dead, nil, max, 100 + tally.dead)
+    for _, id in ipairs(dropped) do emit(conf, 'task.removed', id, 'reason=retention') end
+    if #dropped > 0 then tally.dropped = (tally.dropped or 0) + #dropped end
+  end
+end
+
+-- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
 -- NEEDS wake
-local function push_wake(lane)
+local function push_wake(conf, lane)
+  if conf.paused then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- line_up(by_lane, lane, score, id): note a task for make_ready.
-local function line_up(by_lane, lane, score, id)
-  local members = by_lane[lane]
-  if not members then
-    members = {}
-    by_lane[lane] = members
-  end
-  members[#members + 1] = score
-  members[#members + 1] = id
-end
-
--- make_ready(by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- NEEDS ready lanes push_wake
-local function make_ready(by_lane)
-  for lane, members in pairs(by_lane) do
-    redis.call('ZADD', ready .. lane, unpack(members))
-    redis.call('SADD', lanes, lane)
-    push_wake(lane)
+-- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- NEEDS lanes wake delayed deadlines
+local function lane_emptied(lane)
+  redis.call('SREM', lanes, lane)
+  if redis.call('EXISTS', delayed, deadlines) == 0 then
+    redis.call('DEL', wake .. lane)
+  else
+    redis.call('PEXPIRE', wake .. lane, 60000)
   end
 end
 
--- delay_until(conf, due_ms, id, lane): put a task aside. Who is blocked on its lane learned of no due time of that lane,
--- so one that falls within the longest block, 10 s, wakes a worker, which then blocks until it.
--- NEEDS delayed push_wake
-local function delay_until(conf, due_ms, id, lane)
-  redis.call('ZADD', delayed, due_ms, id)
-  if due_ms - conf.now < 10000 then push_wake(lane) end
+-- check_slot(): what this call is to its slot: 'fresh', with when the slot kept house last; 'replay',
+-- with the ids that the call was given before; 'stale'; or 'unregistered'.
+-- NEEDS worker_hash worker incarnation slot n
+local function check_slot()
+  local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot)
+  if not row[1] then return 'unregistered' end
+  local last, seen_ms, given = string.match(row[2] or '0 0 ', '^(%d+) (%d+) (.*)$')
+  last = tonumber(last)
+  if row[1] ~= incarnation or n < last then return 'stale' end
+  if n == last then return 'replay', given end
+  return 'fresh', tonumber(seen_ms)
 end
 
--- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
--- between: '<token> <score> <lane>[ cancel]', and what the record keeps once the lease has ended, `ran`:
--- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
-local function read_lease(value)
-  if not value then return nil end
-  local token, score, lane, cancel, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)( ?[^|]*)|(.*)$')
-  local attempt, delivery, crashes, fence, worker = string.match(ran, '^%d+ (%d+) (%d+) (%d+) (%d+) (%S+)$')
-  return {
-    token = token, score = score, lane = lane, cancelling = cancel ~= '', ran = ran, attempt = tonumber(attempt),
-    delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence), worker = worker,
-  }
+-- peek_ready(wanted, limit): the next tasks of these lanes: lowest priority band first and, inside a band, the lanes
+-- in order. Lists of ids, scores and lane numbers, and per lane how many have been seen, one more than are taken if there are.
+-- NEEDS ready
+local function peek_ready(wanted, limit)
+  local size = math.min(limit, math.ceil(limit / #wanted) + 15) + 1
+  local pages, at, there, named = {}, {}, {}, {}
+  local function turn(lane)
+    pages[lane] = redis.call('ZRANGE', ready .. wanted[lane], there[lane], there[lane] + size - 1, 'WITHSCORES')
+    at[lane], there[lane] = 1, there[lane] + #pages[lane] / 2
+  end
+  for lane = 1, #wanted do
+    pages[lane], at[lane], there[lane] = {}, 1, 0
+    if not named[wanted[lane]] then turn(lane) end  -- a lane named twice is seen once
+    named[wanted[lane]] = true
+  end
+  local ids, scores, from = {}, {}, {}
+  for i = 1, limit do
+    local best, best_band
+    for lane = 1, #pages do
+      local score = pages[lane][at[lane] + 1]
+      local band = score and math.floor(score / BAND)
+      if band and (not best or band < best_band) then best, best_band = lane, band end
+    end
+    if not best then break end
+    ids[i], scores[i], from[i] = pages[best][at[best]], pages[best][at[best] + 1], best
+    at[best] = at[best] + 2
+    if at[best] > 2 * size then turn(best) end
+  end
+  return ids, scores, from, there
+end
+
+-- read_task(id): the record as a flat list; the attempts, crashes and deliveries it counts; since when the task was
+-- ready, nil if the record is gone; about how many bytes it and its payload take in a reply; and whether it has ties. A
+-- payload above 1 KiB has its size in the record.
+-- NEEDS task
+local function read_task(id)
+  local record = redis.call('HGETALL', task .. id)
+  local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied = 0, 0, 0, nil, nil, 2048, false
+  for f = 1, #record, 2 do
+    local name, value = record[f], record[f + 1]
+    bytes = bytes + #value
+    if name == 'created_ms' then created_ms = tonumber(value)
+    elseif name == 'ready_ms' then ready_ms = tonumber(value)
+    elseif name == 'attempts' then attempts = tonumber(value)
+    elseif name == 'crashes' then crashes = tonumber(value)
+    elseif name == 'deliveries' then deliveries = tonumber(value)
+    elseif name == 'ties' then tied = true
+    elseif name == 'size' then bytes = bytes + value
+    end
+  end
+  return record, attempts, crashes, deliveries, created_ms and (ready_ms or created_ms), bytes, tied
+end
+
+-- take_out(conf, wanted, counts, there): remove the first counts[i] tasks of each lane. A lane that still has tasks keeps
+-- a wake-up token, for a worker that is free.
+-- NEEDS ready push_wake lane_emptied
+local function take_out(conf, wanted, counts, there)
+  for i, lane in ipairs(wanted) do
+    local count = counts[i] or 0
+    if count > 0 then redis.call('ZREMRANGEBYRANK', ready .. lane, 0, count - 1) end
+    if there[i] > count then
+      push_wake(conf, lane)
+    elseif count > 0 then
+      lane_emptied(lane)
+    end
+  end
+end
+
+-- write_lease(conf, token, score, lane, tied, runs, fence, worker): an entry of `running`, as read_lease reads it;
+-- runs is '<attempt> <delivery> <crashes>'.
+local function write_lease(conf, token, score, lane, tied, runs, fence, worker)
+  return token .. ' ' .. score .. ' ' .. lane .. (tied and ' ties|' or '|') .. conf.now_text .. ' ' .. runs .. ' '
+    .. fence .. ' ' .. worker
+end
+
+-- add_payloads(leased): fill in the payloads of claimed tasks, entry 7 of each; the ids of those that have none. An empty
+-- payload is stored too, so one that is not there was evicted.
+-- NEEDS payload
+local function add_payloads(leased)
+  if #leased == 0 then return {} end
+  local keys, missing = {}, {}
+  for i, lease in ipairs(leased) do keys[i] = payload .. lease[2] end
+  local payloads = redis.call('MGET', unpack(keys))
+  for i, lease in ipairs(leased) do
+    lease[7] = payloads[i] or ''
+    if not payloads[i] then missing[#missing + 1] = lease[2] end
+  end
+  return missing
+end
+
+-- claim_tasks(conf, wanted, limit, seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
+-- the reply would pass 4 MiB; seen_ms is when the slot kept house last. The deadline, and the answer's list of leases.
+-- NEEDS config task running leases worker_hash worker incarnation slot n emit observe
+-- NEEDS peek_ready read_task drop_task start_tied bury_task take_out write_lease add_payloads
+local function claim_tasks(conf, wanted, limit, seen_ms, tally)
+  if conf.paused then wanted = {} end
+  local next_ids, scores, from, there = peek_ready(wanted, limit)
+  local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
+  local deadline_ms = conf.now + conf.lease_ms
+  local deadline_text = string.format('%.0f', deadline_ms)
+  local token_start = incarnation .. '.' .. slot .. '.' .. n .. '/'
+  local leased, ids, held, ending, counts, bytes = {}, {}, {}, {}, {}, 0
+  for i, id in ipairs(next_ids) do
+    local record, failed, crashes, delivered, since_ms, size, tied = read_task(id)
+    bytes = bytes + size
+    if bytes > 4194304 and i > 1 then break end
+    counts[from[i]] = (counts[from[i]] or 0) + 1
+    if not since_ms then
+      drop_task(conf, id)
+    elseif tied and start_tied(conf, id) then
+      redis.call('HSET', task .. id, 'reason', 'expired')
+      bury_task(conf, 'task.expired', id, 'expired', tied, tally)
+    else
+      local at, attempt, delivery = #leased + 1, failed + 1, delivered + 1
+      local token = token_start .. at
+      local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
+      ids[at], leased[at] = id, { 'leased', id, token, fence + i, attempt, delivery, '', record }
+      held[2 * at - 1] = id
+      held[2 * at] = write_lease(conf, token, scores[i], wanted[from[i]], tied, runs, fence + i, worker)
+      ending[2 * at - 1], ending[2 * at] = deadline_text, id
+      observe(tally, 'wait_ms', conf.now - since_ms)
+    end
+  end
+  take_out(conf, wanted, counts, there)
+  redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
+    n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '))
+  if #leased == 0 then return deadline_ms, leased end
+  redis.call('ZADD', leases, unpack(ending))
+  redis.call('HSET', running, unpack(held))
+  emit(conf, 'task.claimed', table.concat(ids, ' '),
+    'worker=' .. worker .. ' fence=' .. leased[1][4] .. ' deadline_ms=' .. deadline_text)
+  for _, id in ipairs(add_payloads(leased)) do emit(conf, 'task.alert', id, 'reason=payload_missing') end
+  return deadline_ms, leased
+end
+
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- is_full(): whether the server has reached its maxmemory. Asked only for large results: INFO takes a few microseconds. It is
+-- asked between writes, where nothing may fail: a user who may not use INFO is taken for one whose server is not full.
+local function is_full()
+  local info = redis.pcall('INFO', 'memory')
+  if type(info) ~= 'string' then return false end
+  local used, max = string.match(info, 'used_memory:(%d+)'), string.match(info, 'maxmemory:(%d+)')
+  return max and tonumber(max) > 0 and tonumber(used) >= tonumber(max)
 end
 
 -- settled_as(token, answer): the record's memory of a settlement, as settled_before reads it: '<token> <status>[ <number>]'.
@@ -364,12 +632,110 @@ local function settled_before(id, token, answers)
   return { answer, tonumber(value) }
 end
 
--- end_leases(ids): nobody holds these tasks any more.
--- NEEDS running leases
-local function end_leases(ids)
-  if #ids == 0 then return end
-  redis.call('HDEL', running, unpack(ids))
-  redis.call('ZREM', leases, unpack(ids))
+-- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
+-- between: '<token> <score> <lane>[ ties][ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
+local function read_lease(value)
+  if not value then return nil end
+  local token, score, lane, flags, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)([^|]*)|(.*)$')
+  local started_ms, attempt, delivery, crashes, fence, worker =
+    string.match(ran, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
+  return {
+    token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
+    cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
+    attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
+    worker = worker,
+  }
+end
+
+-- line_up(by_lane, lane, score, id): note a task for make_ready.
+local function line_up(by_lane, lane, score, id)
+  local members = by_lane[lane]
+  if not members then
+    members = {}
+    by_lane[lane] = members
+  end
+  members[#members + 1] = score
+  members[#members + 1] = id
+end
+
+-- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- NEEDS ready lanes push_wake
+local function make_ready(conf, by_lane)
+  for lane, members in pairs(by_lane) do
+    redis.call('ZADD', ready .. lane, unpack(members))
+    redis.call('SADD', lanes, lane)
+    push_wake(conf, lane)
+  end
+end
+
+-- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
+-- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+-- NEEDS wake
+local function push_due(lane)
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+  redis.call('PEXPIRE', wake .. lane, 60000)
+end
+
+-- delay_until(conf, due_ms, id, lane): put a task aside.
+-- NEEDS delayed push_due
+local function delay_until(conf, due_ms, id, lane)
+  redis.call('ZADD', delayed, due_ms, id)
+  if due_ms - conf.now < 10000 then push_due(lane) end
+end
+
+-- await_deadline(conf, id, since_ms): note when a task with ties that waits since then falls back to another lane, or expires
+-- if it was never leased: the earlier of the two.
+-- NEEDS task deadlines push_due
+local function await_deadline(conf, id, since_ms)
+  local own = redis.call('HMGET', task .. id, 'fallback', 'fallback_after_ms', 'expires_at_ms', 'deliveries')
+  local at_ms = MAX_SAFE
+  if own[1] then
+    at_ms = since_ms + own[2]
+    if at_ms - conf.now < 10000 then push_due(own[1]) end
+  end
+  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
+  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
+end
+
+-- untie(id): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks with `ties`
+-- in their record have any.
+-- NEEDS task once deadlines
+local function untie(id)
+  redis.call('ZREM', deadlines, id)
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope')
+  for i, kind in ipairs({ 'unique:', 'scope:' }) do
+    local field = own[i] and kind .. own[i]
+    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  end
+end
+
+-- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
+-- NEEDS task payload emit
+local function drop_task(conf, id)
+  redis.call('DEL', task .. id, payload .. id)
+  emit(conf, 'task.alert', id, 'reason=record_missing')
+end
+
+-- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
+-- NEEDS task finished emit untie
+local function cancel_task(conf, id, tied, tally)
+  if tied then untie(id) end
+  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
+  redis.call('ZADD', finished, conf.now, id)
+  emit(conf, 'task.cancelled', id, '')
+  tally.cancelled = (tally.cancelled or 0) + 1
+  conf.ended = conf.ended + 1
+end
+
+-- bury_task(conf, event, id, reason, tied, tally): move a task to the dead set; the caller has taken it out of the set it
+-- was in, and writes the reason into the record.
+-- NEEDS dead emit untie
+local function bury_task(conf, event, id, reason, tied, tally)
+  if tied then untie(id) end
+  redis.call('ZADD', dead, conf.now, id)
+  emit(conf, event, id, 'reason=' .. reason)
+  tally.dead = (tally.dead or 0) + 1
 end
 
 -- read_policy(key): how often and when to try again, as a record or the queue's config has it; what is not set is false.
@@ -390,98 +756,46 @@ local function backoff(own, all, n, jitter_ppm)
   return math.floor(math.min(delay * (1 + jitter * (jitter_ppm / 500000 - 1)), cap))
 end
 
--- cancel_task(conf, id, tally): end a task as cancelled; the caller has taken it out of the set it was in.
--- NEEDS task finished emit
-local function cancel_task(conf, id, tally)
-  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
-  redis.call('ZADD', finished, conf.now, id)
-  emit(conf, 'task.cancelled', id, '')
-  tally.cancelled = (tally.cancelled or 0) + 1
-end
-
--- bury_task(conf, id, reason, tally): move a task to the dead set; the caller has taken it out of the set it was in,
--- and writes the reason into the record.
--- NEEDS dead emit
-local function bury_task(conf, id, reason, tally)
-  redis.call('ZADD', dead, conf.now, id)
-  emit(conf, 'task.dead', id, 'reason=' .. reason)
-  tally.dead = (tally.dead or 0) + 1
-end
-
--- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
--- NEEDS task payload emit
-local function drop_task(conf, id)
-  redis.call('DEL', task .. id, payload .. id)
-  emit(conf, 'task.alert', id, 'reason=record_missing')
-end
-
--- ack_tasks(conf, ids, tokens, results, tally): complete tasks whose lease is this token's; one answer each.
--- NEEDS running task result finished emit observe settled_before end_leases
-local function ack_tasks(conf, ids, tokens, results, tally)
-  local answers, done, by_time, kept, ended = {}, {}, {}, {}, {}
-  if #ids == 0 then return answers end
-  local byte, find, sub, match = string.byte, string.find, string.sub, string.match
-  local completed = { 'completed' }
-  local held = redis.call('HMGET', running, unpack(ids))
-  for i, id in ipairs(ids) do
-    local token, lease = tokens[i], held[i]
-    -- The hot path: what read_lease does, without a pattern over the whole entry.
-    if not lease or ended[id] or find(lease, token, 1, true) ~= 1 or byte(lease, #token + 1) ~= 32 then
-      answers[i] = settled_before(id, token, { completed = true })
-    else
-      local ran = sub(lease, find(lease, '|', #token, true) + 1)
-      local started_ms, attempt = match(ran, '^(%d+) (%d+)')
-      redis.call('HSET', task .. id, 'settled', token .. ' completed', 'ran', ran)
-      if results[i] ~= '' then kept[#kept + 1], kept[#kept + 2] = result .. id, results[i] end
-      ended[id], answers[i] = true, completed
-      local at = #done + 1
-      done[at], by_time[2 * at - 1], by_time[2 * at] = id, conf.now_text, id
-      observe(tally, 'run_ms', conf.now - started_ms)
-      if attempt ~= '1' then observe(tally, 'attempts', tonumber(attempt)) end
-    end
-  end
-  if #done == 0 then return answers end
-  end_leases(done)
-  redis.call('ZADD', finished, unpack(by_time))
-  if #kept > 0 then redis.call('MSET', unpack(kept)) end
-  emit(conf, 'task.completed', table.concat(done, ' '), '')
-  return answers
-end
-
--- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
--- reason, error, jitter_ppm. One answer each: retried with the due time, dead, cancelled, lease_lost.
--- NEEDS config running task emit read_lease settled_as settled_before end_leases read_policy backoff delay_until bury_task cancel_task
-local function fail_tasks(conf, fails, tally)
-  local answers, ended = {}, {}
-  if #fails.id == 0 then return answers end
-  local held = redis.call('HMGET', running, unpack(fails.id))
+-- reap_expired(conf, limit, tally): take back leases past their deadline. The first crash returns a task to its old
+-- place, the n-th waits for the backoff of n-1, max_crashes of them end it.
+-- NEEDS config running task leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
+-- NEEDS cancel_task drop_task line_up make_ready
+local function reap_expired(conf, limit, tally)
+  local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #ids == 0 then return 0 end
+  local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
   local all = read_policy(config)
-  for i, id in ipairs(fails.id) do
-    local token, lease = fails.token[i], read_lease(held[i])
-    if not lease or lease.token ~= token or ended[id] then
-      answers[i] = settled_before(id, token, { retried = true, dead = true, cancelled = true })
+  end_leases(ids)
+  tally.stalled = (tally.stalled or 0) + #ids
+  for i, id in ipairs(ids) do
+    local lease = read_lease(held[i])
+    if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
+      drop_task(conf, id)
+    elseif not lease then
+      redis.call('HSET', task .. id, 'reason', 'damaged')
+      bury_task(conf, 'task.dead', id, 'damaged', true, tally)
     else
-      ended[#ended + 1], ended[id] = id, true
-      local own = read_policy(task .. id)
+      local crashes, reason, back_ms = lease.crashes + 1, nil, nil
+      emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
       if lease.cancelling then
-        answers[i] = { 'cancelled' }
-        cancel_task(conf, id, tally)
-      elseif fails.retryable[i] and lease.attempt < tonumber(own[1] or all[1] or 3) then
-        local due_ms = conf.now + backoff(own, all, lease.attempt, fails.jitter_ppm[i])
-        answers[i] = { 'retried', due_ms }
-        delay_until(conf, due_ms, id, lease.lane)
-        emit(conf, 'task.retried', id, string.format('attempt=%d due_ms=%.0f', lease.attempt, due_ms))
-        tally.retried = (tally.retried or 0) + 1
+        cancel_task(conf, id, lease.tied, tally)
+      elseif crashes >= tonumber(all[6] or 5) then
+        reason = 'crash_loop'
+        bury_task(conf, 'task.dead', id, reason, lease.tied, tally)
+      elseif crashes == 1 then
+        back_ms = conf.now
+        line_up(by_lane, lease.lane, lease.score, id)
       else
-        answers[i] = { 'dead' }
-        bury_task(conf, id, fails.reason[i], tally)
+        back_ms = conf.now + backoff(read_policy(task .. id), all, crashes - 1, 500000)
+        delay_until(conf, back_ms, id, lease.lane)
       end
-      redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
-        'reason', fails.reason[i], 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
+      redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
+        reason and 'reason' or 'ready_ms', reason or conf.now_text)
+      if lease.tied and back_ms then await_deadline(conf, id, back_ms) end
     end
   end
-  end_leases(ended)
-  return answers
+  make_ready(conf, by_lane)
+  return #ids
 end
 
 -- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first.
@@ -503,66 +817,139 @@ local function promote_due(conf, limit, tally)
     end
   end
   if #promoted == 0 then return 0 end
-  make_ready(by_lane)
+  make_ready(conf, by_lane)
   emit(conf, 'task.promoted', table.concat(promoted, ' '), '')
   tally.promoted = (tally.promoted or 0) + #promoted
   return #promoted
 end
 
--- reap_expired(conf, limit, tally): take back leases past their deadline. The first crash returns a task to its old
--- place, the n-th waits for the backoff of n-1, max_crashes of them end it.
--- NEEDS config running task leases emit read_lease end_leases read_policy backoff delay_until bury_task cancel_task drop_task
--- NEEDS line_up make_ready
-local function reap_expired(conf, limit, tally)
-  local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+-- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
+-- NEEDS task
+local function read_record(id)
+  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0
+  if #flat == 0 then return nil, 0 end
+  for f = 1, #flat, 2 do
+    record[flat[f]] = flat[f + 1]
+    bytes = bytes + #flat[f + 1]
+  end
+  return record, bytes
+end
+
+-- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
+-- NEEDS ready delayed blocked leases finished dead
+local function find_set(id, record)
+  if not record then return nil end
+  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
+    local score = redis.call('ZSCORE', set, id)
+    if score then return set, score end
+  end
+end
+
+-- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires goes to the dead set,
+-- another goes over to its fallback lane, at its old place; how many.
+-- NEEDS task ready deadlines emit read_record find_set lane_emptied line_up make_ready await_deadline bury_task drop_task
+local function expire_waiting(conf, limit, tally)
+  local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
-  local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
-  local all = read_policy(config)
-  end_leases(ids)
-  tally.stalled = (tally.stalled or 0) + #ids
-  for i, id in ipairs(ids) do
-    local lease = read_lease(held[i])
-    if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
+  redis.call('ZREM', deadlines, unpack(ids))
+  for _, id in ipairs(ids) do
+    local record = read_record(id)
+    local set, score = find_set(id, record)
+    if not record then
       drop_task(conf, id)
-    elseif not lease then
-      redis.call('HSET', task .. id, 'reason', 'damaged')
-      bury_task(conf, id, 'damaged', tally)
-    else
-      local crashes, reason = lease.crashes + 1, nil
-      emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
-      if lease.cancelling then
-        cancel_task(conf, id, tally)
-      elseif crashes >= tonumber(all[6] or 5) then
-        reason = 'crash_loop'
-        bury_task(conf, id, reason, tally)
-      elseif crashes == 1 then
-        line_up(by_lane, lease.lane, lease.score, id)
-      else
-        delay_until(conf, conf.now + backoff(read_policy(task .. id), all, crashes - 1, 500000), id, lease.lane)
+    elseif set then
+      local lane = record.lane or 'any'
+      local in_line = set == ready .. lane
+      local expired = not record.deliveries and tonumber(record.expires_at_ms or MAX_SAFE) <= conf.now
+      if expired or (in_line and record.fallback) then
+        redis.call('ZREM', set, id)
+        if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(lane) end
       end
-      redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
-        reason and 'reason' or 'ready_ms', reason or conf.now_text)
+      if expired then
+        redis.call('HSET', task .. id, 'reason', 'expired')
+        bury_task(conf, 'task.expired', id, 'expired', true, tally)
+      elseif record.fallback then
+        redis.call('HSET', task .. id, 'lane', record.fallback)
+        redis.call('HDEL', task .. id, 'fallback', 'fallback_after_ms')
+        emit(conf, 'task.moved', id, 'lane=' .. record.fallback)
+        if in_line then line_up(by_lane, record.fallback, score, id) end
+        await_deadline(conf, id, conf.now)
+      end
     end
   end
-  make_ready(by_lane)
+  make_ready(conf, by_lane)
   return #ids
 end
 
--- sweep(conf, tally): reap and promote what is due, at most 100 of each; the time of the next of either, or 0.
--- NEEDS delayed leases promote_due reap_expired
-local function sweep(conf, tally)
-  local function sweep_set(set, move)
-    local head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
-    if head[1] and tonumber(head[2]) <= conf.now then
-      move(conf, 100, tally)
-      head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
+-- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
+-- reason, error, jitter_ppm. One answer each: retried with the due time, dead, cancelled, lease_lost.
+-- NEEDS config running task emit read_lease settled_as settled_before end_leases read_policy backoff delay_until
+-- NEEDS await_deadline bury_task cancel_task
+local function fail_tasks(conf, fails, tally)
+  local answers, ended = {}, {}
+  local held = redis.call('HMGET', running, unpack(fails.id))
+  local all = read_policy(config)
+  for i, id in ipairs(fails.id) do
+    local token, lease = fails.token[i], read_lease(held[i])
+    if not lease or lease.token ~= token or ended[id] then
+      answers[i] = settled_before(id, token, { retried = true, dead = true, cancelled = true })
+    else
+      ended[#ended + 1], ended[id] = id, true
+      local own = read_policy(task .. id)
+      if lease.cancelling then
+        answers[i] = { 'cancelled' }
+        cancel_task(conf, id, lease.tied, tally)
+      elseif fails.retryable[i] and lease.attempt < tonumber(own[1] or all[1] or 3) then
+        local due_ms = conf.now + backoff(own, all, lease.attempt, fails.jitter_ppm[i])
+        answers[i] = { 'retried', due_ms }
+        delay_until(conf, due_ms, id, lease.lane)
+        emit(conf, 'task.retried', id, string.format('attempt=%d due_ms=%.0f', lease.attempt, due_ms))
+        tally.retried = (tally.retried or 0) + 1
+      else
+        answers[i] = { 'dead' }
+        bury_task(conf, 'task.dead', id, fails.reason[i], lease.tied, tally)
+      end
+      redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
+        'reason', fails.reason[i], 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
+      if lease.tied and answers[i][2] then await_deadline(conf, id, answers[i][2]) end
     end
-    return tonumber(head[2] or 0)
   end
-  local deadline_ms = sweep_set(leases, reap_expired)
-  local due_ms = sweep_set(delayed, promote_due)
-  if deadline_ms == 0 or due_ms == 0 then return deadline_ms + due_ms end
-  return math.min(deadline_ms, due_ms)
+  end_leases(ended)
+  return answers
+end
+
+-- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
+-- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
+-- NEEDS task payload result by_user by_tag children
+local function remove_task(conf, id, since_ms, why)
+  local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled')
+  redis.call('DEL', task .. id, payload .. id, result .. id)
+  if own[1] then redis.call('ZREM', by_user .. own[1], id) end
+  for tag in string.gmatch(own[2] or '', '[^,]+') do redis.call('ZREM', by_tag .. tag, id) end
+  if own[3] then redis.call('ZREM', children .. own[3], id) end
+  local left_ms = math.min(60000, since_ms + 60000 - conf.now)
+  if left_ms <= 0 or not own[4] then return end
+  redis.call('HSET', task .. id, 'gone', why, 'rid', own[4])
+  if own[5] then redis.call('HSET', task .. id, 'settled', own[5]) end
+  redis.call('PEXPIRE', task .. id, string.format('%.0f', left_ms))
+end
+
+-- trim_set(conf, set, keep_ms, max, limit): delete the oldest ended tasks beyond an age (nil: none) and a number, at most
+-- limit; their ids.
+-- NEEDS remove_task
+local function trim_set(conf, set, keep_ms, max, limit)
+  local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
+  if keep_ms then
+    gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+  end
+  if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
+  local ids = {}
+  for i = 1, #gone, 2 do
+    ids[#ids + 1] = gone[i]
+    remove_task(conf, gone[i], tonumber(gone[i + 1]), 'trimmed')
+  end
+  if #ids > 0 then redis.call('ZREM', set, unpack(ids)) end
+  return ids
 end
 
 -- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
@@ -588,150 +975,47 @@ local function sweep_workers(conf, tally)
   if #gone > 0 then tally.workers_lost = #gone end
 end
 
--- check_slot(): what this call is to its slot: 'fresh', with when the slot last noted the worker's presence; 'replay',
--- with the ids that the call was given before; 'stale'; or 'unregistered'.
--- NEEDS worker_hash worker incarnation slot n
-local function check_slot()
-  local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot)
-  if not row[1] then return 'unregistered' end
-  local last, seen_ms, given = string.match(row[2] or '0 0 ', '^(%d+) (%d+) (.*)$')
-  last = tonumber(last)
-  if row[1] ~= incarnation or n < last then return 'stale' end
-  if n == last then return 'replay', given end
-  return 'fresh', tonumber(seen_ms)
+-- trim_ended(conf, limit, tally): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
+-- finished and of the dead; how many.
+-- NEEDS config finished dead emit trim_set
+local function trim_ended(conf, limit, tally)
+  local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max')
+  local trimmed = trim_set(conf, finished, tonumber(row[1] or 604800000), conf.finished_max, limit)
+  local dropped = trim_set(conf, dead, tonumber(row[2] or 2592000000), tonumber(row[3] or 100000), limit)
+  for _, id in ipairs(dropped) do emit(conf, 'task.removed', id, 'reason=retention') end
+  if #trimmed > 0 then tally.trimmed = (tally.trimmed or 0) + #trimmed end
+  if #dropped > 0 then tally.dropped = (tally.dropped or 0) + #dropped end
+  return #trimmed + #dropped
 end
 
--- peek_ready(wanted, limit): the next tasks of these lanes: lowest priority band first and, inside a band, the lanes
--- in order. Lists of ids, scores and lane numbers, and per lane how many are there, one more than limit at the most.
--- NEEDS ready
-local function peek_ready(wanted, limit)
-  local pages, at, there, named = {}, {}, {}, {}
-  for lane = 1, #wanted do
-    -- A lane named twice is seen once.
-    pages[lane] = named[wanted[lane]] and {} or redis.call('ZRANGE', ready .. wanted[lane], 0, limit, 'WITHSCORES')
-    named[wanted[lane]], at[lane], there[lane] = true, 1, #pages[lane] / 2
-  end
-  local ids, scores, from = {}, {}, {}
-  for i = 1, limit do
-    local best, best_band
-    for lane = 1, #pages do
-      local score = pages[lane][at[lane] + 1]
-      local band = score and math.floor(score / BAND)
-      if band and (not best or band < best_band) then best, best_band = lane, band end
-    end
-    if not best then break end
-    ids[i], scores[i], from[i] = pages[best][at[best]], pages[best][at[best] + 1], best
-    at[best] = at[best] + 2
-  end
-  return ids, scores, from, there
+-- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
+-- NEEDS once once_due
+local function sweep_once(conf, limit)
+  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
 end
 
--- read_task(id): the record as a flat list; the attempts, crashes and deliveries it counts; since when the task was
--- ready, nil if the record is gone; and about how many bytes it and its payload take in a reply. A payload above 1 KiB
--- has its size in the record.
--- NEEDS task
-local function read_task(id)
-  local record = redis.call('HGETALL', task .. id)
-  local attempts, crashes, deliveries, created_ms, ready_ms, bytes = 0, 0, 0, nil, nil, 2048
-  for f = 1, #record, 2 do
-    local name, value = record[f], record[f + 1]
-    bytes = bytes + #value
-    if name == 'created_ms' then created_ms = tonumber(value)
-    elseif name == 'ready_ms' then ready_ms = tonumber(value)
-    elseif name == 'attempts' then attempts = tonumber(value)
-    elseif name == 'crashes' then crashes = tonumber(value)
-    elseif name == 'deliveries' then deliveries = tonumber(value)
-    elseif name == 'size' then bytes = bytes + value
-    end
-  end
-  return record, attempts, crashes, deliveries, created_ms and (ready_ms or created_ms), bytes
+-- housekeep(conf, tally): once a second for each slot that claims: note the worker's presence, forget silent workers, old
+-- ended tasks and keys of `once` whose time is over. False if more of these are left, for the next call.
+-- NEEDS workers worker sweep_workers trim_ended sweep_once
+local function housekeep(conf, tally)
+  redis.call('ZADD', workers, conf.now_text, worker)
+  sweep_workers(conf, tally)
+  return trim_ended(conf, 100, tally) + sweep_once(conf, 100) < 100
 end
 
--- lane_emptied(lane): no task is in line there any more. Its token goes, unless it may be there for a due time.
--- NEEDS lanes wake delayed
-local function lane_emptied(lane)
-  redis.call('SREM', lanes, lane)
-  if redis.call('EXISTS', delayed) == 0 then redis.call('DEL', wake .. lane) end
-end
-
--- take_out(wanted, counts, there): remove the first counts[i] tasks of each lane. A lane that still has tasks keeps a
--- wake-up token, for a worker that is free.
--- NEEDS ready push_wake lane_emptied
-local function take_out(wanted, counts, there)
-  for i, lane in ipairs(wanted) do
-    local count = counts[i] or 0
-    if count > 0 then redis.call('ZREMRANGEBYRANK', ready .. lane, 0, count - 1) end
-    if there[i] > count then
-      push_wake(lane)
-    elseif count > 0 then
-      lane_emptied(lane)
-    end
-  end
-end
-
--- write_lease(conf, token, score, lane, runs, fence, worker): an entry of `running`, as read_lease reads it;
--- runs is '<attempt> <delivery> <crashes>'.
-local function write_lease(conf, token, score, lane, runs, fence, worker)
-  return token .. ' ' .. score .. ' ' .. lane .. '|' .. conf.now_text .. ' ' .. runs .. ' ' .. fence .. ' ' .. worker
-end
-
--- add_payloads(leased): fill in the payloads of claimed tasks, entry 7 of each; the ids of those that have none. An empty
--- payload is stored too, so one that is not there was evicted.
--- NEEDS payload
-local function add_payloads(leased)
-  if #leased == 0 then return {} end
-  local keys, missing = {}, {}
-  for i, lease in ipairs(leased) do keys[i] = payload .. lease[2] end
-  local payloads = redis.call('MGET', unpack(keys))
-  for i, lease in ipairs(leased) do
-    lease[7] = payloads[i] or ''
-    if not payloads[i] then missing[#missing + 1] = lease[2] end
-  end
-  return missing
-end
-
--- claim_tasks(conf, wanted, limit, was_seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
--- the reply would pass 4 MiB. The deadline, and the answer's list of leases.
--- NEEDS config running leases worker_hash workers worker incarnation slot n emit observe
--- NEEDS peek_ready read_task drop_task take_out write_lease add_payloads
-local function claim_tasks(conf, wanted, limit, was_seen_ms, tally)
-  local next_ids, scores, from, there = peek_ready(wanted, limit)
-  local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
-  local deadline_ms = conf.now + conf.lease_ms
-  local deadline_text = string.format('%.0f', deadline_ms)
-  local token_start = incarnation .. '.' .. slot .. '.' .. n .. '/'
-  local leased, ids, held, deadlines, counts, bytes = {}, {}, {}, {}, {}, 0
-  for i, id in ipairs(next_ids) do
-    local record, failed, crashes, delivered, since_ms, size = read_task(id)
-    bytes = bytes + size
-    if bytes > 4194304 and i > 1 then break end
-    counts[from[i]] = (counts[from[i]] or 0) + 1
-    if not since_ms then
-      drop_task(conf, id)
-    else
-      local at, attempt, delivery = #leased + 1, failed + 1, delivered + 1
-      local token = token_start .. at
-      local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
-      ids[at], leased[at] = id, { 'leased', id, token, fence + i, attempt, delivery, '', record }
-      held[2 * at - 1] = id
-      held[2 * at] = write_lease(conf, token, scores[i], wanted[from[i]], runs, fence + i, worker)
-      deadlines[2 * at - 1], deadlines[2 * at] = deadline_text, id
-      observe(tally, 'wait_ms', conf.now - since_ms)
-    end
-  end
-  take_out(wanted, counts, there)
-  -- A second is fine enough for presence, which ends after 30.
-  local seen_ms = conf.now - was_seen_ms < 1000 and was_seen_ms or conf.now
-  if seen_ms == conf.now then redis.call('ZADD', workers, conf.now_text, worker) end
-  redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
-    n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '))
-  if #leased == 0 then return deadline_ms, leased end
-  redis.call('ZADD', leases, unpack(deadlines))
-  redis.call('HSET', running, unpack(held))
-  emit(conf, 'task.claimed', table.concat(ids, ' '),
-    'worker=' .. worker .. ' fence=' .. leased[1][4] .. ' deadline_ms=' .. deadline_text)
-  for _, id in ipairs(add_payloads(leased)) do emit(conf, 'task.alert', id, 'reason=payload_missing') end
-  return deadline_ms, leased
+-- start_tied(conf, id): end what a task with ties holds only until its first lease, its scope and its deadline. True if it
+-- expired before.
+-- NEEDS task once deadlines
+local function start_tied(conf, id)
+  local own = redis.call('HMGET', task .. id, 'scope', 'expires_at_ms', 'deliveries')
+  redis.call('ZREM', deadlines, id)
+  local field = own[1] and 'scope:' .. own[1]
+  if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  return not own[3] and tonumber(own[2] or MAX_SAFE) <= conf.now
 end
 
 -- reclaim_tasks(conf, given): answer a re-sent claim: of the tasks it was given, those still under the same token.
@@ -751,6 +1035,10 @@ local function reclaim_tasks(conf, given)
   return deadline_ms, leased
 end
 
+  arg_made = { is_full = is_full, settled_before = settled_before, untie = untie, drop_task = drop_task, bury_task = bury_task, reap_expired = reap_expired, promote_due = promote_due, expire_waiting = expire_waiting, fail_tasks = fail_tasks, trim_set = trim_set, housekeep = housekeep, start_tied = start_tied, reclaim_tasks = reclaim_tasks }
+  return arg_made
+end
+
 local conf, refused = open_queue()
 if refused then return refused end
 if lease_ms > 0 then conf.lease_ms = lease_ms end
@@ -758,18 +1046,21 @@ local standing, known = check_slot()
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
 
-local tally, deadline_ms, leased = {}, nil, nil
+local tally, failed, deadline_ms, leased = {}, {}, nil, nil
 local acked = ack_tasks(conf, acks_id, acks_token, acks_result, tally)
-local failed = fail_tasks(conf, {
-  id = fails_id, token = fails_token, retryable = fails_retryable, reason = fails_reason, error = fails_error,
-  jitter_ppm = fails_jitter_ppm,
-}, tally)
+if fails_count > 0 then
+  failed = fail_tasks(conf, {
+    id = fails_id, token = fails_token, retryable = fails_retryable, reason = fails_reason, error = fails_error,
+    jitter_ppm = fails_jitter_ppm,
+  }, tally)
+end
 local next_ms = sweep(conf, tally)
 if standing == 'replay' then
   deadline_ms, leased = reclaim_tasks(conf, known)
 else
+  if math.abs(conf.now - known) >= 1000 and housekeep(conf, tally) then known = conf.now end
   deadline_ms, leased = claim_tasks(conf, lanes_wanted_lane, limit, known, tally)
-  if #leased == 0 then sweep_workers(conf, tally) end
 end
+retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, next_ms, conf.lease_ms, deadline_ms, acked, failed, leased }

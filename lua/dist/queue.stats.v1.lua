@@ -2,7 +2,7 @@
 -- generated from lua/queue/stats.v1.lua by lua/bundle.py; do not edit
 -- queue.stats.v1: how many tasks are in each state, how many workers are alive, and the totals since the queue began.
 -- `attempts:<b>` counts completions that took more than one run. `stalled` is a part of `running`. At most 1,000 lanes
--- are listed, `more_lanes` says how many were not; `ready` counts those of the first 10,000.
+-- are listed, `more_lanes` says how many were not; `ready` counts those of about the first 10,000.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   leases    zset          {base}:leases
@@ -15,10 +15,10 @@
 -- KEYS   workers   zset          {base}:workers
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   now_ms    int 0..       ?=0
--- RETURN ok        now_ms:int ready:int delayed:int blocked:int running:int stalled:int finished:int dead:int workers:int lanes:pairs more_lanes:int counters:pairs
+-- RETURN ok        now_ms:int mode:text ready:int delayed:int blocked:int running:int stalled:int finished:int dead:int workers:int lanes:pairs more_lanes:int counters:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   11 + l commands for l lanes
+-- COST   12 + l commands for l lanes
 -- INCLUDE open_queue
 
 local LAYOUT = 1
@@ -66,7 +66,7 @@ end
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config now_ms
 local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max')
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
   if tonumber(row[1] or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
@@ -87,13 +87,18 @@ local function open_queue()
     now_text = string.format('%.0f', now),
     lease_ms = tonumber(row[3] or 15000),
     events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    ended = 0,
   }
 end
 
 local conf, refused = open_queue()
 if refused then return refused end
 
-local names, sizes, in_line = redis.call('SMEMBERS', lanes), {}, 0
+local names, sizes, in_line = redis.call('SSCAN', lanes, 0, 'COUNT', 10000)[2], {}, 0
 for i = 1, math.min(#names, 10000) do
   local size = redis.call('ZCARD', ready .. names[i])
   if i <= 1000 then sizes[2 * i - 1], sizes[2 * i] = names[i], string.format('%d', size) end
@@ -110,9 +115,9 @@ for name, sum in pairs({ claimed = sums.wait_ms, completed = sums.run_ms }) do
   if sum > 0 then totals[#totals + 1], totals[#totals + 2] = name, string.format('%.0f', sum) end
 end
 return {
-  'ok', conf.now, in_line,
+  'ok', conf.now, conf.paused and 'paused' or conf.draining and 'draining' or 'running', in_line,
   redis.call('ZCARD', delayed), redis.call('ZCARD', blocked), redis.call('ZCARD', leases),
   redis.call('ZCOUNT', leases, '-inf', conf.now), redis.call('ZCARD', finished), redis.call('ZCARD', dead),
   redis.call('ZCOUNT', workers, string.format('(%.0f', conf.now - 30000), '+inf'),
-  sizes, math.max(0, #names - 1000), totals,
+  sizes, math.max(0, redis.call('SCARD', lanes) - 1000), totals,
 }

@@ -1,24 +1,28 @@
 -- ack_tasks(conf, ids, tokens, results, tally): complete tasks whose lease is this token's; one answer each.
--- NEEDS running task result finished emit observe settled_before end_leases
+-- NEEDS running task finished emit observe settled_before untie keep_result end_leases
 local function ack_tasks(conf, ids, tokens, results, tally)
   local answers, done, by_time, kept, ended = {}, {}, {}, {}, {}
   if #ids == 0 then return answers end
   local byte, find, sub, match = string.byte, string.find, string.sub, string.match
-  local completed = { 'completed' }
+  local completed, dropped = { 'completed' }, { 'result_dropped' }
   local held = redis.call('HMGET', running, unpack(ids))
   for i, id in ipairs(ids) do
     local token, lease = tokens[i], held[i]
     -- The hot path: what read_lease does, without a pattern over the whole entry.
     if not lease or ended[id] or find(lease, token, 1, true) ~= 1 or byte(lease, #token + 1) ~= 32 then
-      answers[i] = settled_before(id, token, { completed = true })
+      answers[i] = settled_before(id, token, { completed = true, result_dropped = true })
     else
-      local ran = sub(lease, find(lease, '|', #token, true) + 1)
+      local bar = find(lease, '|', #token, true)
+      local ran, tied, own_ms = sub(lease, bar + 1), find(lease, ' ties', #token, true), nil
       local started_ms, attempt = match(ran, '^(%d+) (%d+)')
-      redis.call('HSET', task .. id, 'settled', token .. ' completed', 'ran', ran)
-      if results[i] ~= '' then kept[#kept + 1], kept[#kept + 2] = result .. id, results[i] end
-      ended[id], answers[i] = true, completed
+      if tied and tied < bar then
+        own_ms = tonumber(redis.call('HGET', task .. id, 'result_ms') or nil)
+        untie(id)
+      end
+      answers[i] = keep_result(conf, id, results[i], own_ms, kept) and completed or dropped
+      redis.call('HSET', task .. id, 'settled', token .. ' ' .. answers[i][1], 'ran', ran)
       local at = #done + 1
-      done[at], by_time[2 * at - 1], by_time[2 * at] = id, conf.now_text, id
+      done[at], by_time[2 * at - 1], by_time[2 * at], ended[id] = id, conf.now_text, id, true
       observe(tally, 'run_ms', conf.now - started_ms)
       if attempt ~= '1' then observe(tally, 'attempts', tonumber(attempt)) end
     end
@@ -28,5 +32,6 @@ local function ack_tasks(conf, ids, tokens, results, tally)
   redis.call('ZADD', finished, unpack(by_time))
   if #kept > 0 then redis.call('MSET', unpack(kept)) end
   emit(conf, 'task.completed', table.concat(done, ' '), '')
+  conf.ended = conf.ended + #done
   return answers
 end

@@ -1,8 +1,10 @@
--- cancel_task(conf, id, tally): end a task as cancelled; the caller has taken it out of the set it was in.
--- NEEDS task finished emit
-local function cancel_task(conf, id, tally)
+-- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
+-- NEEDS task finished emit untie
+local function cancel_task(conf, id, tied, tally)
+  if tied then untie(id) end
   redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
   redis.call('ZADD', finished, conf.now, id)
   emit(conf, 'task.cancelled', id, '')
   tally.cancelled = (tally.cancelled or 0) + 1
+  conf.ended = conf.ended + 1
 end

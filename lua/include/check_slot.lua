@@ -1,4 +1,4 @@
--- check_slot(): what this call is to its slot: 'fresh', with when the slot last noted the worker's presence; 'replay',
+-- check_slot(): what this call is to its slot: 'fresh', with when the slot kept house last; 'replay',
 -- with the ids that the call was given before; 'stale'; or 'unregistered'.
 -- NEEDS worker_hash worker incarnation slot n
 local function check_slot()

@@ -1,9 +1,9 @@
 -- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
 -- reason, error, jitter_ppm. One answer each: retried with the due time, dead, cancelled, lease_lost.
--- NEEDS config running task emit read_lease settled_as settled_before end_leases read_policy backoff delay_until bury_task cancel_task
+-- NEEDS config running task emit read_lease settled_as settled_before end_leases read_policy backoff delay_until
+-- NEEDS await_deadline bury_task cancel_task
 local function fail_tasks(conf, fails, tally)
   local answers, ended = {}, {}
-  if #fails.id == 0 then return answers end
   local held = redis.call('HMGET', running, unpack(fails.id))
   local all = read_policy(config)
   for i, id in ipairs(fails.id) do
@@ -15,7 +15,7 @@ local function fail_tasks(conf, fails, tally)
       local own = read_policy(task .. id)
       if lease.cancelling then
         answers[i] = { 'cancelled' }
-        cancel_task(conf, id, tally)
+        cancel_task(conf, id, lease.tied, tally)
       elseif fails.retryable[i] and lease.attempt < tonumber(own[1] or all[1] or 3) then
         local due_ms = conf.now + backoff(own, all, lease.attempt, fails.jitter_ppm[i])
         answers[i] = { 'retried', due_ms }
@@ -24,10 +24,11 @@ local function fail_tasks(conf, fails, tally)
         tally.retried = (tally.retried or 0) + 1
       else
         answers[i] = { 'dead' }
-        bury_task(conf, id, fails.reason[i], tally)
+        bury_task(conf, 'task.dead', id, fails.reason[i], lease.tied, tally)
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
         'reason', fails.reason[i], 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
+      if lease.tied and answers[i][2] then await_deadline(conf, id, answers[i][2]) end
     end
   end
   end_leases(ended)

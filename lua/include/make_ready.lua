@@ -1,9 +1,9 @@
--- make_ready(by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- NEEDS ready lanes push_wake
-local function make_ready(by_lane)
+local function make_ready(conf, by_lane)
   for lane, members in pairs(by_lane) do
     redis.call('ZADD', ready .. lane, unpack(members))
     redis.call('SADD', lanes, lane)
-    push_wake(lane)
+    push_wake(conf, lane)
   end
 end

@@ -1,12 +1,17 @@
 -- peek_ready(wanted, limit): the next tasks of these lanes: lowest priority band first and, inside a band, the lanes
--- in order. Lists of ids, scores and lane numbers, and per lane how many are there, one more than limit at the most.
+-- in order. Lists of ids, scores and lane numbers, and per lane how many have been seen, one more than are taken if there are.
 -- NEEDS ready
 local function peek_ready(wanted, limit)
+  local size = math.min(limit, math.ceil(limit / #wanted) + 15) + 1
   local pages, at, there, named = {}, {}, {}, {}
+  local function turn(lane)
+    pages[lane] = redis.call('ZRANGE', ready .. wanted[lane], there[lane], there[lane] + size - 1, 'WITHSCORES')
+    at[lane], there[lane] = 1, there[lane] + #pages[lane] / 2
+  end
   for lane = 1, #wanted do
-    -- A lane named twice is seen once.
-    pages[lane] = named[wanted[lane]] and {} or redis.call('ZRANGE', ready .. wanted[lane], 0, limit, 'WITHSCORES')
-    named[wanted[lane]], at[lane], there[lane] = true, 1, #pages[lane] / 2
+    pages[lane], at[lane], there[lane] = {}, 1, 0
+    if not named[wanted[lane]] then turn(lane) end  -- a lane named twice is seen once
+    named[wanted[lane]] = true
   end
   local ids, scores, from = {}, {}, {}
   for i = 1, limit do
@@ -19,6 +24,7 @@ local function peek_ready(wanted, limit)
     if not best then break end
     ids[i], scores[i], from[i] = pages[best][at[best]], pages[best][at[best] + 1], best
     at[best] = at[best] + 2
+    if at[best] > 2 * size then turn(best) end
   end
   return ids, scores, from, there
 end

@@ -17,7 +17,7 @@ local function promote_due(conf, limit, tally)
     end
   end
   if #promoted == 0 then return 0 end
-  make_ready(by_lane)
+  make_ready(conf, by_lane)
   emit(conf, 'task.promoted', table.concat(promoted, ' '), '')
   tally.promoted = (tally.promoted or 0) + #promoted
   return #promoted

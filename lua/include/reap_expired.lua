@@ -1,7 +1,7 @@
 -- reap_expired(conf, limit, tally): take back leases past their deadline. The first crash returns a task to its old
 -- place, the n-th waits for the backoff of n-1, max_crashes of them end it.
--- NEEDS config running task leases emit read_lease end_leases read_policy backoff delay_until bury_task cancel_task drop_task
--- NEEDS line_up make_ready
+-- NEEDS config running task leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
+-- NEEDS cancel_task drop_task line_up make_ready
 local function reap_expired(conf, limit, tally)
   local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return 0 end
@@ -15,24 +15,27 @@ local function reap_expired(conf, limit, tally)
       drop_task(conf, id)
     elseif not lease then
       redis.call('HSET', task .. id, 'reason', 'damaged')
-      bury_task(conf, id, 'damaged', tally)
+      bury_task(conf, 'task.dead', id, 'damaged', true, tally)
     else
-      local crashes, reason = lease.crashes + 1, nil
+      local crashes, reason, back_ms = lease.crashes + 1, nil, nil
       emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
       if lease.cancelling then
-        cancel_task(conf, id, tally)
+        cancel_task(conf, id, lease.tied, tally)
       elseif crashes >= tonumber(all[6] or 5) then
         reason = 'crash_loop'
-        bury_task(conf, id, reason, tally)
+        bury_task(conf, 'task.dead', id, reason, lease.tied, tally)
       elseif crashes == 1 then
+        back_ms = conf.now
         line_up(by_lane, lease.lane, lease.score, id)
       else
-        delay_until(conf, conf.now + backoff(read_policy(task .. id), all, crashes - 1, 500000), id, lease.lane)
+        back_ms = conf.now + backoff(read_policy(task .. id), all, crashes - 1, 500000)
+        delay_until(conf, back_ms, id, lease.lane)
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
         reason and 'reason' or 'ready_ms', reason or conf.now_text)
+      if lease.tied and back_ms then await_deadline(conf, id, back_ms) end
     end
   end
-  make_ready(by_lane)
+  make_ready(conf, by_lane)
   return #ids
 end

@@ -1,16 +1,19 @@
--- sweep(conf, tally): reap and promote what is due, at most 100 of each; the time of the next of either, or 0.
--- NEEDS delayed leases promote_due reap_expired
+-- sweep(conf, tally): reap, expire and promote what is due, at most 100 of each; the time of the next of them, or 0.
+-- NEEDS delayed leases deadlines promote_due reap_expired expire_waiting
 local function sweep(conf, tally)
+  local next_ms = MAX_SAFE
   local function sweep_set(set, move)
     local head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
     if head[1] and tonumber(head[2]) <= conf.now then
       move(conf, 100, tally)
       head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
     end
-    return tonumber(head[2] or 0)
+    if head[1] then next_ms = math.min(next_ms, tonumber(head[2])) end
   end
-  local deadline_ms = sweep_set(leases, reap_expired)
-  local due_ms = sweep_set(delayed, promote_due)
-  if deadline_ms == 0 or due_ms == 0 then return deadline_ms + due_ms end
-  return math.min(deadline_ms, due_ms)
+  sweep_set(leases, reap_expired)
+  if redis.call('EXISTS', deadlines, delayed) > 0 then
+    sweep_set(deadlines, expire_waiting)
+    sweep_set(delayed, promote_due)
+  end
+  return next_ms < MAX_SAFE and next_ms or 0
 end

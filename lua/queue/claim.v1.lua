@@ -16,6 +16,14 @@
 -- KEYS   dead      zset          {base}:dead
 -- KEYS   workers   zset          {base}:workers
 -- KEYS   worker_hash prefix/hash {base}:worker:   name
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   deadlines zset          {base}:deadlines
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   blocked   zset          {base}:blocked
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   worker    name
@@ -34,13 +42,15 @@
 -- RETURN unregistered
 -- EACH   lease     leased id:id token:id fence:int attempt:int delivery:int payload:bytes record:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.claimed task.promoted task.stalled task.dead task.cancelled task.alert worker.lost
+-- EVENT  task.claimed task.promoted task.stalled task.dead task.expired task.moved task.cancelled task.removed
+-- EVENT  task.alert worker.lost
 -- FLAGS  allow-oom
--- COST   18 + n commands, O(n log m)
--- INCLUDE open_queue emit add_counts observe push_wake line_up make_ready delay_until read_lease end_leases
--- INCLUDE read_policy backoff cancel_task bury_task drop_task promote_due reap_expired sweep retire_worker
--- INCLUDE sweep_workers check_slot peek_ready read_task lane_emptied take_out write_lease add_payloads
--- INCLUDE claim_tasks reclaim_tasks
+-- COST   17 + n commands, 25 + n once a second, O(n log m)
+-- INCLUDE open_queue emit add_counts observe sweep retain push_wake lane_emptied check_slot peek_ready read_task
+-- INCLUDE take_out write_lease add_payloads claim_tasks
+-- RARELY end_leases read_lease line_up make_ready push_due delay_until await_deadline untie drop_task cancel_task bury_task
+-- RARELY read_policy backoff reap_expired promote_due read_record find_set expire_waiting remove_task trim_set
+-- RARELY retire_worker sweep_workers trim_ended sweep_once housekeep start_tied reclaim_tasks
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -54,8 +64,9 @@ local next_ms = sweep(conf, tally)
 if standing == 'replay' then
   deadline_ms, leased = reclaim_tasks(conf, known)
 else
+  if math.abs(conf.now - known) >= 1000 and housekeep(conf, tally) then known = conf.now end
   deadline_ms, leased = claim_tasks(conf, item_lane, limit, known, tally)
-  if #leased == 0 then sweep_workers(conf, tally) end
 end
+retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, next_ms, conf.lease_ms, deadline_ms, leased }

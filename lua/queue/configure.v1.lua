@@ -1,8 +1,14 @@
--- queue.configure.v1: change settings of a queue, and create it if need be. The clock is chosen at creation, once.
+-- queue.configure.v1: change settings of a queue, and create it if need be. The clock is chosen at creation, once. The same
+-- call, sent again, sets nothing again.
 -- Without settings it answers those that are stored. What is not stored is at its default: lease_ms 15000, max_attempts 3,
--- max_crashes 5, backoff_base_ms 1000, backoff_multiplier_pct 200, backoff_cap_ms 300000, jitter_pct 10, events_max 100000.
+-- max_crashes 5, backoff_base_ms 1000, backoff_multiplier_pct 200, backoff_cap_ms 300000, jitter_pct 10, events_max 100000,
+-- finished_keep_ms 7 days, finished_max 100000, dead_keep_ms 30 days, dead_max 100000, result_ms as long as the record,
+-- idempotency_ms 1 day, timeout_grace_ms 10000.
 --
 -- KEYS   config    hash          {base}:config
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- ARGV   rid       id            ?=
 -- ARGV   clock     enum keep|server|test ?=keep
 -- ARGV   now_ms    int 0..       ?=0
 -- PAIR   settings.lease_ms       int 1000..86400000
@@ -13,11 +19,18 @@
 -- PAIR   settings.backoff_cap_ms int 0..604800000
 -- PAIR   settings.jitter_pct     int 0..100
 -- PAIR   settings.events_max     int 100..10000000
+-- PAIR   settings.finished_keep_ms int 0..315360000000
+-- PAIR   settings.finished_max   int 0..100000000
+-- PAIR   settings.dead_keep_ms   int 0..315360000000
+-- PAIR   settings.dead_max       int 0..100000000
+-- PAIR   settings.result_ms      int 0..315360000000
+-- PAIR   settings.idempotency_ms int 1000..315360000000
+-- PAIR   settings.timeout_grace_ms int 0..86400000
 -- GROUP  settings  0..1
 -- RETURN ok        now_ms:int settings:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
--- COST   6 commands
--- INCLUDE open_queue
+-- COST   10 commands
+-- INCLUDE open_queue done_before sweep_once hold_once note_done
 
 local stored = redis.call('HGET', config, 'clock')
 if stored then
@@ -31,6 +44,9 @@ elseif (clock == 'test') ~= (now_ms > 0) then
 else
   redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', clock == 'test' and 'test' or 'server')
 end
-local changes = settings_pairs[1] or {}
-if #changes > 0 then redis.call('HSET', config, unpack(changes)) end
-return { 'ok', open_queue().now, redis.call('HGETALL', config) }
+local conf, changes = open_queue(), settings_pairs[1] or {}
+if #changes > 0 and not done_before(conf, 'configure') then
+  redis.call('HSET', config, unpack(changes))
+  note_done(conf, 'configure', 'done')
+end
+return { 'ok', conf.now, redis.call('HGETALL', config) }

@@ -10,6 +10,13 @@
 -- KEYS   wake      prefix/list   {base}:wake:     lane
 -- KEYS   finished  zset          {base}:finished
 -- KEYS   dead      zset          {base}:dead
+-- KEYS   payload   prefix/string {base}:payload:  id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   deadlines zset          {base}:deadlines
+-- KEYS   once      hash          {base}:once
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   trace     bytes 0..128  ?=
@@ -27,11 +34,11 @@
 -- EACH   item      cancelled
 -- EACH   item      lease_lost
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.retried task.dead task.cancelled
+-- EVENT  task.retried task.dead task.cancelled task.removed
 -- FLAGS  allow-oom
--- COST   8 + 5n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake delay_until read_lease settled_as settled_before end_leases
--- INCLUDE read_policy backoff cancel_task bury_task fail_tasks
+-- COST   8 + 6n commands, O(n log m)
+-- INCLUDE open_queue emit add_counts push_due delay_until await_deadline read_lease settled_as settled_before
+-- INCLUDE untie end_leases read_policy backoff cancel_task bury_task fail_tasks remove_task trim_set retain
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -41,5 +48,6 @@ local answers = fail_tasks(conf, {
   id = item_id, token = item_token, retryable = item_retryable, reason = item_reason, error = item_error,
   jitter_ppm = item_jitter_ppm,
 }, tally)
+retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, answers }

@@ -35,6 +35,7 @@ for i = 1, item_count do
     answers[i] = { 'not_found' }
   else
     local data = redis.call('MGET', payload .. id, result .. id)
+    if tonumber(record.result_until_ms or MAX_SAFE) <= conf.now then data[2] = '' end
     bytes = bytes + 1024 + size + #(data[1] or '') + #(data[2] or '')
     if bytes > 4194304 and i > 1 then return { 'ok', conf.now, item_count - i + 1, answers } end
     answers[i] = summarise(id, state_of(conf, set, score, record), score, record)

@@ -1,9 +1,11 @@
 -- queue.heartbeat.v1: prolong leases, and hear which tasks are to be cancelled and which leases are lost.
--- Past its deadline a lease is lost here, even if nobody has taken it back yet. Sent again, it prolongs again.
+-- Past its deadline a lease is lost here, even if nobody has taken it back yet; and so is one whose task has run longer than
+-- its timeout and a grace. Sent again, it prolongs again.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
 -- KEYS   leases    zset          {base}:leases
+-- KEYS   task      prefix/hash   {base}:task:     id
 -- KEYS   workers   zset          {base}:workers
 -- ARGV   worker    name          ?=
 -- ARGV   lease_ms  int 0..86400000 ?=0
@@ -13,11 +15,13 @@
 -- RETURN ok        now_ms:int items:list(item)
 -- EACH   item      renewed deadline_ms:int
 -- EACH   item      cancelling deadline_ms:int
+-- EACH   item      timed_out deadline_ms:int
 -- EACH   item      lease_lost
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  allow-oom
--- COST   6 commands, O(n log m)
+-- COST   6 commands, 1 more for each task with ties, O(n log m)
 -- INCLUDE open_queue read_lease
+-- RARELY over_time
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -28,12 +32,14 @@ local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
 local answers, renewed = {}, {}
 for i = 1, item_count do
   local lease = read_lease(held[i])
-  if lease and lease.token == item_token[i] and tonumber(deadlines[i] or 0) > conf.now then
-    answers[i] = { lease.cancelling and 'cancelling' or 'renewed', deadline_ms }
+  local late_ms = lease and lease.tied and over_time(conf, item_id[i], lease.started_ms) or -1
+  local lost = not lease or lease.token ~= item_token[i] or tonumber(deadlines[i] or 0) <= conf.now
+  if lost or (late_ms >= 0 and late_ms >= conf.grace_ms) then
+    answers[i] = { 'lease_lost' }
+  else
+    answers[i] = { lease.cancelling and 'cancelling' or late_ms >= 0 and 'timed_out' or 'renewed', deadline_ms }
     renewed[#renewed + 1] = deadline_ms
     renewed[#renewed + 1] = item_id[i]
-  else
-    answers[i] = { 'lease_lost' }
   end
 end
 if #renewed > 0 then redis.call('ZADD', leases, 'XX', unpack(renewed)) end

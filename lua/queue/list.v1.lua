@@ -1,7 +1,10 @@
--- queue.list.v1: a page of the tasks in one state, in the order of their set, without payload, result, error and headers.
--- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. A page
--- may hold fewer than limit, and stops at 1 MiB. Where the last task of a page has gone, the next page may repeat those
--- of the same score. Ready tasks are listed by lane.
+-- queue.list.v1: a page of the tasks that are in a state, of a user, with a tag and of a parent, all of these that are named;
+-- of a kind and with a reason, too. Without payload, result, error and headers.
+-- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. The page
+-- follows the smallest set that is named: a user, tag or parent in the order of creation, a state in its own order. A task
+-- that stays in that set at its place is listed once, whatever comes and goes; a running one moves when it is renewed, and
+-- may come again. A page may hold fewer than limit, even none: it looks at 1,000 tasks at most, and stops at 1 MiB. Ready
+-- tasks, named alone, are those of one lane.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -12,8 +15,16 @@
 -- KEYS   blocked   zset          {base}:blocked
 -- KEYS   finished  zset          {base}:finished
 -- KEYS   dead      zset          {base}:dead
--- ARGV   state     enum ready|delayed|blocked|running|stalled|completed|cancelled|dead
--- ARGV   lane      lane          ?=any
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
+-- ARGV   state     enum all|ready|delayed|blocked|running|stalled|completed|cancelled|dead ?=all
+-- ARGV   lane      lane          ?=
+-- ARGV   user      id            ?=
+-- ARGV   tag       id            ?=
+-- ARGV   parent    id            ?=
+-- ARGV   kind      id            ?=
+-- ARGV   reason    name          ?=
 -- ARGV   cursor    bytes 0..256  ?=
 -- ARGV   limit     int 1..1000   ?=100
 -- ARGV   now_ms    int 0..       ?=0
@@ -21,34 +32,53 @@
 -- EACH   item      found id:id state:text at_ms:int place:int record:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 + 2n commands, O(n + log m)
--- INCLUDE open_queue read_record state_of summarise
+-- COST   5 + 2n commands in a state, up to 8n by user, tag or parent, O(n log m)
+-- INCLUDE open_queue read_record find_set state_of summarise rank_after narrowest
 
 local conf, refused = open_queue()
 if refused then return refused end
-local last_score, last_id = string.match(cursor, '^(%d+) (%S+)$')
-if cursor ~= '' and not last_score then
-  return refuse('cursor', cursor, 'empty or what the page before answered')
+local driver, last_score, last_id = string.match(cursor, '^(%l+) (%d+) (%S+)$')
+local indexed = user ~= '' or tag ~= '' or parent ~= ''
+local set = ({ delayed = delayed, blocked = blocked, running = leases, stalled = leases, completed = finished,
+  cancelled = finished, dead = dead })[state]
+if state == 'ready' and (lane ~= '' or not indexed) then set = ready .. (lane ~= '' and lane or 'any') end
+local named = { state = set, user = user ~= '' and by_user .. user or nil, tag = tag ~= '' and by_tag .. tag or nil,
+  parent = parent ~= '' and children .. parent or nil }
+if cursor ~= '' and not named[driver or ''] then
+  return refuse('cursor', cursor, 'empty, or what the page before answered to the same filter')
+end
+if not set and not indexed then return refuse('state', state, 'a state, where no user, tag or parent is named') end
+
+local from, start = nil, 0
+if driver then
+  from = named[driver]
+  start = rank_after(from, last_score, last_id)
+else
+  driver, from = narrowest(named)
+end
+local function matches(record)
+  return (user == '' or record.user == user) and (parent == '' or record.parent == parent)
+    and (tag == '' or string.find(',' .. (record.tags or '') .. ',', ',' .. tag .. ',', 1, true))
+    and (kind == '' or record.kind == kind) and (reason == '' or record.reason == reason)
+    and (lane == '' or (record.lane or 'any') == lane)
 end
 
-local set = ({ ready = ready .. lane, delayed = delayed, blocked = blocked, running = leases, stalled = leases,
-  completed = finished, cancelled = finished, dead = dead })[state]
-local start = 0
-if last_id then
-  local rank = redis.call('ZSCORE', set, last_id) == last_score and redis.call('ZRANK', set, last_id)
-  start = rank and rank + 1 or redis.call('ZCOUNT', set, '-inf', '(' .. last_score)
-end
-local page = redis.call('ZRANGE', set, start, start + limit - 1, 'WITHSCORES')
-local answers, bytes, last = {}, 0, 0
+local page = redis.call('ZRANGE', from, start, start + 999, 'WITHSCORES')
+local answers, bytes, last = {}, 0, -1
 for i = 1, #page, 2 do
-  local id, score, record = page[i], page[i + 1], read_record(page[i])
+  if #answers == limit or bytes > 1048576 then break end
+  local id, record, size = page[i], read_record(page[i])
   last = i
-  if record and state_of(conf, set, score, record) == state then
-    record.error, record.headers = nil, nil
-    answers[#answers + 1] = summarise(id, state, score, record)
-    bytes = bytes + 512 + #(record.tags or '')
-    if bytes > 1048576 then break end
+  if record and matches(record) then
+    local held_in, score = from, page[i + 1]
+    if driver ~= 'state' then held_in, score = find_set(id, record) end
+    local found = state_of(conf, held_in, score, record)
+    if found and (state == 'all' or found == state) then
+      bytes = bytes + 512 + size - #(record.error or '') - #(record.headers or '')
+      record.error, record.headers = nil, nil
+      answers[#answers + 1] = summarise(id, found, score, record)
+    end
   end
 end
-local there_may_be_more = #page == 2 * limit or last + 1 < #page
-return { 'ok', conf.now, there_may_be_more and page[last + 1] .. ' ' .. page[last] or '', answers }
+local more = #page == 2000 or last + 1 < #page
+return { 'ok', conf.now, more and driver .. ' ' .. page[last + 1] .. ' ' .. page[last] or '', answers }

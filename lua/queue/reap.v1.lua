@@ -14,6 +14,12 @@
 -- KEYS   dead      zset          {base}:dead
 -- KEYS   workers   zset          {base}:workers
 -- KEYS   worker_hash prefix/hash {base}:worker:   name
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   deadlines zset          {base}:deadlines
+-- KEYS   once      hash          {base}:once
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   limit     int 1..1000   ?=100
@@ -22,11 +28,12 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int reaped:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.stalled task.dead task.cancelled task.alert worker.lost
+-- EVENT  task.stalled task.dead task.cancelled task.removed task.alert worker.lost
 -- FLAGS  allow-oom
--- COST   13 + 3n commands, 10 + 6n where tasks crash again, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake line_up make_ready delay_until read_lease end_leases read_policy
--- INCLUDE backoff cancel_task bury_task drop_task reap_expired retire_worker sweep_workers
+-- COST   13 + 3n commands, 10 + 7n where tasks crash again, O(n log m)
+-- INCLUDE open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline read_lease untie
+-- INCLUDE end_leases read_policy backoff cancel_task bury_task drop_task reap_expired remove_task trim_set retain
+-- INCLUDE retire_worker sweep_workers
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -34,5 +41,6 @@ if refused then return refused end
 local tally = {}
 local reaped = reap_expired(conf, limit, tally)
 sweep_workers(conf, tally)
+retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, reaped }

@@ -10,6 +10,15 @@
 -- KEYS   lanes     set           {base}:lanes
 -- KEYS   wake      prefix/list   {base}:wake:     lane
 -- KEYS   finished  zset          {base}:finished
+-- KEYS   payload   prefix/string {base}:payload:  id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   deadlines zset          {base}:deadlines
+-- KEYS   once      hash          {base}:once
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   trace     bytes 0..128  ?=
@@ -22,38 +31,17 @@
 -- EACH   item      cancelled
 -- EACH   item      lease_lost
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.released task.cancelled
+-- EVENT  task.released task.snoozed task.cancelled task.removed
 -- FLAGS  allow-oom
 -- COST   11 + 2n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake line_up make_ready read_lease settled_as settled_before
--- INCLUDE end_leases cancel_task
+-- INCLUDE open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline read_lease settled_as
+-- INCLUDE settled_before untie end_leases cancel_task return_leases remove_task trim_set retain
 
 local conf, refused = open_queue()
 if refused then return refused end
 
-local held = redis.call('HMGET', running, unpack(item_id))
-local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
-local answers, ended, by_lane, tally = {}, {}, {}, {}
-for i = 1, item_count do
-  local id, lease = item_id[i], read_lease(held[i])
-  local lost = not lease or lease.token ~= item_token[i] or tonumber(deadlines[i] or 0) <= conf.now
-  if lost or ended[id] then
-    answers[i] = settled_before(id, item_token[i], { released = true, cancelled = true })
-  else
-    ended[#ended + 1], ended[id] = id, true
-    answers[i] = lease.cancelling and { 'cancelled' } or { 'released', lease.score % BAND }
-    redis.call('HSET', task .. id, 'ran', lease.ran, 'deliveries', lease.delivery, 'ready_ms', conf.now_text,
-      'settled', settled_as(lease.token, answers[i]))
-    if lease.cancelling then
-      cancel_task(conf, id, tally)
-    else
-      line_up(by_lane, lease.lane, lease.score, id)
-      emit(conf, 'task.released', id, '')
-      tally.released = (tally.released or 0) + 1
-    end
-  end
-end
-end_leases(ended)
-make_ready(by_lane)
+local tally = {}
+local answers = return_leases(conf, item_id, item_token, nil, tally)
+retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, answers }

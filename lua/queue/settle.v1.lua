@@ -15,6 +15,13 @@
 -- KEYS   dead      zset          {base}:dead
 -- KEYS   workers   zset          {base}:workers
 -- KEYS   worker_hash prefix/hash {base}:worker:   name
+-- KEYS   deadlines zset          {base}:deadlines
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   blocked   zset          {base}:blocked
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   worker    name
@@ -41,6 +48,7 @@
 -- RETURN stale
 -- RETURN unregistered
 -- EACH   ack       completed
+-- EACH   ack       result_dropped
 -- EACH   ack       lease_lost
 -- EACH   fail      retried due_ms:int
 -- EACH   fail      dead
@@ -48,14 +56,16 @@
 -- EACH   fail      lease_lost
 -- EACH   lease     leased id:id token:id fence:int attempt:int delivery:int payload:bytes record:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.completed task.retried task.claimed task.promoted task.stalled task.dead task.cancelled task.alert
--- EVENT  worker.lost
+-- EVENT  task.completed task.retried task.claimed task.promoted task.stalled task.dead task.expired task.moved
+-- EVENT  task.cancelled task.removed task.alert worker.lost
 -- FLAGS  allow-oom
--- COST   25 + 2n commands, O(n log m)
--- INCLUDE open_queue emit add_counts observe push_wake line_up make_ready delay_until read_lease settled_as
--- INCLUDE settled_before end_leases read_policy backoff cancel_task bury_task drop_task ack_tasks fail_tasks
--- INCLUDE promote_due reap_expired sweep retire_worker sweep_workers check_slot peek_ready read_task
--- INCLUDE lane_emptied take_out write_lease add_payloads claim_tasks reclaim_tasks
+-- COST   23 + 2n commands, 25 + 2n once a second, O(n log m)
+-- INCLUDE open_queue emit add_counts observe end_leases keep_result ack_tasks sweep retain push_wake lane_emptied
+-- INCLUDE check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
+-- RARELY is_full settled_as settled_before read_lease line_up make_ready push_due delay_until await_deadline untie drop_task
+-- RARELY cancel_task bury_task read_policy backoff reap_expired promote_due read_record find_set expire_waiting
+-- RARELY fail_tasks remove_task trim_set retire_worker sweep_workers trim_ended sweep_once housekeep start_tied
+-- RARELY reclaim_tasks
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -64,18 +74,21 @@ local standing, known = check_slot()
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
 
-local tally, deadline_ms, leased = {}, nil, nil
+local tally, failed, deadline_ms, leased = {}, {}, nil, nil
 local acked = ack_tasks(conf, acks_id, acks_token, acks_result, tally)
-local failed = fail_tasks(conf, {
-  id = fails_id, token = fails_token, retryable = fails_retryable, reason = fails_reason, error = fails_error,
-  jitter_ppm = fails_jitter_ppm,
-}, tally)
+if fails_count > 0 then
+  failed = fail_tasks(conf, {
+    id = fails_id, token = fails_token, retryable = fails_retryable, reason = fails_reason, error = fails_error,
+    jitter_ppm = fails_jitter_ppm,
+  }, tally)
+end
 local next_ms = sweep(conf, tally)
 if standing == 'replay' then
   deadline_ms, leased = reclaim_tasks(conf, known)
 else
+  if math.abs(conf.now - known) >= 1000 and housekeep(conf, tally) then known = conf.now end
   deadline_ms, leased = claim_tasks(conf, lanes_wanted_lane, limit, known, tally)
-  if #leased == 0 then sweep_workers(conf, tally) end
 end
+retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, next_ms, conf.lease_ms, deadline_ms, acked, failed, leased }

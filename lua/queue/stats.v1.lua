@@ -1,6 +1,6 @@
 -- queue.stats.v1: how many tasks are in each state, how many workers are alive, and the totals since the queue began.
 -- `attempts:<b>` counts completions that took more than one run. `stalled` is a part of `running`. At most 1,000 lanes
--- are listed, `more_lanes` says how many were not; `ready` counts those of the first 10,000.
+-- are listed, `more_lanes` says how many were not; `ready` counts those of about the first 10,000.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   leases    zset          {base}:leases
@@ -13,16 +13,16 @@
 -- KEYS   workers   zset          {base}:workers
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   now_ms    int 0..       ?=0
--- RETURN ok        now_ms:int ready:int delayed:int blocked:int running:int stalled:int finished:int dead:int workers:int lanes:pairs more_lanes:int counters:pairs
+-- RETURN ok        now_ms:int mode:text ready:int delayed:int blocked:int running:int stalled:int finished:int dead:int workers:int lanes:pairs more_lanes:int counters:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   11 + l commands for l lanes
+-- COST   12 + l commands for l lanes
 -- INCLUDE open_queue
 
 local conf, refused = open_queue()
 if refused then return refused end
 
-local names, sizes, in_line = redis.call('SMEMBERS', lanes), {}, 0
+local names, sizes, in_line = redis.call('SSCAN', lanes, 0, 'COUNT', 10000)[2], {}, 0
 for i = 1, math.min(#names, 10000) do
   local size = redis.call('ZCARD', ready .. names[i])
   if i <= 1000 then sizes[2 * i - 1], sizes[2 * i] = names[i], string.format('%d', size) end
@@ -39,9 +39,9 @@ for name, sum in pairs({ claimed = sums.wait_ms, completed = sums.run_ms }) do
   if sum > 0 then totals[#totals + 1], totals[#totals + 2] = name, string.format('%.0f', sum) end
 end
 return {
-  'ok', conf.now, in_line,
+  'ok', conf.now, conf.paused and 'paused' or conf.draining and 'draining' or 'running', in_line,
   redis.call('ZCARD', delayed), redis.call('ZCARD', blocked), redis.call('ZCARD', leases),
   redis.call('ZCOUNT', leases, '-inf', conf.now), redis.call('ZCARD', finished), redis.call('ZCARD', dead),
   redis.call('ZCOUNT', workers, string.format('(%.0f', conf.now - 30000), '+inf'),
-  sizes, math.max(0, #names - 1000), totals,
+  sizes, math.max(0, redis.call('SCARD', lanes) - 1000), totals,
 }

@@ -15,8 +15,10 @@ from pyadeq.models import (
     QueueStats,
     Receipt,
     Renewal,
+    Retried,
     Settings,
     Settled,
+    Snoozed,
     TaskView,
     read_json,
 )
@@ -35,7 +37,10 @@ def count(reply: Reply) -> int:
 
 
 def receipts(reply: Reply, ids: Sequence[str]) -> list[Receipt]:
-    return [Receipt.model_construct(status=item[0].decode(), id=id) for item, id in zip(reply[2], ids, strict=True)]
+    return [
+        Receipt.model_construct(status=item[0].decode(), id=item[1].decode() if len(item) > 1 else id)
+        for item, id in zip(reply[2], ids, strict=True)
+    ]
 
 
 def claimed(reply: Reply) -> Claimed:
@@ -63,19 +68,32 @@ def renewals(reply: Reply) -> list[Renewal]:
     return [Renewal(status=item[0].decode(), deadline=item[1] / 1000 if len(item) > 1 else None) for item in reply[2]]
 
 
+def snoozed(reply: Reply) -> list[Snoozed]:
+    return [Snoozed(status=item[0].decode(), due=item[1] / 1000 if len(item) > 1 else None) for item in reply[2]]
+
+
+def retried(reply: Reply) -> list[Retried]:
+    return [Retried(status=item[0].decode(), holder=item[1].decode() if len(item) > 1 else None) for item in reply[2]]
+
+
+def removed(reply: Reply) -> tuple[int, bool]:
+    return int(reply[2]), bool(reply[3])
+
+
 def views(reply: Reply) -> list[TaskView | None]:
     return [_view(item, item[6], item[7]) if item[0] == b"found" else None for item in reply[3]]
 
 
 def page(reply: Reply) -> Page:
-    return Page(tasks=[_view(item) for item in reply[3]], cursor=reply[2].decode())
+    return Page(tasks=[_view(item) for item in reply[3]], cursor=reply[2].decode(), now=reply[1] / 1000)
 
 
 def stats(reply: Reply) -> QueueStats:
-    now_ms, ready, delayed, blocked, running, stalled, finished, dead, workers = reply[1:10]
-    lanes, more_lanes, counters = reply[10:]
+    now_ms, mode, ready, delayed, blocked, running, stalled, finished, dead, workers = reply[1:11]
+    lanes, more_lanes, counters = reply[11:]
     return QueueStats(
         now=now_ms / 1000,
+        mode=mode.decode(),
         ready=ready,
         delayed=delayed,
         blocked=blocked,
@@ -105,6 +123,14 @@ def settings(reply: Reply) -> Settings:
         "max_attempts": stored.get("max_attempts"),
         "max_crashes": stored.get("max_crashes"),
         "events_max": stored.get("events_max"),
+        "mode": stored.get("mode"),
+        "finished_keep": _scaled(stored, "finished_keep_ms", 1000),
+        "finished_max": stored.get("finished_max"),
+        "dead_keep": _scaled(stored, "dead_keep_ms", 1000),
+        "dead_max": stored.get("dead_max"),
+        "result_ttl": _scaled(stored, "result_ms", 1000),
+        "idempotency": _scaled(stored, "idempotency_ms", 1000),
+        "timeout_grace": _scaled(stored, "timeout_grace_ms", 1000),
         "backoff": Backoff.model_validate({k: v for k, v in backoff.items() if v is not None}),
     }
     return Settings.model_validate({name: value for name, value in given.items() if value is not None})
@@ -174,6 +200,14 @@ def _view(item: list[Any], data: bytes | None = None, result: bytes | None = Non
         crashes=number("crashes", 0),
         deliveries=number("deliveries", 0),
         max_attempts=number("max_attempts"),
+        parent=text("parent"),
+        idempotency_key=text("idempotency_key"),
+        unique=text("unique"),
+        scope=text("scope"),
+        expires_at=seconds("expires_at_ms"),
+        timeout=seconds("timeout_ms"),
+        fallback=text("fallback"),
+        trace=text("trace"),
         worker=text("worker"),
         fence=number("fence"),
         reason=text("reason"),

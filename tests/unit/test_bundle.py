@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import pytest
+from lupa.lua51 import LuaRuntime
 
 from tests.unit.lua_tree import Sources, bundle
 
@@ -157,6 +158,23 @@ def test_includes_must_be_used_and_satisfied(sources: Sources) -> None:
     assert "include/first.lua:1: no script includes it" in sources.errors()
     sources.script("RETURN ok\nINCLUDE second first", "\nreturn { first() }\n")
     assert set(sources.build()) == {"dist/demo.run.v1.lua", "manifest.json"}
+
+
+def test_rare_includes_are_made_when_one_is_called(sources: Sources) -> None:
+    sources.include("base", "-- base(a): x\nlocal function base(a) return a end\n")
+    sources.include("deep", "-- deep(a): x\n-- NEEDS base\nlocal function deep(a) return base(a) + 1 end\n")
+    sources.include("move", "-- move(a): x\n-- NEEDS deep\nlocal function move(a) return deep(a) * 2 end\n")
+    sources.include("sweep", "-- sweep(a): x\n-- NEEDS move\nlocal function sweep(a) return move(a) + move(a) end\n")
+    sources.script("RETURN ok\nINCLUDE base sweep\nRARELY deep move", "\nreturn { 'ok', sweep(base(20)) }\n")
+    text = sources.build()["dist/demo.run.v1.lua"]
+    assert text.count("local function move(...) return arg_rare().move(...) end") == 1
+    assert "local function deep(...)" not in text  # nothing outside calls it
+    run = LuaRuntime().eval("function(text) KEYS, ARGV = { 'k' }, {} return loadstring(text)()[2] end")
+    assert run(text.partition("\n")[2]) == 84
+    sources.script("RETURN ok\nRARELY deep move\nINCLUDE base sweep", "\nreturn { sweep(1) }\n")
+    assert "INCLUDE lines stand before RARELY lines" in sources.errors()
+    sources.script("RETURN ok\nINCLUDE base sweep\nRARELY move deep", "\nreturn { sweep(base(1)) }\n")
+    assert "include move needs deep: declare INCLUDE deep before it" in sources.errors()
 
 
 def test_every_broken_file_is_named(sources: Sources) -> None:

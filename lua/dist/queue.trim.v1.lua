@@ -1,0 +1,211 @@
+#!lua flags=allow-oom
+-- generated from lua/queue/trim.v1.lua by lua/bundle.py; do not edit
+-- queue.trim.v1: delete ended tasks beyond what the queue keeps by age and number, and keys of `once` whose time is over.
+-- Workers' claims do it too. It removes nothing else; `more` is 1 where some may be left. Idempotent in
+-- state, not in its count.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   payload   prefix/string {base}:payload:  id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   events    stream        {base}:events
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   limit     int 1..1000   ?=1000
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN ok        now_ms:int removed:int more:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  task.removed
+-- FLAGS  allow-oom
+-- COST   12 + 2n commands, 4 more for user, tag, parent and a stub, O(n log m)
+-- INCLUDE open_queue emit add_counts remove_task trim_set trim_ended sweep_once
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 13 then
+  return redis.error_reply('ADEQ_ARG expected 13 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local task = KEYS[2]
+local payload = KEYS[3]
+local result = KEYS[4]
+local finished = KEYS[5]
+local dead = KEYS[6]
+local once = KEYS[7]
+local once_due = KEYS[8]
+local by_user = KEYS[9]
+local by_tag = KEYS[10]
+local children = KEYS[11]
+local events = KEYS[12]
+local counters = KEYS[13]
+
+local limit = ARGV[1]
+if limit == '' then
+  limit = 1000
+else
+  limit = arg_uint(limit, 1, 1000)
+  if not limit then return refuse('limit', ARGV[1], 'an integer from 1 to 1000') end
+end
+local trace = ARGV[2]
+if not trace or #trace > 128 then
+  return refuse('trace', trace and #trace, '0 to 128 bytes long')
+end
+local source = ARGV[3]
+if not source or #source > 200 then
+  return refuse('source', source and #source, '0 to 200 bytes long')
+end
+local now_ms = ARGV[4]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[4], 'an integer from 0 to 9007199254740991') end
+end
+if #ARGV ~= 4 then
+  return redis.error_reply('ADEQ_ARG expected 4 arguments, got ' .. #ARGV)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config now_ms
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
+  if tonumber(row[1] or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (row[2] == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (row[2] == 'test' and 'sent: this queue was created with clock=test'
+        or '0: this queue was not created with clock=test'))
+  end
+  local now = now_ms
+  if now == 0 then
+    local time = redis.call('TIME')
+    now = time[1] * 1000 + math.floor(time[2] / 1000)
+  end
+  return {
+    exists = row[1],
+    now = now,
+    now_text = string.format('%.0f', now),
+    lease_ms = tonumber(row[3] or 15000),
+    events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    ended = 0,
+  }
+end
+
+-- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- NEEDS events trace source
+local function emit(conf, event, id, detail)
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+end
+
+-- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- counter, a table of buckets to one counter per bucket.
+-- NEEDS counters
+local function add_counts(tally)
+  for name, counted in pairs(tally) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
+-- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
+-- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
+-- NEEDS task payload result by_user by_tag children
+local function remove_task(conf, id, since_ms, why)
+  local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled')
+  redis.call('DEL', task .. id, payload .. id, result .. id)
+  if own[1] then redis.call('ZREM', by_user .. own[1], id) end
+  for tag in string.gmatch(own[2] or '', '[^,]+') do redis.call('ZREM', by_tag .. tag, id) end
+  if own[3] then redis.call('ZREM', children .. own[3], id) end
+  local left_ms = math.min(60000, since_ms + 60000 - conf.now)
+  if left_ms <= 0 or not own[4] then return end
+  redis.call('HSET', task .. id, 'gone', why, 'rid', own[4])
+  if own[5] then redis.call('HSET', task .. id, 'settled', own[5]) end
+  redis.call('PEXPIRE', task .. id, string.format('%.0f', left_ms))
+end
+
+-- trim_set(conf, set, keep_ms, max, limit): delete the oldest ended tasks beyond an age (nil: none) and a number, at most
+-- limit; their ids.
+-- NEEDS remove_task
+local function trim_set(conf, set, keep_ms, max, limit)
+  local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
+  if keep_ms then
+    gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+  end
+  if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
+  local ids = {}
+  for i = 1, #gone, 2 do
+    ids[#ids + 1] = gone[i]
+    remove_task(conf, gone[i], tonumber(gone[i + 1]), 'trimmed')
+  end
+  if #ids > 0 then redis.call('ZREM', set, unpack(ids)) end
+  return ids
+end
+
+-- trim_ended(conf, limit, tally): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
+-- finished and of the dead; how many.
+-- NEEDS config finished dead emit trim_set
+local function trim_ended(conf, limit, tally)
+  local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max')
+  local trimmed = trim_set(conf, finished, tonumber(row[1] or 604800000), conf.finished_max, limit)
+  local dropped = trim_set(conf, dead, tonumber(row[2] or 2592000000), tonumber(row[3] or 100000), limit)
+  for _, id in ipairs(dropped) do emit(conf, 'task.removed', id, 'reason=retention') end
+  if #trimmed > 0 then tally.trimmed = (tally.trimmed or 0) + #trimmed end
+  if #dropped > 0 then tally.dropped = (tally.dropped or 0) + #dropped end
+  return #trimmed + #dropped
+end
+
+-- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
+-- NEEDS once once_due
+local function sweep_once(conf, limit)
+  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
+end
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local tally = {}
+local removed = trim_ended(conf, limit, tally)
+local forgotten = sweep_once(conf, limit)
+add_counts(tally)
+return { 'ok', conf.now, removed, (removed >= limit or forgotten == limit) and 1 or 0 }

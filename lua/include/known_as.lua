@@ -1,0 +1,7 @@
+-- known_as(id, stamp): what an id answers that is in use: created to the call that made it, else exists; nil if it is free.
+-- NEEDS task
+local function known_as(id, stamp)
+  local row = redis.call('HMGET', task .. id, 'rid', 'created_ms')
+  if row[1] == stamp then return 'created' end
+  if row[2] then return 'exists' end
+end

@@ -1,0 +1,9 @@
+-- narrowest(named): of the sets by name, the one with the fewest members: its name and key.
+local function narrowest(named)
+  local best, fewest
+  for _, name in ipairs({ 'state', 'user', 'tag', 'parent' }) do
+    local count = named[name] and redis.call('ZCARD', named[name])
+    if count and (not best or count < fewest) then best, fewest = name, count end
+  end
+  return best, named[best]
+end

@@ -1,0 +1,40 @@
+-- return_leases(conf, ids, tokens, delays, tally): give leased tasks back at no attempt cost: each to its old place in
+-- line, or, where delays are given, aside for so many ms. Past its deadline a lease is lost here. One answer each:
+-- released with the place, snoozed with the due time, cancelled, lease_lost.
+-- NEEDS running leases task emit line_up make_ready delay_until await_deadline read_lease settled_as settled_before
+-- NEEDS end_leases cancel_task
+local function return_leases(conf, ids, tokens, delays, tally)
+  local held = redis.call('HMGET', running, unpack(ids))
+  local deadline_ms = redis.call('ZMSCORE', leases, unpack(ids))
+  local answers, ended, by_lane = {}, {}, {}
+  local verb = delays and 'snoozed' or 'released'
+  for i, id in ipairs(ids) do
+    local lease = read_lease(held[i])
+    local lost = not lease or lease.token ~= tokens[i] or tonumber(deadline_ms[i] or 0) <= conf.now
+    if lost or ended[id] then
+      answers[i] = settled_before(id, tokens[i], { [verb] = true, cancelled = true })
+    else
+      local back_ms = delays and conf.now + delays[i] or conf.now
+      ended[#ended + 1], ended[id] = id, true
+      answers[i] = lease.cancelling and { 'cancelled' } or { verb, delays and back_ms or lease.score % BAND }
+      redis.call('HSET', task .. id, 'ran', lease.ran, 'deliveries', lease.delivery, 'ready_ms', conf.now_text,
+        'settled', settled_as(lease.token, answers[i]))
+      if lease.cancelling then
+        cancel_task(conf, id, lease.tied, tally)
+      else
+        if delays then
+          delay_until(conf, back_ms, id, lease.lane)
+          emit(conf, 'task.snoozed', id, string.format('due_ms=%.0f', back_ms))
+        else
+          line_up(by_lane, lease.lane, lease.score, id)
+          emit(conf, 'task.released', id, '')
+        end
+        if lease.tied then await_deadline(conf, id, back_ms) end
+        tally[verb] = (tally[verb] or 0) + 1
+      end
+    end
+  end
+  end_leases(ended)
+  make_ready(conf, by_lane)
+  return answers
+end

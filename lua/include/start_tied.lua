@@ -1,0 +1,10 @@
+-- start_tied(conf, id): end what a task with ties holds only until its first lease, its scope and its deadline. True if it
+-- expired before.
+-- NEEDS task once deadlines
+local function start_tied(conf, id)
+  local own = redis.call('HMGET', task .. id, 'scope', 'expires_at_ms', 'deliveries')
+  redis.call('ZREM', deadlines, id)
+  local field = own[1] and 'scope:' .. own[1]
+  if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  return not own[3] and tonumber(own[2] or MAX_SAFE) <= conf.now
+end

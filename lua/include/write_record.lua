@@ -1,0 +1,13 @@
+-- write_record(id, stamp, conf, own, size): the record of a new task. `ties` says that it has more than the usual at its
+-- first lease, its return or its end. An older task of this id may have left a stub, whose settlement stays known.
+-- NEEDS task trace
+local function write_record(id, stamp, conf, own, size)
+  local key = task .. id
+  redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))
+  if size > 1024 then redis.call('HSET', key, 'size', size) end
+  if trace ~= '' then redis.call('HSET', key, 'trace', trace) end
+  if own.unique or own.scope or own.fallback or own.expires_at_ms or own.timeout_ms or own.result_ms then
+    redis.call('HSET', key, 'ties', '1')
+  end
+  if conf.some_known and redis.call('HDEL', key, 'gone') == 1 then redis.call('PERSIST', key) end
+end

@@ -1,0 +1,53 @@
+-- queue.abandon.v1: delete dead tasks. The same call, sent again, deletes nothing more and answers the same.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   payload   prefix/string {base}:payload:  id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   events    stream        {base}:events
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   rid       id            ?=
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   id        id
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      abandoned
+-- EACH   item      not_dead
+-- EACH   item      not_found
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  task.removed
+-- FLAGS  allow-oom
+-- COST   8 + 7n commands, 3 to 4 more for user, tag and parent, O(n log m)
+-- INCLUDE open_queue emit add_counts remove_task done_before recall_answers sweep_once
+-- INCLUDE hold_once note_done note_answers
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local answers, gone = recall_answers(conf, 'abandon', item_count), {}
+if answers then return { 'ok', conf.now, answers } end
+answers = {}
+for i = 1, item_count do
+  local id = item_id[i]
+  if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
+    answers[i] = { 'not_found' }
+  elseif redis.call('ZREM', dead, id) == 0 then
+    answers[i] = { 'not_dead' }
+  else
+    answers[i], gone[#gone + 1] = { 'abandoned' }, id
+    remove_task(conf, id, conf.now, 'abandoned')
+  end
+end
+note_answers(conf, 'abandon', answers)
+if #gone > 0 then
+  emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=abandoned')
+  add_counts({ abandoned = #gone })
+end
+return { 'ok', conf.now, answers }

@@ -1,0 +1,42 @@
+-- queue.expire.v1: look after the deadlines of waiting tasks: those that expired go to the dead set, others over to their
+-- fallback lane. Claim does it too; this is for queues that nobody claims from. Idempotent in state, not in its count.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   payload   prefix/string {base}:payload:  id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   lanes     set           {base}:lanes
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   deadlines zset          {base}:deadlines
+-- KEYS   once      hash          {base}:once
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   events    stream        {base}:events
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   limit     int 1..1000   ?=100
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN ok        now_ms:int expired:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  task.expired task.moved task.removed task.alert
+-- FLAGS  allow-oom
+-- COST   10 + 9n commands, O(n log m)
+-- INCLUDE open_queue emit add_counts push_wake line_up make_ready push_due await_deadline untie bury_task drop_task read_record
+-- INCLUDE find_set lane_emptied expire_waiting remove_task trim_set retain
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local tally = {}
+local expired = expire_waiting(conf, limit, tally)
+retain(conf, tally)
+add_counts(tally)
+return { 'ok', conf.now, expired }

@@ -1,0 +1,24 @@
+-- queue.pause.v1: lease no more tasks until resume. New ones are taken in, running ones settle, due ones are moved. Tokens
+-- that are there cost each a worker one look. The same call, sent again,
+-- changes nothing more.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   events    stream        {base}:events
+-- ARGV   rid       id            ?=
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN ok        now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  queue.paused
+-- FLAGS  allow-oom
+-- COST   9 commands
+-- INCLUDE open_queue create_queue emit done_before sweep_once hold_once note_done set_mode
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+set_mode(conf, 'paused', 'queue.paused')
+return { 'ok', conf.now }

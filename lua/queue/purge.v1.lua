@@ -1,0 +1,69 @@
+-- queue.purge.v1: delete waiting tasks, with their idempotency keys; and where it is said, finished and dead ones. Running
+-- tasks stay. `more` is 1 where some may be left. The same call, sent again,
+-- deletes nothing more and answers the same.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   payload   prefix/string {base}:payload:  id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   lanes     set           {base}:lanes
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   deadlines zset          {base}:deadlines
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   events    stream        {base}:events
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   rid       id            ?=
+-- ARGV   what      enum waiting|all ?=waiting
+-- ARGV   limit     int 1..1000   ?=1000
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN ok        now_ms:int purged:int more:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  task.removed
+-- FLAGS  allow-oom
+-- COST   22 + 6n commands, 10 more for user, tag, parent, unique and idempotency key, O(n log m)
+-- INCLUDE open_queue emit add_counts untie lane_emptied remove_task some_lanes done_before sweep_once hold_once note_done
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local purged, left = string.match(done_before(conf, 'purge') or '', '^(%d+):(%d)$')
+if purged then return { 'ok', conf.now, tonumber(purged), tonumber(left) } end
+
+local sets = { delayed, blocked }
+if what == 'all' then sets = { delayed, blocked, finished, dead } end
+local in_line = some_lanes()
+for i, lane in ipairs(in_line) do table.insert(sets, i, ready .. lane) end
+
+local gone = {}
+for i, set in ipairs(sets) do
+  local ids = #gone < limit and redis.call('ZRANGE', set, 0, limit - #gone - 1) or {}
+  for _, id in ipairs(ids) do
+    local own = redis.call('HMGET', task .. id, 'ties', 'idempotency_key')
+    local key = own[2] and 'key:' .. own[2]
+    if own[1] then untie(id) end
+    if key and string.find(redis.call('HGET', once, key) or '', id .. ' ', 1, true) == 1 then
+      redis.call('HDEL', once, key)
+      redis.call('ZREM', once_due, key)
+    end
+    remove_task(conf, id, conf.now, 'purged')
+    gone[#gone + 1] = id
+  end
+  if #ids > 0 then redis.call('ZREM', set, unpack(ids)) end
+  if in_line[i] and redis.call('EXISTS', set) == 0 then lane_emptied(in_line[i]) end
+end
+if #gone > 0 then emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=purged') end
+add_counts({ purged = #gone > 0 and #gone or nil })
+local more = (#gone == limit or redis.call('EXISTS', lanes) == 1) and 1 or 0
+note_done(conf, 'purge', #gone .. ':' .. more)
+return { 'ok', conf.now, #gone, more }

@@ -1,0 +1,25 @@
+-- queue.resume.v1: end pause or drain, and wake the workers of the lanes that hold tasks. The same call, sent again, changes nothing more.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   lanes     set           {base}:lanes
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   events    stream        {base}:events
+-- ARGV   rid       id            ?=
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN ok        now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  queue.resumed
+-- FLAGS  allow-oom
+-- COST   10 + 2l commands for l lanes
+-- INCLUDE open_queue create_queue emit done_before sweep_once hold_once note_done set_mode push_wake wake_lanes
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+set_mode(conf, 'running', 'queue.resumed')
+wake_lanes(conf)
+return { 'ok', conf.now }

@@ -1,0 +1,60 @@
+-- queue.retry.v1: give dead tasks a new start, at the end of the line: attempts and crashes are counted anew, and what would
+-- have expired no longer does. `conflict` names the task that has the same unique key or scope now. The same call,
+-- sent again, answers the same.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   lanes     set           {base}:lanes
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   deadlines zset          {base}:deadlines
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   events    stream        {base}:events
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   rid       id            ?=
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   id        id
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      retried
+-- EACH   item      conflict id:id
+-- EACH   item      not_dead
+-- EACH   item      not_found
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  task.retried
+-- COST   12 + 6n commands, O(n log m)
+-- INCLUDE open_queue emit add_counts push_wake line_up make_ready push_due await_deadline holder_of revive_task
+-- INCLUDE done_before recall_answers sweep_once hold_once note_done note_answers
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local answers, by_lane, retried = recall_answers(conf, 'retry', item_count), {}, 0
+if answers then return { 'ok', conf.now, answers } end
+answers = {}
+local place = redis.call('HINCRBY', config, 'place', item_count) - item_count
+for i = 1, item_count do
+  local id = item_id[i]
+  local row = redis.call('HMGET', task .. id, 'created_ms', 'unique', 'scope', 'lane', 'priority', 'ties')
+  local holder = holder_of(id, row[2] and 'unique:' .. row[2]) or holder_of(id, row[3] and 'scope:' .. row[3])
+  if not row[1] then
+    answers[i] = { 'not_found' }
+  elseif not redis.call('ZSCORE', dead, id) then
+    answers[i] = { 'not_dead' }
+  elseif holder then
+    answers[i] = { 'conflict', holder }
+  else
+    answers[i], retried = { 'retried' }, retried + 1
+    revive_task(conf, id, row[2], row[3])
+    line_up(by_lane, row[4] or 'any', (row[5] or 5) * BAND + place + i, id)
+    if row[6] then await_deadline(conf, id, conf.now) end
+    emit(conf, 'task.retried', id, 'reason=by_hand')
+  end
+end
+note_answers(conf, 'retry', answers)
+make_ready(conf, by_lane)
+if retried > 0 then add_counts({ revived = retried }) end
+return { 'ok', conf.now, answers }

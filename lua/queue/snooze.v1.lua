@@ -1,0 +1,48 @@
+-- queue.snooze.v1: put leased tasks aside for a while at no attempt cost; when it is over they go to the end of the line.
+-- Past its deadline a lease is lost here, even if nobody has taken it back yet. A task that was being cancelled ends as
+-- cancelled. Replays answer the same.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   lanes     set           {base}:lanes
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   payload   prefix/string {base}:payload:  id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   deadlines zset          {base}:deadlines
+-- KEYS   once      hash          {base}:once
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   events    stream        {base}:events
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   id        id
+-- ITEM   token     id
+-- ITEM   delay_ms  int 0..315360000000
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      snoozed due_ms:int
+-- EACH   item      cancelled
+-- EACH   item      lease_lost
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  task.released task.snoozed task.cancelled task.removed
+-- FLAGS  allow-oom
+-- COST   8 + 3n commands, 2 more where it is due within 10 s, O(n log m)
+-- INCLUDE open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline read_lease settled_as
+-- INCLUDE settled_before untie end_leases cancel_task return_leases remove_task trim_set retain
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local tally = {}
+local answers = return_leases(conf, item_id, item_token, item_delay_ms, tally)
+retain(conf, tally)
+add_counts(tally)
+return { 'ok', conf.now, answers }

@@ -1,0 +1,36 @@
+-- queue.trim.v1: delete ended tasks beyond what the queue keeps by age and number, and keys of `once` whose time is over.
+-- Workers' claims do it too. It removes nothing else; `more` is 1 where some may be left. Idempotent in
+-- state, not in its count.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   payload   prefix/string {base}:payload:  id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   events    stream        {base}:events
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   limit     int 1..1000   ?=1000
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN ok        now_ms:int removed:int more:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  task.removed
+-- FLAGS  allow-oom
+-- COST   12 + 2n commands, 4 more for user, tag, parent and a stub, O(n log m)
+-- INCLUDE open_queue emit add_counts remove_task trim_set trim_ended sweep_once
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local tally = {}
+local removed = trim_ended(conf, limit, tally)
+local forgotten = sweep_once(conf, limit)
+add_counts(tally)
+return { 'ok', conf.now, removed, (removed >= limit or forgotten == limit) and 1 or 0 }
