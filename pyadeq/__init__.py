@@ -13,7 +13,8 @@
 
 from pyadeq._core.call import Call
 from pyadeq._core.manifest import Script, library
-from pyadeq._core.queue import Failure, QueueCalls
+from pyadeq._core.queue import QueueCalls
+from pyadeq._core.queue_items import Failure
 from pyadeq._core.sending import Deferred
 from pyadeq._sync.client import Adeq
 from pyadeq._sync.pipeline import Pipeline
@@ -25,14 +26,17 @@ from pyadeq.errors import (
     ClockError,
     ConfigError,
     ConflictError,
+    DurabilityError,
     LayoutError,
     LeaseLost,
+    QueueDraining,
     ScriptError,
     TransportError,
     WorkerReplaced,
 )
 from pyadeq.models import (
     Backoff,
+    Bulk,
     Claimed,
     Failed,
     Lease,
@@ -40,8 +44,10 @@ from pyadeq.models import (
     QueueStats,
     Receipt,
     Renewal,
+    Retried,
     Settings,
     Settled,
+    Snoozed,
     Task,
     TaskView,
 )
@@ -53,12 +59,14 @@ __all__ = [
     "AdeqError",
     "Backoff",
     "BadArgument",
+    "Bulk",
     "Call",
     "Claimed",
     "ClockError",
     "ConfigError",
     "ConflictError",
     "Deferred",
+    "DurabilityError",
     "EmbeddedServer",
     "Failed",
     "Failure",
@@ -69,13 +77,16 @@ __all__ = [
     "Pipeline",
     "Queue",
     "QueueCalls",
+    "QueueDraining",
     "QueueStats",
     "Receipt",
     "Renewal",
+    "Retried",
     "Script",
     "ScriptError",
     "Settings",
     "Settled",
+    "Snoozed",
     "Task",
     "TaskView",
     "TransportError",

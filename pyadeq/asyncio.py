@@ -6,7 +6,8 @@ from pyadeq._async.queue import Queue
 from pyadeq._async.worker import TaskFailed, Worker
 from pyadeq._core.call import Call
 from pyadeq._core.manifest import Script, library
-from pyadeq._core.queue import Failure, QueueCalls
+from pyadeq._core.queue import QueueCalls
+from pyadeq._core.queue_items import Failure
 from pyadeq._core.sending import Deferred
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import (
@@ -15,14 +16,17 @@ from pyadeq.errors import (
     ClockError,
     ConfigError,
     ConflictError,
+    DurabilityError,
     LayoutError,
     LeaseLost,
+    QueueDraining,
     ScriptError,
     TransportError,
     WorkerReplaced,
 )
 from pyadeq.models import (
     Backoff,
+    Bulk,
     Claimed,
     Failed,
     Lease,
@@ -30,8 +34,10 @@ from pyadeq.models import (
     QueueStats,
     Receipt,
     Renewal,
+    Retried,
     Settings,
     Settled,
+    Snoozed,
     Task,
     TaskView,
 )
@@ -41,12 +47,14 @@ __all__ = [
     "AdeqError",
     "Backoff",
     "BadArgument",
+    "Bulk",
     "Call",
     "Claimed",
     "ClockError",
     "ConfigError",
     "ConflictError",
     "Deferred",
+    "DurabilityError",
     "EmbeddedServer",
     "Failed",
     "Failure",
@@ -57,13 +65,16 @@ __all__ = [
     "Pipeline",
     "Queue",
     "QueueCalls",
+    "QueueDraining",
     "QueueStats",
     "Receipt",
     "Renewal",
+    "Retried",
     "Script",
     "ScriptError",
     "Settings",
     "Settled",
+    "Snoozed",
     "Task",
     "TaskFailed",
     "TaskView",

@@ -21,11 +21,13 @@ from hypothesis import settings
 
 from pyadeq.embedded import EmbeddedServer, find_binary
 from pyadeq.errors import ConfigError
+from tests.audit import audit_server
 
 CLUSTER = os.environ.get("ADEQ_TEST_CLUSTER") == "1"
 BUS_OFFSET = 10_000  # a cluster node's second port, above its first
 DEADLINE = 30.0  # seconds
 count = itertools.count(1)
+DAMAGED: set[str] = set()  # bases that tests have broken on purpose
 
 settings.register_profile("dev", deadline=None)
 settings.register_profile("ci", deadline=None, print_blob=True)
@@ -57,6 +59,9 @@ def server(binary: Path) -> Iterator[EmbeddedServer]:
         if CLUSTER:
             serve_all_slots(started)
         yield started
+        with redis.Redis.from_url(started.url) as client:
+            problems = audit_server(client, DAMAGED)
+        assert not problems, "\n".join(["what the tests left on the server:", *problems])
 
 
 @pytest.fixture(scope="session")
@@ -75,6 +80,12 @@ def base_name(request: pytest.FixtureRequest) -> str:
     """A name for a queue or a lock domain that no other test uses."""
     test = re.sub(r"[^A-Za-z0-9._-]+", "-", request.node.name)[:80]
     return f"{test}-{next(count)}"
+
+
+@pytest.fixture
+def damaged() -> Callable[[str], None]:
+    """Say that a base is broken on purpose, so that nobody wonders at the end."""
+    return DAMAGED.add
 
 
 @pytest.fixture(scope="session")

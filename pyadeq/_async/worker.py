@@ -12,10 +12,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from pyadeq._async.queue import MAX_BATCH_BYTES, Queue, until_due
+from pyadeq._async.queue import Queue
+from pyadeq._async.queue_produce import MAX_BATCH_BYTES
+from pyadeq._async.queue_work import until_due
 from pyadeq._async.runner import LONGEST_BLOCK
-from pyadeq._core.queue import MAX_ITEMS, Failure, checked_lanes
-from pyadeq.errors import AdeqError, ConfigError, TransportError
+from pyadeq._core.queue_items import MAX_ITEMS, Failure, checked_lanes
+from pyadeq.errors import AdeqError, ConfigError, DurabilityError, TransportError
 from pyadeq.keys import check_name
 from pyadeq.models import Lease, Seconds, Settled, encode, to_ms
 
@@ -47,7 +49,8 @@ class TaskFailed(Exception):
 class Worker:
     """Runs `handler(lease)` for the tasks of a queue, up to `concurrency` at a time on this event loop.
 
-    A handler's return value is the task's result; an exception fails the attempt. Acks, fails and the next claim go to
+    A handler's return value is the task's result; an exception fails the attempt, and so does a run beyond the task's
+    timeout (reason `timeout`): the handler is cancelled. Acks, fails and the next claim go to
     the server as one call. Leases are renewed every third of `lease` (0: the queue's setting) by this loop: a handler
     that blocks the loop for longer than its lease loses it.
     grace: seconds that running handlers have after `stop`; then they are cancelled and their tasks released.
@@ -127,7 +130,8 @@ class Worker:
             await self._lasting(lambda: self.queue.deregister(self.name))
         except BaseException as error:
             # Replaced, cancelled, broken or without the server. The leases are still ours, by their tokens.
-            at_the_end = self._stopping.is_set() and isinstance(error, TransportError) and error.retryable
+            lost = isinstance(error, TransportError | DurabilityError) and error.retryable
+            at_the_end = self._stopping.is_set() and lost
             self._stopping.set()
             with contextlib.suppress(AdeqError):
                 await self._give_back()
@@ -195,22 +199,32 @@ class Worker:
     async def _settle(self, claim: int) -> float:
         """One call for what has ended and up to `claim` new tasks; seconds until something is due."""
         acks, fails = self._some_acks(), self._fails[:MOST_SETTLED]
-        settled: Settled = await self._lasting(
-            lambda: self.queue.settle(
-                self.name,
-                acks=acks,
-                fails=fails,
-                claim=min(claim, MAX_ITEMS),
-                lanes=self.lanes,
-                lease=self._lease,
-                retry_for=RESEND_FOR,
-            )
-        )
-        del self._acks[: len(acks)], self._fails[: len(fails)]
-        for (lease, _), status in zip(acks, settled.acks, strict=True):
-            self._report(lease, status)
-        for failure, answer in zip(fails, settled.fails, strict=True):
-            self._report(failure.lease, answer.status)
+
+        async def settle() -> tuple[Settled, bool]:
+            try:
+                settled = await self.queue.settle(
+                    self.name,
+                    acks=acks,
+                    fails=fails,
+                    claim=min(claim, MAX_ITEMS),
+                    lanes=self.lanes,
+                    lease=self._lease,
+                    retry_for=RESEND_FOR,
+                )
+            except DurabilityError as error:
+                log.warning("not confirmed, sending the results again: %s", error)
+                return error.answer, False
+            return settled, True
+
+        settled, confirmed = await self._lasting(settle)
+        if settled.claimed.status != "ok":
+            return 0.0
+        if confirmed:
+            del self._acks[: len(acks)], self._fails[: len(fails)]
+            for (lease, _), status in zip(acks, settled.acks, strict=True):
+                self._report(lease, status)
+            for failure, answer in zip(fails, settled.fails, strict=True):
+                self._report(failure.lease, answer.status)
         self._lease_time = settled.claimed.lease
         for lease in settled.claimed.leases:
             self._running[lease.token] = (lease, asyncio.create_task(self._handle(lease)))
@@ -229,12 +243,16 @@ class Worker:
     def _report(self, lease: Any, status: str) -> None:
         if status != "lease_lost":
             self.done += 1
+            if status == "result_dropped":
+                log.warning("task %s: the server's memory is full, its result was not kept", lease.id)
         else:
             log.warning("task %s: the lease was lost before the task was settled; nothing was changed", lease.id)
 
     async def _handle(self, lease: Lease) -> None:
+        limit = asyncio.timeout(lease.timeout)
         try:
-            result = await self._handler(lease)
+            async with limit:
+                result = await self._handler(lease)
             data = b"" if result is None else encode(result)
             if len(data) > MOST_RESULT_BYTES:
                 raise TaskFailed(
@@ -248,7 +266,7 @@ class Worker:
             if isinstance(error, asyncio.CancelledError) and (self._out_of_time.is_set() or self._lost(lease)):
                 return  # by us: the lease is given back, or is not ours any more
             if not self._lost(lease):
-                failure = failure_of(lease, error)
+                failure = timed_out(lease) if limit.expired() else failure_of(lease, error)
                 self._fails.append(failure)
                 about = {"id": lease.id, "reason": failure.reason, "attempt": lease.attempt}
                 log.warning("task %s failed: %s", lease.id, failure.reason, extra={"fields": about})
@@ -270,12 +288,14 @@ class Worker:
             except TransportError as error:
                 log.warning("leases could not be renewed, trying again: %s", error)
                 continue
-            for lease, answer in zip(leases, answers, strict=True):
+            except DurabilityError as error:
+                answers = error.answer  # of the first 1,000 at least
+            for lease, answer in zip(leases, answers, strict=False):
                 if answer.status != "renewed":
                     self._interrupt(lease, answer.status)
 
     def _interrupt(self, lease: Lease, status: str) -> None:
-        """End a handler whose lease is lost, or whose task somebody wants cancelled."""
+        """End a handler whose lease is lost, whose time is up, or whose task somebody wants cancelled."""
         running = self._running.pop(lease.token, None)
         if running is None:
             return
@@ -285,6 +305,8 @@ class Worker:
         handler.add_done_callback(self._left)
         if status == "cancelling":
             self._fails.append(Failure(lease, reason="cancelled", retryable=False))
+        elif status == "timed_out":
+            self._fails.append(timed_out(lease))
         else:
             log.warning("task %s: the lease was lost while the handler ran; the handler is cancelled", lease.id)
         self._ended.set()
@@ -340,10 +362,11 @@ class Worker:
         while True:
             try:
                 return await self._in_time(act())
-            except TransportError as error:
+            except (TransportError, DurabilityError) as error:
                 if not error.retryable or self._out_of_time.is_set():
                     raise
-                log.warning("no answer from the server, trying again: %s", error)
+                what = "answer" if isinstance(error, TransportError) else "confirmation"
+                log.warning("no %s from the server, trying again: %s", what, error)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._out_of_time.wait(), pause * random.uniform(0.5, 1.5))
             pause = min(pause * 2, 5.0)
@@ -369,6 +392,11 @@ def failure_of(lease: Lease, error: BaseException) -> Failure:
     if isinstance(error, TaskFailed):
         return Failure(lease, error, word(str(error.reason)), bool(error.retryable))
     return Failure(lease, error, word(type(error).__name__))
+
+
+def timed_out(lease: Lease) -> Failure:
+    """How an attempt ends that took longer than the task's timeout."""
+    return Failure(lease, f"the run took longer than its timeout of {lease.timeout:g} s", "timeout")
 
 
 def word(text: str) -> str:

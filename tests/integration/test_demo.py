@@ -219,8 +219,14 @@ def add_a_stranger(client: redis.Redis, base: str) -> None:
     ],
 )
 def test_a_queue_that_was_tampered_with_is_convicted(
-    queue: Queue, client: redis.Redis, expected: Expected, tamper: Callable[[redis.Redis, str], None], lines: set[int]
+    queue: Queue,
+    client: redis.Redis,
+    expected: Expected,
+    damaged: Callable[[str], None],
+    tamper: Callable[[redis.Redis, str], None],
+    lines: set[int],
 ) -> None:
+    damaged(queue.base)
     tamper(client, queue.base)
     assert failures(queue, client, expected) >= lines
 

@@ -1,5 +1,6 @@
 """The queues that a test of scripts works on."""
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import count
 
@@ -8,6 +9,8 @@ import redis
 
 from tests.lua.watched import WatchedClient
 from tests.lua.workbench import MakeBench, Workbench
+
+pytest.register_assert_rewrite("tests.lua.checks")
 
 
 @pytest.fixture(scope="session")
@@ -35,3 +38,15 @@ def make_bench(client: redis.Redis, watched: WatchedClient, base_name: str) -> I
 def bench(make_bench: MakeBench) -> Workbench:
     """A queue with a test clock."""
     return make_bench()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell how many calls test_fuzz.py sent, and how they ended."""
+    outcomes: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("passed", []):
+        for name, calls in report.user_properties:
+            if name.startswith("fuzz: "):
+                outcomes[name.removeprefix("fuzz: ")] += calls
+    if outcomes:
+        ends = ", ".join(f"{calls:,} {outcome}" for outcome, calls in outcomes.most_common())
+        terminalreporter.write_line(f"fuzz: {outcomes.total():,} calls of scripts: {ends}")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyadeq._core.call import Call
-from pyadeq._core.queue import Failure
+from pyadeq._core.queue_items import Failure
 from pyadeq.models import Lease, Task
-from tests.lua.workbench import Workbench
+from tests.lua.workbench import START, Workbench
 
 AnyCall = Call[Any]
 Prepare = Callable[[Workbench, int], AnyCall]
@@ -25,6 +25,19 @@ class Scenario:
     def __call__(self, bench: Workbench) -> AnyCall:
         return self.prepare(bench, self.items)
 
+
+# For fill and lease: all that makes a task more than the usual, and has it indexed.
+TIES: dict[str, Any] = {
+    **{name: lambda id, name=name: f"{name}-{id}" for name in ("unique", "scope", "idempotency_key")},
+    "expires_at": START / 1000 + 3600,
+    "fallback": "group/other",
+    "fallback_after": 600,
+    "timeout": 3600,
+    "result_ttl": 60,
+    "user": "u",
+    "tags": ["s", "t"],
+    "parent": "p",
+}
 
 SCENARIOS: list[Scenario] = []
 

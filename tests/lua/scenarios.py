@@ -6,10 +6,20 @@ together run every line.
 
 from __future__ import annotations
 
-from tests.lua import scenarios_of_care, scenarios_of_work
+from tests.lua import scenarios_of_care, scenarios_of_confirm, scenarios_of_ends, scenarios_of_ties, scenarios_of_work
 from tests.lua.scenario import SCENARIOS, AnyCall, Scenario
 
-__all__ = ["SCENARIOS", "AnyCall", "Scenario", "scenarios_of_care", "scenarios_of_work", "small"]
+__all__ = [
+    "SCENARIOS",
+    "AnyCall",
+    "Scenario",
+    "scenarios_of_care",
+    "scenarios_of_confirm",
+    "scenarios_of_ends",
+    "scenarios_of_ties",
+    "scenarios_of_work",
+    "small",
+]
 
 SMALL = 100
 

@@ -94,35 +94,42 @@ def reap_workers(bench: Workbench, n: int) -> AnyCall:
 
 @scenario(1, 100, 1000)
 def cancel_ready(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.cancel(bench.fill(n))
+    return bench.calls.cancel(bench.fill(n), "r")
 
 
 @scenario(1, 100)
 def cancel_delayed(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.cancel(bench.fill(n, delay=5))
+    return bench.calls.cancel(bench.fill(n, delay=5), "r")
 
 
 @scenario(1, 100)
 def cancel_running(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.cancel([lease.id for lease in bench.lease(n)])
+    return bench.calls.cancel([lease.id for lease in bench.lease(n)], "r")
+
+
+@scenario(1, 100)
+def cancel_cancelled(bench: Workbench, n: int) -> AnyCall:
+    ids = bench.fill(n)
+    bench.real(bench.calls.cancel(ids))
+    return bench.calls.cancel(ids, "r")
 
 
 @scenario(1, 100)
 def cancel_finished(bench: Workbench, n: int) -> AnyCall:
     leases = bench.lease(n)
     bench.real(bench.calls.ack(acks(leases)))
-    return bench.calls.cancel([lease.id for lease in leases])
+    return bench.calls.cancel([lease.id for lease in leases], "r")
 
 
 @scenario(1, 100)
 def cancel_again(bench: Workbench, n: int) -> AnyCall:
     running = [lease.id for lease in bench.lease(n)]
-    return sent(bench, bench.calls.cancel(running + bench.fill(n)))
+    return sent(bench, bench.calls.cancel(running + bench.fill(n), "r"))
 
 
 @scenario(1, 100, 1000)
 def cancel_unknown(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.cancel([f"unknown{at}" for at in range(n)])
+    return bench.calls.cancel([f"unknown{at}" for at in range(n)], "r")
 
 
 # get, list, stats
@@ -252,8 +259,28 @@ def configure_new(bench: Workbench, _: int) -> AnyCall:
 @scenario(0)
 def configure_all(bench: Workbench, _: int) -> AnyCall:
     return bench.calls.configure(
-        lease=1, max_attempts=1, max_crashes=1, backoff=Backoff(), events_max=100, clock="test"
+        "r",
+        lease=1,
+        max_attempts=1,
+        max_crashes=1,
+        backoff=Backoff(),
+        events_max=100,
+        clock="test",
+        finished_keep=1,
+        finished_max=1,
+        dead_keep=1,
+        dead_max=1,
+        result_ttl=1,
+        idempotency=1,
+        timeout_grace=1,
     )
+
+
+@scenario(0)
+def configure_again(bench: Workbench, _: int) -> AnyCall:
+    call = sent(bench, bench.calls.configure("r", lease=1))
+    bench.real(bench.calls.configure("other", lease=2))
+    return call
 
 
 @scenario(0)

@@ -66,6 +66,20 @@ def claim_and_leave_some(bench: Workbench, n: int) -> AnyCall:
     return claim(bench, n)
 
 
+@scenario(1, 100, 1000)
+def claim_again_within_a_second(bench: Workbench, n: int) -> AnyCall:
+    """As a busy worker does: its slot has kept house a moment ago."""
+    bench.claim(1)
+    bench.fill(n)
+    return claim(bench, n)
+
+
+@scenario(0)
+def claim_from_an_empty_queue_within_a_second(bench: Workbench, _: int) -> AnyCall:
+    bench.claim(1)
+    return claim(bench, 10)
+
+
 @scenario(0)
 def claim_from_an_empty_queue(bench: Workbench, _: int) -> AnyCall:
     return claim(bench, 10)
@@ -154,6 +168,13 @@ def claim_forgets_workers(bench: Workbench, n: int) -> AnyCall:
 def settle_acks_and_claim(bench: Workbench, n: int) -> AnyCall:
     leases = bench.lease(n)
     bench.fill(n)
+    return settle(bench, acks=acks(leases, b"r"), limit=n)
+
+
+@scenario(1, 100, 500)
+def settle_within_a_second(bench: Workbench, n: int) -> AnyCall:
+    leases = bench.lease(n)
+    bench.fill(2 * n)
     return settle(bench, acks=acks(leases, b"r"), limit=n)
 
 

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from pyadeq._core.queue import Failure
-from pyadeq.models import CancelStatus
+from pyadeq._core.call import Call
+from pyadeq._core.queue_items import Failure
+from pyadeq.models import CancelStatus, Task
+from tests.lua.checks import check_queue
+from tests.lua.scenario import TIES
 from tests.lua.workbench import BAND, START, Workbench
 
 
@@ -11,18 +16,21 @@ def cancel(bench: Workbench, *ids: str) -> list[CancelStatus]:
     return bench.run(bench.calls.cancel(list(ids)))
 
 
-def put(bench: Workbench, state: str) -> str:
+def put(bench: Workbench, state: str, **task: Any) -> str:
     """A task in that state."""
     if state == "ready":
-        return bench.fill(1)[0]
+        return bench.fill(1, **task)[0]
     if state == "delayed":
-        return bench.fill(1, delay=600)[0]
+        return bench.fill(1, delay=600, **task)[0]
     if state == "blocked":
-        (id,) = bench.fill(1)
+        (id,) = bench.fill(1, **task)
         bench.ask("ZREM", ":ready:any", id)
+        if not bench.ready():
+            bench.ask("SREM", ":lanes", "any")
+            bench.ask("DEL", ":wake:any")
         bench.ask("ZADD", ":blocked", 5 * BAND + 1, id)
         return id
-    (lease,) = bench.lease(1)
+    (lease,) = bench.lease(1, **task)
     match state:
         case "stalled":
             bench.pass_time(15_000)
@@ -103,3 +111,28 @@ def test_a_task_in_a_lane_of_its_own_is_found_there(bench: Workbench) -> None:
     (id,) = bench.fill(1, lane="group/g/inst/i", priority=9)
     assert cancel(bench, id) == ["cancelled"]
     assert bench.ready("group/g/inst/i") == []
+
+
+def test_a_late_one_does_not_cancel_a_new_task_of_the_same_id(bench: Workbench) -> None:
+    (id,) = bench.fill(1)
+    call = bench.calls.cancel([id, "unknown"], "r")
+    assert bench.run(call) == ["cancelled", "not_found"]
+    bench.real(bench.calls.purge(all=True))
+    bench.real(bench.calls.enqueue([(id, Task(payload=b"y")), ("unknown", Task(payload=b"z"))], "new"))
+    assert bench.run(call) == ["cancelled", "not_found"]
+    assert (bench.state(id), bench.state("unknown")) == ("ready", "ready")
+
+
+@pytest.mark.parametrize("end", ["ack", "fail", "release", "snooze"])
+def test_a_task_with_ties_ends_as_another(bench: Workbench, end: str) -> None:
+    (lease,) = bench.lease(1, **TIES)
+    cancel(bench, lease.id)
+    calls: dict[str, Call[Any]] = {
+        "ack": bench.calls.ack([(lease, b"r")]),
+        "fail": bench.calls.fail([Failure(lease)], [0]),
+        "release": bench.calls.release([lease]),
+        "snooze": bench.calls.snooze([(lease, 5)]),
+    }
+    bench.run(calls[end])
+    assert bench.state(lease.id) == ("completed" if end == "ack" else "cancelled")
+    check_queue(bench)

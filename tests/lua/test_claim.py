@@ -6,7 +6,7 @@ import pytest
 
 from pyadeq._core.call import Answer, parse_reply
 from pyadeq._core.manifest import library
-from pyadeq._core.queue import Failure
+from pyadeq._core.queue_items import Failure
 from pyadeq.models import Claimed, Task
 from tests.lua.workbench import BAND, START, Workbench
 
@@ -298,13 +298,15 @@ def test_a_claim_moves_at_most_100_and_says_that_there_are_more(bench: Workbench
     assert len(second.leases) == 50
 
 
-def test_an_empty_claim_forgets_silent_workers_and_a_full_one_does_not(bench: Workbench) -> None:
+def test_each_slot_forgets_silent_workers_once_a_second(bench: Workbench) -> None:
     bench.worker("other")
-    bench.pass_time(30_000)
-    bench.fill(1)
+    bench.pass_time(29_500)
     claim(bench, 1)
-    assert bench.ask("ZCARD", ":workers") == 2
+    bench.pass_time(999)
     claim(bench, 2)
+    assert bench.ask("ZCARD", ":workers") == 2
+    bench.pass_time(1)
+    claim(bench, 3)
     assert bench.ask("ZRANGE", ":workers", 0, -1) == [b"w"]
     assert [event["id"] for event in bench.events("worker.lost")] == [b"other"]
     assert bench.counters()["workers_lost"] == 1

@@ -63,6 +63,13 @@ def test_settings_are_kept_and_answered(bench: Workbench) -> None:
         "max_crashes": 2,
         "backoff": Backoff(base=0.5, multiplier=1.5, cap=60, jitter=0.25),
         "events_max": 500,
+        "finished_keep": 1.5,
+        "finished_max": 0,
+        "dead_keep": 86_400.0,
+        "dead_max": 7,
+        "result_ttl": 0.0,
+        "idempotency": 1.0,
+        "timeout_grace": 0.0,
     }
     expected = Settings(clock="test", **changes)  # type: ignore[arg-type]
     assert configure(bench, **changes) == expected
@@ -80,3 +87,11 @@ def test_settings_hold_for_what_comes_after(bench: Workbench) -> None:
     configure(bench, lease=60)
     assert bench.real(bench.calls.heartbeat([one]))[0].deadline == (START + 60_000) / 1000
     assert bench.ask("ZSCORE", ":leases", two.id) == b"%d" % (START + 15_000)
+
+
+def test_a_late_one_that_is_sent_again_does_not_undo_what_came_after_it(bench: Workbench) -> None:
+    call = bench.calls.configure("r", lease=10)
+    bench.run(call)
+    configure(bench, lease=20)
+    assert bench.run(call).lease == 20
+    assert bench.run(bench.calls.configure("other", lease=10)).lease == 10

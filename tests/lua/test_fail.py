@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.queue import Failure, Held
+from pyadeq._core.queue_items import Failure, Held
 from pyadeq.models import Backoff
 from tests.lua.workbench import START, Workbench
 

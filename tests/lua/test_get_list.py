@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyadeq._core.call import Answer, parse_reply
-from pyadeq._core.queue import Failure
+from pyadeq._core.queue_items import Failure
 from pyadeq.models import Page, State, TaskView
 from tests.lua.test_cancel import put
 from tests.lua.test_claim import size
@@ -214,7 +214,9 @@ def test_a_cursor_holds_the_longest_id(bench: Workbench) -> None:
     assert ids(listed(bench, "ready", cursor=page.cursor)) == names[1:]
 
 
-@pytest.mark.parametrize("cursor", ["1", "x y", "1 ", " a", "-1 a", "1 a b", "1.5 a", "1  a"])
+@pytest.mark.parametrize(
+    "cursor", ["1", "x y", "1 ", "1 a", "state 1", "state -1 a", "state 1 a b", "state 1.5 a", "user 1 a"]
+)
 def test_a_cursor_that_no_page_gave_is_refused(bench: Workbench, cursor: str) -> None:
-    with pytest.raises(Refused, match=r"^ADEQ_ARG cursor must be empty or what the page before answered"):
+    with pytest.raises(Refused, match=r"^ADEQ_ARG cursor must be empty, or what the page before answered"):
         listed(bench, "ready", cursor=cursor)

@@ -15,6 +15,7 @@ def stats(bench: Workbench) -> QueueStats:
 def test_an_empty_queue_has_nothing(bench: Workbench) -> None:
     found = stats(bench)
     assert found.model_dump(exclude={"now"}) == {
+        "mode": "running",
         "ready": 0, "delayed": 0, "blocked": 0, "running": 0, "stalled": 0, "finished": 0, "dead": 0, "workers": 0,
         "lanes": {}, "more_lanes": 0, "counters": {},
     }  # fmt: skip

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from pyadeq._core.manifest import library
-from tests.lua.watched import Refused, WatchError
+from pyadeq._core.manifest import Script, library
+from tests.lua.coverage import LUA
+from tests.lua.watched import COMMANDS, Refused, WatchError
 from tests.lua.workbench import Workbench
 
-ACK = library()["queue.ack.v1"]  # writes; its KEYS: config, running, leases, task (a prefix), …
+ACK = library()["queue.ack.v1"]  # writes; KEYS: config, running, leases, task (a prefix), result, …, 14 events
 GET = library()["queue.get.v1"]  # only reads
+STATS = library()["queue.stats.v1"]  # only reads; KEYS: config, leases, ready (a prefix), lanes, …
 OK = "return { 'ok', 1, {} }"
 
 
-def run(bench: Workbench, text: str, script: object = ACK, *args: bytes) -> object:
-    assert script in (ACK, GET)
-    declared = ACK if script is ACK else GET
-    keys = [key.template.replace("{base}", bench.base).encode() for key in declared.keys]
-    return bench.watched.run_text(declared, text, keys, list(args))
+def run(bench: Workbench, text: str, script: Script = ACK, *args: bytes) -> object:
+    keys = [key.template.replace("{base}", bench.base).encode() for key in script.keys]
+    return bench.watched.run_text(script, text, keys, list(args))
+
+
+def test_the_commands_that_are_allowed_are_those_in_use() -> None:
+    sources = "".join(path.read_text() for path in LUA.glob("[iq]*/*.lua"))
+    assert set(re.findall(r"redis\.p?call\('(\w+)'", sources)) == set(COMMANDS)
 
 
 def test_what_keeps_to_the_contract_passes(bench: Workbench) -> None:
@@ -30,7 +37,7 @@ def test_what_keeps_to_the_contract_passes(bench: Workbench) -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("redis.call('GET', 'other')", "undeclared key other"),
+        ("redis.call('MGET', 'other')", "undeclared key other"),
         ("redis.call('HGET', KEYS[1] .. 'x', 'f')", "undeclared key .*:configx"),
         ("redis.call('HGETALL', KEYS[4])", "undeclared key .*:task:"),
         ("redis.call('HGETALL', KEYS[4] .. 'a b')", "undeclared key .*:task:a b"),
@@ -39,10 +46,16 @@ def test_what_keeps_to_the_contract_passes(bench: Workbench) -> None:
         ("redis.call('ZADD', KEYS[1], 1, 'a')", "ZADD on .*:config, which is a hash"),
         ("redis.call('KEYS', '*')", "KEYS is no command"),
         ("redis.call('FLUSHALL')", "FLUSHALL is no command"),
-        ("redis.call('XADD', KEYS[7], '*', 'event', 'task.other')", "undeclared event task.other"),
-        ("redis.call('XADD', KEYS[7], '*', 'event', 'task.completed', 'x', 1)", "has the fields"),
+        ("redis.call('XADD', KEYS[14], '*', 'event', 'task.other')", "undeclared event task.other"),
+        ("redis.call('XADD', KEYS[14], '*', 'event', 'task.completed', 'x', 1)", "has the fields"),
         ("redis.call('HSET', KEYS[1], 'f')", "HSET .*wrong number of arguments"),
         ("redis.call('HINCRBY', KEYS[1], 'clock', 1)", "not an integer"),
+        ("redis.call('ZRANGE', KEYS[3], 0, -1)", "ZRANGE without a bound"),
+        ("redis.call('ZRANGE', KEYS[3], 0, 10000)", "ZRANGE without a bound"),
+        ("redis.call('ZRANGE', KEYS[3], '-inf', 1, 'BYSCORE')", "ZRANGE without a bound"),
+        ("redis.call('ZRANGE', KEYS[3], '-inf', 1, 'BYSCORE', 'LIMIT', 0, 10001)", "ZRANGE without a bound"),
+        ("redis.call('SSCAN', KEYS[2], 0)", "SSCAN on .*:running, which is a hash"),
+        ("redis.call('INFO')", "INFO without a bound"),
         ("redis.call('HSET', KEYS[1], 'f', {})", "as an argument of a command"),
         ("redis.call('HSET', KEYS[1], 'f', true)", "as an argument of a command"),
         ("redis.call('HSET', KEYS[1], 'f', 0/0)", "nan as an argument"),
@@ -87,6 +100,27 @@ def test_a_write_of_a_script_that_only_reads_is_found(bench: Workbench) -> None:
     with pytest.raises(WatchError, match="DEL in a script that only reads"):
         run(bench, "redis.call('DEL', KEYS[1])", GET)
     assert bench.dump() == before
+
+
+@pytest.mark.parametrize("form", ["0", "0, 'MATCH', '*'", "0, 'COUNT', 10001"])
+def test_a_scan_that_is_not_bounded_is_found(bench: Workbench, form: str) -> None:
+    with pytest.raises(WatchError, match="SSCAN without a bound"):
+        run(bench, f"redis.call('SSCAN', KEYS[4], {form}) {OK}", STATS)
+
+
+def test_a_full_server_takes_the_writes_of_a_script_that_may_write_then(bench: Workbench) -> None:
+    write = f"redis.call('HSET', KEYS[1], 'f', 1) {OK}"
+    bench.full()
+    with pytest.raises(WatchError, match=r"OOM|maxmemory"):
+        run(bench, write)
+    run(bench, "#!lua flags=allow-oom\n" + write)
+    assert bench.ask("HGET", ":config", "f") == b"1"
+
+
+def test_a_protected_call_is_told_what_the_server_refused_and_is_held_to_the_contract(bench: Workbench) -> None:
+    run(bench, f"local e = redis.pcall('HINCRBY', KEYS[1], 'clock', 1).err assert(string.find(e, 'integer')) {OK}")
+    with pytest.raises(WatchError, match="undeclared key other"):
+        run(bench, f"redis.pcall('HGET', 'other', 'f') {OK}")
 
 
 def test_an_error_before_any_write_is_the_answer(bench: Workbench) -> None:

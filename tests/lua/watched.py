@@ -27,24 +27,29 @@ GLOBALS: Final = [
 # The commands that scripts use: the type of their key and whether they write; unlisted commands are refused.
 COMMANDS: Final = {
     **dict.fromkeys(["HEXISTS", "HGET", "HGETALL", "HMGET"], ("hash", False)),
-    **dict.fromkeys(["HDEL", "HINCRBY", "HSET"], ("hash", True)),
+    **dict.fromkeys(["HDEL", "HINCRBY", "HSET", "HSETNX"], ("hash", True)),
     **dict.fromkeys(["ZCARD", "ZCOUNT", "ZMSCORE", "ZRANGE", "ZRANK", "ZSCORE"], ("zset", False)),
     **dict.fromkeys(["ZADD", "ZREM", "ZREMRANGEBYRANK"], ("zset", True)),
-    **dict.fromkeys(["SMEMBERS"], ("set", False)),
+    **dict.fromkeys(["SCARD", "SSCAN"], ("set", False)),
     **dict.fromkeys(["SADD", "SREM"], ("set", True)),
-    **dict.fromkeys(["GET", "MGET"], ("string", False)),
-    **dict.fromkeys(["MSET"], ("string", True)),
+    **dict.fromkeys(["MGET"], ("string", False)),
+    **dict.fromkeys(["MSET", "SET"], ("string", True)),
     **dict.fromkeys(["LPUSH"], ("list", True)),
     **dict.fromkeys(["XADD"], ("stream", True)),
     **dict.fromkeys(["EXISTS"], ("", False)),
     **dict.fromkeys(["DEL", "PERSIST", "PEXPIRE"], ("", True)),
-    **dict.fromkeys(["TIME"], ("", False)),
+    **dict.fromkeys(["INFO", "TIME"], ("", False)),
 }
 # Which arguments are keys, where it is not the first alone.
-KEY_ARGUMENTS: Final = {"TIME": slice(0), "EXISTS": slice(None), "DEL": slice(None), "MGET": slice(None)} | {
-    "MSET": slice(None, None, 2)
+KEY_ARGUMENTS: Final = {
+    **dict.fromkeys(["INFO", "TIME"], slice(0)),
+    **dict.fromkeys(["DEL", "EXISTS", "MGET"], slice(None)),
+    "MSET": slice(None, None, 2),
 }
-STATUS_REPLIES: Final = {"MSET"}
+STATUS_REPLIES: Final = {"MSET", "SET"}
+# While the server's memory is full it takes a command only from a script with this flag.
+_WHEN_FULL: Final = "#!lua flags=allow-oom\nreturn redis.call(unpack(ARGV))"
+MOST_MEMBERS: Final = 10_000  # that one command may read
 ENTRY_FIELDS: Final = {b"event", b"timestamp", b"id", b"payload", b"source", b"trace"}
 
 # On one line, the first, which is a comment in every script: so its own line events hide none of the script's.
@@ -72,6 +77,10 @@ class WatchError(AssertionError):
     """A script did what its contract does not allow."""
 
 
+class ServerError(WatchError):
+    """The server refused a command of a script, which may be ready for it (redis.pcall)."""
+
+
 class Refused(redis.ResponseError):
     """The error reply of a script."""
 
@@ -87,6 +96,7 @@ class Run:
     script: Script
     commands: list[tuple[bytes, ...]] = field(default_factory=list)
     lines: set[int] = field(default_factory=set)
+    allow_oom: bool = False
     writes: int = 0
     steps: int = 0
 
@@ -133,7 +143,7 @@ class WatchedClient:
 
     def run_text(self, script: Script, text: str, keys: Sequence[bytes], args: Sequence[bytes]) -> Reply:
         """The same for a text of one's own under the contract of a script."""
-        run = self.last = Run(script)
+        run = self.last = Run(script, allow_oom="allow-oom" in text.partition("\n")[0])
         seen = self._lua.table()
         chunk = self._chunk(script, text)
         self._setfenv(chunk, self._environment(run, keys, args))
@@ -161,6 +171,12 @@ class WatchedClient:
         def call(*command: Any) -> Any:
             return self._command(run, keys, command)
 
+        def pcall(*command: Any) -> Any:
+            try:
+                return self._command(run, keys, command)
+            except ServerError as error:
+                return error_reply(str(error.__cause__).encode())
+
         def error_reply(text: bytes) -> Any:
             return self._lua.table_from({b"err": text})
 
@@ -169,7 +185,7 @@ class WatchedClient:
 
         api: dict[bytes, Callable[..., Any]] = {
             b"call": call,
-            b"pcall": call,
+            b"pcall": pcall,
             b"error_reply": error_reply,
             b"status_reply": status_reply,
         }
@@ -189,10 +205,19 @@ class WatchedClient:
         check_command(run, keys, name, words[1:])
         run.commands.append(words)
         try:
-            reply = self.server(*words)
+            reply = self._send(run, name, words)
         except redis.ResponseError as error:
-            raise WatchError(f"{run.script.id}: {shown(words)}: {error}") from None
+            raise ServerError(f"{run.script.id}: {shown(words)}: {error}") from error
         return self._lua.table_from({b"ok": reply}) if name in STATUS_REPLIES else self._to_lua(reply)
+
+    def _send(self, run: Run, name: str, words: tuple[bytes, ...]) -> Any:
+        try:
+            return self.server(*words)
+        except redis.exceptions.OutOfMemoryError:
+            if not run.allow_oom:
+                raise
+        keys = words[1:][KEY_ARGUMENTS.get(name, slice(1))]
+        return self.server("EVAL", _WHEN_FULL, len(keys), *keys, *words)
 
     def _argument(self, run: Run, value: Any) -> bytes:
         if isinstance(value, bytes):
@@ -243,11 +268,16 @@ def shown(words: Sequence[bytes]) -> str:
 
 
 def allowance(script: Script, args: Sequence[bytes]) -> int:
-    """How many lines a call may run: so many, and more for each argument and each task that it may move."""
+    """How many lines a call may run: so many, and more for each argument and each task that it may move or look at."""
     names = [argument.name for argument in script.args]
-    limit = args[names.index("limit")] if "limit" in names and len(args) > names.index("limit") else b""
-    tasks = min(int(limit), 1000) if limit.isdigit() and len(limit) < 5 else 0
-    return 10_000 + 100 * len(args) + 100 * tasks
+    tasks = 0
+    if "cursor" in names:
+        tasks = 1000
+    elif "limit" in names and len(args) > names.index("limit"):
+        at = names.index("limit")
+        limit = args[at] or b"%d" % int(script.args[at].default or 0)
+        tasks = min(int(limit), 1000) if limit.isdigit() and len(limit) < 5 else 0
+    return 10_000 + 100 * len(args) + 400 * tasks
 
 
 def check_command(run: Run, keys: Sequence[bytes], name: str, arguments: Sequence[bytes]) -> None:
@@ -260,11 +290,27 @@ def check_command(run: Run, keys: Sequence[bytes], name: str, arguments: Sequenc
         declared = declaration(script, keys, key)
         if type_ and declared.type != type_:
             raise WatchError(f"{script.id}: {name} on {key.decode()}, which is a {declared.type}")
+    if not is_bounded(name, arguments):
+        raise WatchError(f"{script.id}: {name} without a bound: {shown(arguments)}")
     if writes and script.read_only:
         raise WatchError(f"{script.id}: {name} in a script that only reads")
     run.writes += writes
     if name == "XADD":
         check_entry(script, arguments)
+
+
+def is_bounded(name: str, arguments: Sequence[bytes]) -> bool:
+    """Whether a command that reads members says how many."""
+    match name, list(arguments):
+        case "ZRANGE", [_, _, _, b"BYSCORE", b"LIMIT", _, most, *_]:
+            return int(most) <= MOST_MEMBERS
+        case "ZRANGE", [_, first, last, *options]:
+            return b"BYSCORE" not in options and 0 <= int(last) - int(first) < MOST_MEMBERS
+        case "SSCAN", [_, _, b"COUNT", most]:
+            return int(most) <= MOST_MEMBERS
+        case "INFO", sections:
+            return len(sections) == 1
+    return name not in ("ZRANGE", "SSCAN")
 
 
 def declaration(script: Script, keys: Sequence[bytes], key: bytes) -> Key:

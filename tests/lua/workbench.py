@@ -10,6 +10,7 @@ import redis
 
 from pyadeq._core.call import Call, Reply, Wire
 from pyadeq._core.queue import QueueCalls
+from pyadeq._core.queue_items import Failure
 from pyadeq.models import Lease, Task, TaskView
 from tests.lua.watched import Refused, Server, WatchedClient
 
@@ -26,6 +27,7 @@ class Workbench:
     """
 
     def __init__(self, client: redis.Redis, watched: WatchedClient, base: str, clock: str = "test") -> None:
+        self.client = client
         self.server = Server(client)
         self.watched = watched
         self.base = base
@@ -64,16 +66,23 @@ class Workbench:
             return refused.code
         return None
 
+    def full(self, full: bool = True) -> None:
+        """Let the server's memory be full, or no longer; so it is until the queue is removed."""
+        self.server("CONFIG", "SET", "maxmemory-policy", "noeviction")
+        self.server("CONFIG", "SET", "maxmemory", int(full))
+
     def pass_time(self, ms: int) -> None:
         self.now += ms
 
     # states
 
     def fill(self, number: int, **task: Any) -> list[str]:
-        """Enqueue so many tasks; their ids, which rise over all calls."""
+        """Enqueue so many tasks; their ids, which rise over all calls. What can be called is asked for each id."""
         ids = [f"t{next(self._numbers):06}" for _ in range(number)]
         task.setdefault("payload", b"x")
-        self.real(self.calls.enqueue([(id, Task(**task)) for id in ids], f"fill/{ids[0]}"))
+        own = [{name: value(id) if callable(value) else value for name, value in task.items()} for id in ids]
+        items = [(id, Task(**fields)) for id, fields in zip(ids, own, strict=True)]
+        self.real(self.calls.enqueue(items, f"fill/{ids[0]}"))
         return ids
 
     def worker(self, name: str = "w", incarnation: str = "i") -> None:
@@ -92,9 +101,9 @@ class Workbench:
         assert len(leases) == number
         return leases
 
-    def crash(self, times: int, number: int = 1) -> list[Lease]:
+    def crash(self, times: int, number: int = 1, **task: Any) -> list[Lease]:
         """Tasks on the lease that follows so many crashes; the queue's backoff must not stop them."""
-        leases = self.lease(number)
+        leases = self.lease(number, **task)
         for _ in range(times):
             self.pass_time(15_000)
             self.real(self.calls.reap(1000))
@@ -102,6 +111,12 @@ class Workbench:
             leases = self.claim(number)
             assert len(leases) == number
         return leases
+
+    def die(self, number: int, **task: Any) -> list[str]:
+        """Enqueue so many tasks, and let them fail for good."""
+        leases = self.lease(number, **task)
+        self.real(self.calls.fail([Failure(lease, b"e", retryable=False) for lease in leases], [0] * number))
+        return [lease.id for lease in leases]
 
     # what there is
 
@@ -139,6 +154,7 @@ class Workbench:
         return [entry for entry in entries if name in (None, entry["event"].decode())]
 
     def remove(self) -> None:
+        self.full(False)
         if found := list(keys(self.server, self.base)):
             self.server("UNLINK", *found)
         self.server.close()

@@ -1,0 +1,42 @@
+# Generated from pyadeq/_async/queue_base.py by pyadeq/_unasync.py; do not edit.
+"""What all parts of a queue share: its calls, and how they are sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from pyadeq._sync.identities import Identities
+from pyadeq._sync.runner import Runner
+from pyadeq._core.call import Call
+from pyadeq._core.queue import QueueCalls
+from pyadeq._core.queue_items import MAX_ITEMS
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+
+class QueueBase:
+    """A queue by its name, on one server."""
+
+    def __init__(self, runner: Runner, name: str, base: str) -> None:
+        self.name = name
+        self.base = base
+        self.calls = QueueCalls(base, runner.now_ms, runner.source, runner.trace)
+        self._runner = runner
+        self._identities = Identities(runner, self.calls)
+
+    @property
+    def default_worker(self) -> str:
+        """The name under which this process claims where none is given."""
+        return self._identities.own_name()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.base!r}>"
+
+    def _in_batches(self, call: Callable[[Sequence[T]], Call[list[A]]], items: Sequence[T]) -> list[A]:
+        """One call for every 1,000 items; their answers in order."""
+        answers: list[A] = []
+        for start in range(0, len(items), MAX_ITEMS):
+            answers += self._runner.run(call(items[start : start + MAX_ITEMS]))
+        return answers

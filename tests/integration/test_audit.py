@@ -1,0 +1,76 @@
+"""The audit that follows every test finds what it is there for."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import redis
+
+from pyadeq import Adeq, Queue, Task
+from tests.audit import audit, audit_server
+
+Damage = tuple[str, ...]
+
+
+@pytest.fixture
+def queue(url: str, base_name: str) -> Queue:
+    """One task in each state, with all that a task can have."""
+    adeq = Adeq.from_url(url)
+    queue = adeq.queue(base_name)
+    given: dict[str, Any] = {"user": "u", "tags": ["t"], "parent": "p", "kind": "k"}
+    queue.enqueue_many(Task(id=id, unique=id, **given) for id in ("done", "failed", "runs"))
+    done, failed, _ = queue.claim("w", 3)
+    queue.ack(done, result="r")
+    queue.fail(failed, retryable=False)
+    queue.enqueue(id="waits", scope="s", expires_at=4e9, idempotency_key="i", **given)
+    queue.enqueue(id="later", delay=3600, **given)
+    return queue
+
+
+def test_a_sound_queue_passes(queue: Queue, client: redis.Redis) -> None:
+    assert audit(client, queue.base) == []
+    queue.purge(all=True)
+    assert audit(client, queue.base) == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (("SET", "unheard:of", "1"), "unheard:of: unknown"),
+        (("ZREM", "delayed", "later"), "task later is in []"),
+        (("ZADD", "finished", "1", "runs"), "task runs is in ['finished', 'leases']"),
+        (("DEL", "task:waits"), "waits is in ['ready:any'], but there is no such task"),
+        (("HSET", "task:waits", "lane", "group/x"), "task waits of lane group/x is in"),
+        (("SREM", "lanes", "any"), "lanes has []"),
+        (("HDEL", "running", "runs"), "running has [], leases ['runs']"),
+        (("ZADD", "deadlines", "1", "runs"), "deadlines has runs"),
+        (("HSET", "task:ghost", "gone", "purged"), "task ghost is a stub that never goes"),
+        (("SET", "payload:ghost", "1"), "payload:ghost has no task"),
+        (("SET", "result:ghost", "1"), "result:ghost has no task"),
+        (("HSET", "worker:ghost", "incarnation", "i"), "worker:ghost is not in workers"),
+        (("ZREM", "by:user:u", "done"), "by:user:u has"),
+        (("ZADD", "by:tag:t", "1", "ghost"), "by:tag:t has"),
+        (("DEL", "children:p"), "children:p has []"),
+        (("DEL", "once:due"), "once has ['key:i'], once:due []"),
+        (("HSET", "once", "unique:done", "done"), "once has unique:done for done"),
+        (("HSET", "once", "scope:s", "runs"), "once has scope:s for runs"),
+        (("RPUSH", "wake:any", "1", "1"), "wake:any has more than one token"),
+    ],
+)
+def test_damage_is_found(queue: Queue, client: Any, damaged: Callable[[str], None], damage: Damage, words: str) -> None:
+    damaged(queue.base)
+    command, name, *rest = damage
+    client.execute_command(command, f"{queue.base}:{name}", *rest)
+    assert any(words in problem for problem in audit(client, queue.base)), audit(client, queue.base)
+
+
+def test_tokens_for_nothing_and_foreign_keys_are_found(
+    queue: Queue, client: redis.Redis, damaged: Callable[[str], None]
+) -> None:
+    damaged(queue.base)
+    queue.cancel("later")
+    client.rpush(f"{queue.base}:wake:group/gone", "1")
+    assert any("a token for nothing" in problem for problem in audit(client, queue.base))
+    client.set("{queue}stray", 1)
+    assert "{queue}stray: no key of a queue" in audit_server(client, [queue.base])
+    client.delete("{queue}stray")

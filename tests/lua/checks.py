@@ -1,0 +1,77 @@
+"""What holds of every queue at every time, and what is left of one whose tasks have all gone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.audit import Audit
+from tests.lua.workbench import Workbench
+
+MONTH = 31 * 86_400_000  # ms, longer than anything is kept by default
+QUEUE = {":config", ":counters", ":events"}  # what stays as long as the queue
+
+
+def tasks(bench: Workbench) -> dict[str, dict[str, str]]:
+    """The records of the tasks that there are."""
+    return Audit(bench.client, bench.base).tasks
+
+
+def check_indexes(bench: Workbench) -> None:
+    """The indexes hold the tasks that there are, each at its time of creation, and no other."""
+    expected: dict[str, dict[str, str]] = {}
+    for id, record in tasks(bench).items():
+        for field, index in (("user", ":by:user:"), ("tags", ":by:tag:"), ("parent", ":children:")):
+            for name in record.get(field, "").split(","):
+                if name:
+                    expected.setdefault(index + name, {})[id] = record["created_ms"]
+    found = {
+        key: {id.decode(): at.decode() for id, at in zip(value[::2], value[1::2], strict=True)}
+        for key, (_, value) in bench.dump().items()
+        if key.startswith((":by:", ":children:"))
+    }
+    assert found == expected
+
+
+def check_queue(bench: Workbench) -> None:
+    """All that must hold of a queue that nobody has damaged."""
+    audit = Audit(bench.client, bench.base)
+    assert list(audit.problems()) == []
+    check_indexes(bench)
+    assert {key.partition(":")[2] for key in audit.names if key.startswith("payload:")} == audit.tasks.keys()
+    goes_on = {id: record for id, record in audit.tasks.items() if audit.places[id][0] not in ("finished", "dead")}
+    waiting = {id: record for id, record in goes_on.items() if audit.places[id] != ["leases"]}
+    once = {field.decode(): value.decode() for field, value in pairs(bench.ask("HGETALL", ":once"))}
+    for kind, ids in (("unique", goes_on), ("scope", {id: one for id, one in waiting.items() if "ran" not in one})):
+        for id, record in ids.items():
+            assert kind not in record or once[f"{kind}:{record[kind]}"] == id, f"{id} does not hold its {kind}"
+    due = {
+        id
+        for id, record in waiting.items()
+        if "fallback" in record or ("expires_at_ms" in record and "deliveries" not in record)
+    }
+    assert {id.decode() for id in bench.ask("ZRANGE", ":deadlines", 0, -1)} == due
+    stubs = audit.records.keys() - audit.tasks.keys()
+    assert all(bench.ask("PTTL", f":task:{id}") <= 60_000 for id in stubs)
+
+
+def let_all_pass(bench: Workbench) -> None:
+    """The longest times go by, everything is swept and all tasks are purged."""
+    for _ in range(3):
+        bench.pass_time(MONTH)
+        for call in (bench.calls.reap(1000), bench.calls.expire(1000), bench.calls.promote(1000)):
+            bench.real(call)
+        while bench.real(bench.calls.purge(all=True))[1]:
+            pass
+        while bench.real(bench.calls.trim())[1]:
+            pass
+    while bench.real(bench.calls.stats()).workers or bench.ask("ZCARD", ":workers"):
+        bench.real(bench.calls.reap())
+
+
+def left_over(bench: Workbench) -> dict[str, Any]:
+    """The keys that would stay for ever, but for those of the queue itself."""
+    return {key: value for key, value in bench.dump().items() if key not in QUEUE and bench.ask("PTTL", key) == -1}
+
+
+def pairs(flat: list[bytes]) -> zip[tuple[bytes, bytes]]:
+    return zip(flat[::2], flat[1::2], strict=True)
