@@ -11,8 +11,18 @@ from contextlib import contextmanager
 from contextlib import nullcontext as cancellable
 from threading import Lock
 from time import sleep
+from typing import Any
 
-__all__ = ["Lock", "aio_Lock", "aio_cancellable", "aio_sleep", "cancellable", "sleep"]
+__all__ = [
+    "Lock",
+    "aio_Lock",
+    "aio_cancellable",
+    "aio_cluster_connections",
+    "aio_sleep",
+    "cancellable",
+    "cluster_connections",
+    "sleep",
+]
 
 
 @contextmanager
@@ -26,3 +36,15 @@ def aio_cancellable() -> Iterator[None]:
     yield
     if task and task.cancelling() > before:
         raise asyncio.CancelledError
+
+
+def aio_cluster_connections(client: Any) -> tuple[Any, dict[str, Any]]:
+    """The class of a RedisCluster's connections, and what they are made with."""
+    node = next(iter(client.nodes_manager.startup_nodes.values()))
+    return node.connection_class, node.connection_kwargs
+
+
+def cluster_connections(client: Any) -> tuple[Any, dict[str, Any]]:
+    """The class of a RedisCluster's connections, and what they are made with."""
+    pool = client.get_redis_connection(client.get_nodes()[0]).connection_pool
+    return pool.connection_class, pool.connection_kwargs

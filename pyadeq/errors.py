@@ -1,18 +1,22 @@
 """Everything pyadeq raises.
 
 AdeqError
-├─ ConfigError                      a setting cannot work; raised before any I/O
+├─ ConfigError                      a setting cannot work; raised before anything runs
 ├─ ScriptError                      a script refused the call and wrote nothing (code, script, message)
 │  ├─ BadArgument    (ValueError)   ADEQ_ARG       an argument is outside what the contract accepts
 │  ├─ LayoutError                   ADEQ_LAYOUT    the stored data needs a newer pyadeq
 │  ├─ ClockError                    ADEQ_CLOCK     now_ms was sent to a base that uses the server's time
-│  └─ ConflictError                 ADEQ_CONFLICT  the call contradicts what is stored
+│  ├─ ConflictError                 ADEQ_CONFLICT  the call contradicts what is stored
+│  └─ QueueDraining                 ADEQ_DRAINING  the queue takes no new tasks
 ├─ LeaseLost                        the lease ran out, or somebody else settled the task
 ├─ WorkerReplaced                   the worker's name was registered again elsewhere
+├─ DurabilityError                  the call was applied, but is not yet where `durability` wants it (.answer)
 └─ TransportError                   no script answered (.retryable, .may_have_applied)
 """
 
 from __future__ import annotations
+
+import typing
 
 
 class AdeqError(Exception):
@@ -20,7 +24,7 @@ class AdeqError(Exception):
 
 
 class ConfigError(AdeqError):
-    """A setting, a name or a combination of them cannot work. Raised before any I/O."""
+    """A setting, a name or a combination of them cannot work. Raised before anything runs."""
 
 
 class ScriptError(AdeqError):
@@ -56,6 +60,10 @@ class ConflictError(ScriptError):
     """The call contradicts what is stored. Read the state before you decide again."""
 
 
+class QueueDraining(ScriptError):
+    """The queue is being drained and takes no new tasks. Send them elsewhere, or resume the queue."""
+
+
 class LeaseLost(AdeqError):
     """The lease ran out, or the task was settled under another token. Nothing was changed: stop the work."""
 
@@ -77,11 +85,27 @@ class TransportError(AdeqError):
         self.may_have_applied = may_have_applied
 
 
+class DurabilityError(AdeqError):
+    """The call was applied, but it is not known to be where the client's `durability` wants it.
+
+    answer: what the script answered, as the call returns it; what it says holds unless the primary is lost now.
+    retryable: True. The same call, with the same rid, changes nothing and waits for the confirmation again.
+    """
+
+    retryable = True
+    may_have_applied = True
+
+    def __init__(self, message: str, answer: typing.Any = None) -> None:
+        super().__init__(message)
+        self.answer = answer
+
+
 SCRIPT_ERRORS: dict[str, type[ScriptError]] = {
     "ADEQ_ARG": BadArgument,
     "ADEQ_LAYOUT": LayoutError,
     "ADEQ_CLOCK": ClockError,
     "ADEQ_CONFLICT": ConflictError,
+    "ADEQ_DRAINING": QueueDraining,
 }
 
 

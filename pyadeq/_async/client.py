@@ -9,47 +9,63 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from redis.asyncio import Redis
+from redis.asyncio import Redis, RedisCluster
+from redis.exceptions import RedisClusterException, RedisError
 
+from pyadeq._async.cluster import ClusterNodes
+from pyadeq._async.nodes import Nodes
 from pyadeq._async.pipeline import Pipeline
+from pyadeq._async.pools import no_retry, own_pool
 from pyadeq._async.queue import Queue
 from pyadeq._async.runner import LONGEST_BLOCK
 from pyadeq._async.scripts import Scripts
-from pyadeq._async.wire import Wire, no_retry, own_client
 from pyadeq._core.call import Call
+from pyadeq._core.durability import Durability
 from pyadeq._core.manifest import library
 from pyadeq._core.refusals import Refusal, is_passing, refusal_error
-from pyadeq._core.sending import pack
+from pyadeq._core.sending import decoded, pack
 from pyadeq._twins import aio_sleep
-from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.errors import ConfigError, TransportError
 from pyadeq.keys import check_name, queue_base
+from pyadeq.models import Seconds
 
 T = TypeVar("T")
 LONGEST_RETRY = 45.0
+# Seconds by which a server may be late in ending a wait.
+LATE = 5.0
 
 
 class Adeq:
-    """Runs scripts on one Redis or Valkey server.
+    """Runs scripts on a Redis or Valkey server, or on a cluster of them.
 
-    client: its connections are used, and it stays yours to close. Its `socket_timeout` should be below
-    `retry_for`, or a reply that never comes leaves no time for a second try. It may decode responses: pyadeq
-    reads bytes anyway.
+    client: a `Redis` or `RedisCluster` of redis-py, also one from `Sentinel.master_for`, or of a class of your own. It
+    says where to connect and how; the connections are pyadeq's own, closed by `aclose`. They are as many as its pool
+    allows (in a cluster as many as there are calls at a time), and the client stays yours to use and to close. Its
+    `socket_timeout` should be below `retry_for`, or a reply that never comes leaves no time for a second try.
     prefix, slot: where keys go: `<prefix>:{queue:<name>}`, or `<prefix>:{<slot>}:queue:<name>`, which puts
     all that has this slot where a single script can reach it.
     source: who makes the calls, at most 200 bytes; events carry it.
     clock: milliseconds since the epoch; only for queues that were created with `clock=test`.
+    trace: answers the W3C traceparent of what the program does now, or None; events carry it, and so do tasks.
     retry_for: seconds, 0 to 45, in which a call without an answer is sent again (which is safe) before TransportError.
+    durability: when a call that writes is done: `memory`, when it ran; `aof`, when it is on the primary's disk too
+    (ConfigError where that cannot be known: Redis before 7.2, no append-only file); `replica`, when as many `replicas`
+    have it. DurabilityError without that confirmation within `durability_timeout` seconds.
     """
 
     def __init__(
         self,
-        client: Redis,
+        client: Redis | RedisCluster,
         *,
         prefix: str = "ade",
         slot: str | None = None,
         source: str = "",
         clock: Callable[[], int] | None = None,
+        trace: Callable[[], str | None] | None = None,
         retry_for: float = 5.0,
+        durability: str = "memory",
+        replicas: int = 1,
+        durability_timeout: Seconds = 1.0,
     ) -> None:
         _check_retry_for(retry_for)
         self.client = client
@@ -57,30 +73,59 @@ class Adeq:
         self.slot = slot if slot is None else check_name("slot", slot)
         self.source = source
         self._clock = clock
-        self._scripts = Scripts(Wire(client), retry_for)
+        self._trace = trace
+        wanted = Durability.checked(durability, replicas, durability_timeout)
+        self._nodes = _nodes(client, wanted.timeout_ms / 1000 + LATE if wanted else 0.0)
+        self._scripts = Scripts(self._nodes, retry_for, wanted, self.now_ms)
         self._owns_client = False
         self._queues: dict[str, Queue] = {}
-        self._blocking = self.blocking_client()
 
     @classmethod
     def from_url(
         cls,
         url: str,
         *,
+        cluster: bool = False,
         prefix: str = "ade",
         slot: str | None = None,
         source: str = "",
         clock: Callable[[], int] | None = None,
+        trace: Callable[[], str | None] | None = None,
         retry_for: float = 5.0,
+        durability: str = "memory",
+        replicas: int = 1,
+        durability_timeout: Seconds = 1.0,
         **options: Any,
     ) -> Self:
-        """Connect to a `redis://`, `rediss://` or `unix://` URL; other options go to redis-py."""
-        settings = {"socket_timeout": 2.0, "socket_connect_timeout": 2.0, "health_check_interval": 30}
+        """Connect to a `redis://`, `rediss://` or `unix://` URL; other options go to redis-py.
+
+        cluster: the URL is that of a node of a cluster.
+        """
+        settings = {"socket_timeout": 2.0, "socket_connect_timeout": 2.0, "health_check_interval": 30, **options}
+        client: Redis | RedisCluster
         try:
-            client = Redis.from_url(url, **{**settings, "retry": no_retry(), **options})
+            if cluster:
+                client = RedisCluster.from_url(url, **settings)
+            else:
+                client = Redis.from_url(url, **{"retry": no_retry(), **settings})
         except ValueError:  # the URL stays untold: it may hold a password
             raise ConfigError("url: what was given is not accepted; allowed: redis://, rediss://, unix://") from None
-        adeq = cls(client, prefix=prefix, slot=slot, source=source, clock=clock, retry_for=retry_for)
+        except RedisClusterException as error:
+            if not isinstance(error.__cause__, RedisError):
+                raise ConfigError(f"url: it is not that of a node of a cluster: {error}") from None
+            raise TransportError(str(error), retryable=True, may_have_applied=False) from error
+        adeq = cls(
+            client,
+            prefix=prefix,
+            slot=slot,
+            source=source,
+            clock=clock,
+            trace=trace,
+            retry_for=retry_for,
+            durability=durability,
+            replicas=replicas,
+            durability_timeout=durability_timeout,
+        )
         adeq._owns_client = True
         return adeq
 
@@ -105,6 +150,10 @@ class Adeq:
         """What a call sends as `now_ms`: the clock's time, or 0, the server's time."""
         return self._clock() if self._clock else 0
 
+    def trace(self) -> str | None:
+        """What a call sends as `trace`: the W3C traceparent of what the program does now."""
+        return self._trace() if self._trace else None
+
     def queue(self, name: str) -> Queue:
         """The queue of that name, always the same object; on the server it is made by its first task."""
         if name not in self._queues:
@@ -112,16 +161,14 @@ class Adeq:
         return self._queues[name]
 
     async def run(self, call: Call[T], retry_for: float | None = None) -> T:
-        """Run one call. Raises its ScriptError, or TransportError without an answer within `retry_for`.
+        """Run one call. Raises its ScriptError, TransportError without an answer in `retry_for`, or DurabilityError.
 
         retry_for: seconds, at most 45, after which a script may take a call for a new one; None: the client's.
         """
         if retry_for is not None:
             _check_retry_for(retry_for)
         (outcome,) = await self._scripts.send([call], retry_for)
-        if isinstance(outcome, AdeqError):
-            raise outcome
-        return call.decode(outcome)
+        return decoded(call, outcome)
 
     def pipeline(self) -> Pipeline:
         """Many calls in few round trips: `async with adeq.pipeline() as pipe: result = pipe.add(call)`."""
@@ -134,11 +181,13 @@ class Adeq:
         return [script.id for script in scripts]
 
     def blocking_client(self, longest_block: float = LONGEST_BLOCK) -> Redis:
-        """A redis-py client for blocking commands, with connections of its own; the caller closes it.
+        """A redis-py client for blocking commands on the one server, with connections of its own; the caller closes it.
 
-        longest_block: seconds that a command may block. The socket's timeout is 5 s more, for a slow server.
+        longest_block: seconds that a command may block. The socket's timeout is longer by 5 s and the client's own.
         """
-        return own_client(self.client, longest_block + 5.0)
+        if not isinstance(self.client, Redis):
+            raise ConfigError("client: a cluster has no single server to block on; use block()")
+        return Redis.from_pool(own_pool(self.client.connection_pool, longest_block + LATE))
 
     async def block(self, keys: Sequence[str], seconds: float) -> bool:
         """Wait until one of the lists has an element and take it; False after so many seconds, at most 10.
@@ -146,23 +195,23 @@ class Adeq:
         Elements are hints and nothing else: one that is lost with its connection costs no more than the wait.
         """
         seconds = min(max(seconds, 0.01), LONGEST_BLOCK)
-        replies, loss = await Wire(self._blocking).exchange([pack("BLPOP", *keys, f"{seconds:.3f}")])
-        if loss is not None:
-            # The next call will tell whether the server is there; until then, do not spin.
-            await aio_sleep(min(seconds, 1.0))
-            return False
-        if not isinstance(replies[0], Refusal):
+        await self._nodes.prepare()
+        node = self._nodes.routes.node_of(keys[0])
+        command = pack("BLPOP", *keys, f"{seconds:.3f}")
+        replies, loss = await self._nodes.exchange(node, [command], blocking=True)
+        if loss is None and not isinstance(replies[0], Refusal):
             return replies[0] is not None
-        # A primary that is demoted ends its blocks.
-        if is_passing(replies[0]) or replies[0].code == "UNBLOCKED":
-            await aio_sleep(min(seconds, 1.0))
-            return False
-        raise refusal_error("BLPOP", replies[0], False)
+        if loss is None and not is_passing(replies[0]) and self._nodes.routes.follow(replies[0], node) is None:
+            raise refusal_error("BLPOP", replies[0], False)
+        # The next call will tell whether the server is there; until then, do not spin.
+        await aio_sleep(min(seconds, 1.0))
+        await self._nodes.refresh()
+        return False
 
     async def aclose(self) -> None:
-        """Close the connections that were opened here: all of them after `from_url`."""
+        """Close the connections that were opened here, and after `from_url` the client too."""
         try:
-            await self._blocking.aclose()
+            await self._nodes.aclose()
         finally:
             if self._owns_client:
                 await self.client.aclose()
@@ -182,3 +231,14 @@ def _check_retry_for(seconds: float) -> None:
             f"retry_for: {seconds!r} is not accepted; allowed: 0 to {LONGEST_RETRY:g} seconds, for a script may take a "
             "call that is sent again later for a new one"
         )
+
+
+def _nodes(client: Redis | RedisCluster, longest_wait: float) -> Nodes:
+    if isinstance(client, RedisCluster):
+        return ClusterNodes(client, longest_wait, LONGEST_BLOCK + LATE)
+    if isinstance(client, Redis):
+        return Nodes(client.connection_pool, longest_wait, LONGEST_BLOCK + LATE)
+    raise ConfigError(
+        f"client: a {type(client).__module__}.{type(client).__name__} is not supported here; allowed: Redis and "
+        "RedisCluster of redis for pyadeq.Adeq, and those of redis for the asyncio twin for pyadeq.asyncio.Adeq"
+    )

@@ -1,121 +1,281 @@
-"""How calls are sent, as far as that needs no I/O: what goes out next, and what each reply means for it."""
+"""How calls are sent, as far as that needs no I/O: what goes out next, to which node, and what each reply means."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from math import inf
 from typing import Any, Final, Generic, TypeVar
 
 from hiredis import pack_command
 
 from pyadeq._core.call import Call, Reply, Wire
+from pyadeq._core.durability import Durability, confirm
 from pyadeq._core.manifest import Script
 from pyadeq._core.refusals import Loss, Refusal, is_passing, loss_error, refusal_error
-from pyadeq.errors import AdeqError
+from pyadeq._core.routes import Node, OneServer, Routes
+from pyadeq.errors import AdeqError, DurabilityError
 
 T = TypeVar("T")
 Outcome = Reply | AdeqError
 
 BATCH_CALLS: Final = 100
 BATCH_BYTES: Final = 4 * 1024 * 1024
+MOST_REDIRECTS: Final = 4
 _BACKOFF_S: Final = 0.02
 _BACKOFF_CAP_S: Final = 1.0
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A call, or the load of a script on a node, on its way to its outcome."""
+
+    script: Script
+    packed: bytes
+    call: Call[Any] | None
+    node: Node
+    outcome: Outcome | None = None
+    maybe_applied: bool = False
+    redirects: int = 0
+    asking: bool = False
+    """The node takes the call only if it is asked to, for the slot is on its way there."""
+
+    @property
+    def subject(self) -> str:
+        return self.script.id if self.call else f"SCRIPT LOAD {self.script.id}"
+
+
+@dataclass(slots=True, eq=False)
+class Parcel:
+    """What one exchange carries to one node, and who takes the reply to each of its commands."""
+
+    node: Node
+    jobs: list[Job]
+    durable: bool = False
+    commands: list[bytes] = field(default_factory=list)
+    takers: list[Callable[[Any], None]] = field(default_factory=list)
+    loads: set[str] = field(default_factory=set)
+    obstacle: Loss | Refusal | None = None
+    open: set[Job] = field(default_factory=set)
+    """Those whose reply is not there, or not confirmed."""
+    unconfirmed: list[tuple[Job, Reply]] = field(default_factory=list)
+    confirmed: bool = False
+    refused: Refusal | None = None
+    """Why there was no confirming write."""
+
+    def add(self, command: bytes, taker: Callable[[Any], None], asking: bool = False) -> None:
+        if asking:
+            self.add(_ASKING, _ignore)
+        self.commands.append(command)
+        self.takers.append(taker)
 
 
 class Sending:
     """Calls on their way to an outcome each, with the scripts that have to be loaded for them.
 
-    In turn: send what `commands` gives, hand the replies to `take`, until `commands` is empty. When `take`
-    says that something is in the way, wait and go on, or `give_up`. Every call is replay-safe, so what got no
-    reply goes out again as it is. A call that is sent again may run after later ones.
+    In turn: exchange each of the `parcels`, hand the replies to `take`, until there are none. When `take` says that
+    something is in the way, wait and go on, or `give_up`. Every call is replay-safe, so what got no reply goes out
+    again as it is. A call that is sent again may run after later ones.
     """
 
-    def __init__(self, calls: Sequence[Call[Any]], load: Iterable[Script] = ()) -> None:
-        self.load_errors: dict[str, AdeqError] = {}
-        self.hopeless = False
-        self._calls = calls
-        self._packed = [pack(*call.command()) for call in calls]
-        self._outcomes: dict[int, Outcome] = {}
-        self._waiting = list(range(len(calls)))
-        self._maybe_applied: set[int] = set()
-        self._to_load = {script.id: script for script in load}
-        self._loads: list[Script] = []
-        self._batch: list[int] = []
-        self._obstacle: Loss | Refusal | None = None
+    def __init__(
+        self,
+        calls: Iterable[Call[Any]],
+        routes: Routes | None = None,
+        durability: Durability | None = None,
+        now_ms: int = 0,
+    ) -> None:
+        self._routes = routes or OneServer()
+        self._durability = durability or Durability()
+        self._now_ms = now_ms
+        self._jobs = [Job(call.script, pack(*call.command()), call, None) for call in calls]
+        self._lines: dict[Node, deque[Job]] = {}
+        self._missing: dict[Node, dict[str, Script]] = {}
+        self._load_errors: dict[tuple[Node, str], AdeqError] = {}
+        # Per node that fails: since when, and what was in the way last.
+        self._failing: dict[Node, tuple[float, Loss | Refusal]] = {}
+        self.plan()
+
+    @classmethod
+    def loads(cls, scripts: Iterable[Script], nodes: Iterable[Node]) -> Sending:
+        """SCRIPT LOAD all of them on all nodes."""
+        sending = cls(())
+        packed = [(script, pack("SCRIPT", "LOAD", script.text)) for script in scripts]
+        sending._jobs = [Job(script, load, None, node) for node in nodes for script, load in packed]
+        sending.plan()
+        return sending
 
     @property
     def outcomes(self) -> list[Outcome]:
         """Per call, in order: its raw reply, or the error that ended it."""
-        return [self._outcomes[index] for index in range(len(self._calls))]
+        return [job.outcome for job in self._jobs if job.outcome is not None]
 
-    def commands(self) -> list[bytes]:
-        """What to send next: the loads, then at most 100 calls or 4 MiB of them, but at least one."""
-        self._loads = list(self._to_load.values())
-        self._batch = []
-        size = 0
-        for index in self._waiting[:BATCH_CALLS]:
-            size += len(self._packed[index])
-            if self._batch and size > BATCH_BYTES:
-                break
-            self._batch.append(index)
-        loads = [pack("SCRIPT", "LOAD", script.text) for script in self._loads]
-        return loads + [self._packed[index] for index in self._batch]
+    @property
+    def left(self) -> bool:
+        """Whether something has no outcome yet."""
+        return any(self._lines.values())
 
-    def take(self, replies: Sequence[Any], loss: Loss | None) -> bool:
-        """Take the replies to `commands`, fewer after a loss; False if something is in the way."""
-        self._obstacle = loss
-        self.hopeless = loss is not None and not loss.retryable
-        for script, reply in zip(self._loads, replies, strict=False):
-            self._take_load(script, reply)
-        answers = replies[len(self._loads) :]
-        for index, reply in zip(self._batch, answers, strict=False):
-            self._take_answer(index, reply)
+    def plan(self) -> None:
+        """Put all that is left in line, each at its node; to be called again when the routes have changed."""
+        self._lines = {}
+        for job in self._jobs:
+            if job.outcome is None:
+                if job.call is not None:
+                    job.node = self._routes.node_of(job.call.keys[0] if job.call.keys else "")
+                    job.asking = False
+                self._line(job.node).append(job)
+
+    def parcels(self) -> list[Parcel]:
+        """What to send next, one parcel to a node: loads, then at most 100 calls or 4 MiB of them, but at least one."""
+        return [self._parcel(node, line) for node, line in self._lines.items() if line]
+
+    def take(self, parcel: Parcel, replies: Sequence[Any], loss: Loss | None, began: float) -> bool:
+        """Take the replies to a parcel, fewer after a loss; False if something is in the way at that node.
+
+        began: the time at which the exchange began, in seconds of any clock.
+        """
+        parcel.obstacle = loss
+        parcel.open = set(parcel.jobs)
+        for taker, reply in zip(parcel.takers, replies, strict=False):
+            taker(reply)
         if loss is not None and loss.sent:
-            self._maybe_applied.update(self._batch[len(answers) :])
-        self._waiting = [index for index in self._waiting if index not in self._outcomes]
-        return self._obstacle is None
+            for job in parcel.open:
+                job.maybe_applied = True
+        elsewhere: dict[Node, list[Job]] = {}
+        for job in parcel.jobs:
+            if job.outcome is None:
+                elsewhere.setdefault(job.node, []).append(job)
+        for node, jobs in elsewhere.items():
+            self._line(node).extendleft(reversed(jobs))
+        if parcel.obstacle is None:
+            self._failing.pop(parcel.node, None)
+            return True
+        hopeless = loss is not None and not loss.retryable
+        since, _ = self._failing.get(parcel.node, (began, None))
+        self._failing[parcel.node] = (-inf if hopeless else since, parcel.obstacle)
+        return False
 
-    def give_up(self) -> None:
-        """End what is left with the error of the obstacle."""
-        for script_id in self._to_load:
-            self.load_errors[script_id] = self._obstacle_error(f"SCRIPT LOAD {script_id}", False)
-        for index in self._waiting:
-            subject = self._calls[index].script.id
-            self._outcomes[index] = self._obstacle_error(subject, index in self._maybe_applied)
-        self._to_load, self._waiting = {}, []
+    def give_up(self, since: float) -> None:
+        """End what is in line at nodes that have failed since that time or longer, with the error of the obstacle."""
+        for node, (failing, obstacle) in list(self._failing.items()):
+            if failing <= since:
+                for job in self._lines.pop(node, ()):
+                    job.outcome = _obstacle_error(job, obstacle)
+                del self._failing[node]
 
-    def _take_load(self, script: Script, reply: Any) -> None:
+    def _line(self, node: Node) -> deque[Job]:
+        return self._lines.setdefault(node, deque())
+
+    def _parcel(self, node: Node, line: deque[Job]) -> Parcel:
+        parcel = Parcel(node, [])
+        size = 0
+        while line and len(parcel.jobs) < BATCH_CALLS:
+            size += len(line[0].packed)
+            if parcel.jobs and size > BATCH_BYTES:
+                break
+            parcel.jobs.append(line.popleft())
+        for script in self._missing.get(node, {}).values():
+            parcel.loads.add(script.id)
+            parcel.add(pack("SCRIPT", "LOAD", script.text), partial(self._take_load, parcel, script))
+        for job in parcel.jobs:
+            parcel.add(job.packed, partial(self._take_answer, parcel, job), job.asking)
+        if self._durability:
+            self._add_confirms(parcel)
+        return parcel
+
+    def _add_confirms(self, parcel: Parcel) -> None:
+        calls = {}
+        for job in parcel.jobs:
+            if job.call is not None and not job.script.read_only:
+                call = confirm(job.call, self._now_ms)
+                calls[call.keys] = (call, job.asking)
+        for call, asking in calls.values():
+            parcel.add(pack(*call.command()), partial(self._take_confirm, parcel, call.script), asking)
+        if calls:
+            parcel.durable = True
+            parcel.add(pack(*self._durability.wait()), partial(self._take_wait, parcel))
+
+    def _take_load(self, parcel: Parcel, script: Script, reply: Any) -> None:
         if isinstance(reply, Refusal) and is_passing(reply):
-            self._obstacle = reply
+            parcel.obstacle = reply
             return
-        del self._to_load[script.id]
-        if isinstance(reply, Refusal):
-            self.load_errors[script.id] = refusal_error(f"SCRIPT LOAD {script.id}", reply, False)
-        elif reply != script.sha1.encode():
-            # Its calls would be answered NOSCRIPT for ever.
-            self.load_errors[script.id] = AdeqError(
-                f"{script.id}: the sum is {reply!r}, the manifest says {script.sha1}; install pyadeq again"
-            )
+        del self._missing[parcel.node][script.id]
+        if error := _load_error(script, reply):
+            self._load_errors[parcel.node, script.id] = error
 
-    def _take_answer(self, index: int, reply: Any) -> None:
-        script = self._calls[index].script
-        if not isinstance(reply, Refusal):
-            self._outcomes[index] = reply
-        elif reply.code == "NOSCRIPT" and script.id in self.load_errors:
-            self._outcomes[index] = self.load_errors[script.id]
+    def _take_answer(self, parcel: Parcel, job: Job, reply: Any) -> None:
+        parcel.open.discard(job)
+        if job.call is None and not (isinstance(reply, Refusal) and is_passing(reply)):
+            job.outcome = _load_error(job.script, reply) or [reply]
+        elif not isinstance(reply, Refusal):
+            if parcel.durable and not job.script.read_only:
+                parcel.open.add(job)
+                parcel.unconfirmed.append((job, reply))
+            else:
+                job.outcome = reply
         elif reply.code == "NOSCRIPT":
-            self._to_load[script.id] = script
-            if script in self._loads:
-                self._obstacle = reply
+            job.outcome = self._load(parcel, job.script, reply)
+        elif (node := self._routes.follow(reply, parcel.node)) is not None:
+            job.node, job.asking = node, reply.code == "ASK"
+            job.redirects += 1
+            if job.redirects > MOST_REDIRECTS:
+                parcel.obstacle = reply
         elif is_passing(reply):
-            self._obstacle = reply
+            parcel.obstacle = reply
         else:
-            self._outcomes[index] = refusal_error(script.id, reply, index in self._maybe_applied)
+            job.outcome = refusal_error(job.subject, reply, job.maybe_applied)
 
-    def _obstacle_error(self, subject: str, maybe_applied: bool) -> AdeqError:
-        if isinstance(self._obstacle, Loss):
-            return loss_error(subject, self._obstacle, maybe_applied)
-        assert self._obstacle is not None
-        return refusal_error(subject, self._obstacle, maybe_applied)
+    def _take_confirm(self, parcel: Parcel, script: Script, reply: Any) -> None:
+        if not isinstance(reply, Refusal):
+            parcel.confirmed = True
+        elif reply.code != "NOSCRIPT":
+            parcel.refused = reply
+        elif error := self._load(parcel, script, reply):
+            parcel.refused = Refusal("ERR", str(error))  # for good, unlike NOSCRIPT
+
+    def _take_wait(self, parcel: Parcel, reply: Any) -> None:
+        """One confirming write stands behind all that came before it on the connection, whatever base it is in."""
+        told = reply if parcel.confirmed else parcel.refused
+        again = told is None or (isinstance(told, Refusal) and is_passing(told))
+        if again and told is not None:
+            parcel.obstacle = told
+        lack = "" if again else self._durability.lack(told)
+        for job, answer in parcel.unconfirmed:
+            if again:
+                job.maybe_applied = True
+                continue
+            parcel.open.discard(job)
+            job.outcome = DurabilityError(f"{job.subject}: it was applied, but {lack}", answer) if lack else answer
+
+    def _load(self, parcel: Parcel, script: Script, refusal: Refusal) -> AdeqError | None:
+        """Have a script loaded that the node does not have; or the error by which that failed."""
+        if error := self._load_errors.get((parcel.node, script.id)):
+            return error
+        self._missing.setdefault(parcel.node, {})[script.id] = script
+        if script.id in parcel.loads:
+            parcel.obstacle = refusal
+        return None
+
+
+def _load_error(script: Script, reply: Any) -> AdeqError | None:
+    if isinstance(reply, Refusal):
+        return refusal_error(f"SCRIPT LOAD {script.id}", reply, False)
+    if reply != script.sha1.encode():
+        # Its calls would be answered NOSCRIPT for ever.
+        return AdeqError(f"{script.id}: the sum is {reply!r}, the manifest says {script.sha1}; install pyadeq again")
+    return None
+
+
+def _obstacle_error(job: Job, obstacle: Loss | Refusal) -> AdeqError:
+    if isinstance(obstacle, Loss):
+        return loss_error(job.subject, obstacle, job.maybe_applied)
+    return refusal_error(job.subject, obstacle, job.maybe_applied)
+
+
+def _ignore(reply: Any) -> None:
+    """The reply to ASKING: the command that follows it tells."""
 
 
 def pack(*command: Wire) -> bytes:
@@ -124,9 +284,21 @@ def pack(*command: Wire) -> bytes:
     return packed
 
 
+_ASKING: Final = pack("ASKING")
+
+
 def backoff(failures: int, chance: float) -> float:
     """Seconds to wait after so many failures in a row; chance is a random number from 0 to 1."""
     return chance * min(_BACKOFF_CAP_S, _BACKOFF_S * 2.0 ** min(failures, 10))
+
+
+def decoded(call: Call[T], outcome: Outcome) -> T:
+    """What a call returns. Raises the error that ended it."""
+    if isinstance(outcome, DurabilityError):
+        outcome.answer = call.decode(outcome.answer)
+    if isinstance(outcome, AdeqError):
+        raise outcome
+    return call.decode(outcome)
 
 
 class Deferred(Generic[T]):
@@ -150,10 +322,7 @@ class Deferred(Generic[T]):
 
     def settle(self, outcome: Outcome) -> None:
         """Take the outcome of the call; for the pipeline only."""
-        if isinstance(outcome, AdeqError):
-            self._error = outcome
-            return
         try:
-            self._value, self._error = [self._call.decode(outcome)], None
+            self._value, self._error = [decoded(self._call, outcome)], None
         except AdeqError as error:
             self._error = error

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 from pyadeq._sync.scripts import Scripts
 from pyadeq._core.call import Call
 from pyadeq._core.sending import Deferred
-from pyadeq.errors import TransportError
+from pyadeq.errors import DurabilityError, TransportError
 
 T = TypeVar("T")
 
@@ -18,8 +18,9 @@ class Pipeline:
     """Collects calls and sends them together when its with block ends: `adeq.pipeline()` makes one.
 
     No transaction: each call succeeds or fails by itself, and its `Deferred.value` raises its error. A call that the
-    server did not answer is raised at the end of the block too, when the others have their values. Calls go out in
-    the order in which they were added, at most 100 or 4 MiB at a time. If the block raises, nothing is sent.
+    server did not answer, or whose safety it did not confirm, is raised at the end of the block too, when the others
+    have their values. Calls go out in the order in which they were added (to each node of a cluster), at most 100 or
+    4 MiB at a time. If the block raises, nothing is sent.
     """
 
     def __init__(self, scripts: Scripts) -> None:
@@ -36,13 +37,13 @@ class Pipeline:
         return deferred
 
     def execute(self) -> None:
-        """Send what was added since the last time. Raises TransportError if a call got no answer."""
+        """Send what was added since the last time. TransportError if a call got no answer; DurabilityError likewise."""
         deferred, self._deferred = self._deferred, []
         outcomes = self._scripts.send([call for call, _ in deferred])
         for (_, one), outcome in zip(deferred, outcomes, strict=True):
             one.settle(outcome)
         for outcome in outcomes:
-            if isinstance(outcome, TransportError):
+            if isinstance(outcome, TransportError | DurabilityError):
                 raise outcome
 
     def __enter__(self) -> Self:

@@ -1,50 +1,74 @@
 # Generated from pyadeq/_async/scripts.py by pyadeq/_unasync.py; do not edit.
-"""Sends calls until each has an outcome: loads what the server lacks, sends again what got no reply."""
+"""Sends calls until each has an outcome: loads what a node lacks, sends again what got no reply."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import Any
 
-from pyadeq._sync.wire import Wire
+from pyadeq._sync.nodes import Nodes
 from pyadeq._core.call import Call
+from pyadeq._core.durability import CHECK, Durability, check
 from pyadeq._core.manifest import Script
-from pyadeq._core.sending import Outcome, Sending, backoff
+from pyadeq._core.routes import Node
+from pyadeq._core.sending import Outcome, Parcel, Sending, backoff, pack
 from pyadeq._twins import sleep
+from pyadeq.errors import AdeqError
 
 
 class Scripts:
-    """The scripts of one server."""
+    """The scripts of one server or cluster."""
 
-    def __init__(self, wire: Wire, retry_for: float) -> None:
-        self._wire = wire
+    def __init__(self, nodes: Nodes, retry_for: float, durability: Durability, now_ms: Callable[[], int]) -> None:
+        self._nodes = nodes
         self._retry_for = retry_for
+        self._durability = durability
+        self._now_ms = now_ms
+        self._checked: set[Node] = set()
 
     def send(self, calls: Sequence[Call[Any]], retry_for: float | None = None) -> list[Outcome]:
         """Send calls in order; return for each its raw reply or the error that ended it."""
-        sending = Sending(calls)
+        self._nodes.prepare()
+        sending = Sending(calls, self._nodes.routes, self._durability, self._now_ms())
         self._finish(sending, self._retry_for if retry_for is None else retry_for)
         return sending.outcomes
 
     def load(self, scripts: Iterable[Script]) -> None:
-        """SCRIPT LOAD all of them, whether the server has them or not."""
-        sending = Sending((), load=scripts)
+        """SCRIPT LOAD all of them on every primary, whether it has them or not."""
+        sending = Sending.loads(scripts, self._nodes.primaries())
         self._finish(sending, self._retry_for)
-        for error in sending.load_errors.values():
-            raise error
+        for outcome in sending.outcomes:
+            if isinstance(outcome, AdeqError):
+                raise outcome
 
     def _finish(self, sending: Sending, retry_for: float) -> None:
-        """Go on for `retry_for` seconds after the last exchange that went well."""
-        failures, deadline = 0, monotonic() + retry_for
-        while commands := sending.commands():
-            if sending.take(*self._wire.exchange(commands)):
-                failures, deadline = 0, monotonic() + retry_for
+        """Go on at each node for `retry_for` seconds after the last exchange that went well there."""
+        failures = 0
+        while parcels := sending.parcels():
+            if self._durability.mode == "aof":
+                self._check(parcels)
+            well = True
+            for parcel in parcels:
+                began = monotonic()
+                well &= sending.take(parcel, *self._nodes.exchange(parcel.node, parcel.commands), began)
+            if well:
+                failures = 0
                 continue
             failures += 1
             pause = backoff(failures, random.random())
-            if sending.hopeless or monotonic() + pause >= deadline:
-                sending.give_up()
-            else:
+            sending.give_up(monotonic() + pause - retry_for)
+            if sending.left:
                 sleep(pause)
+                self._nodes.refresh()
+                sending.plan()
+
+    def _check(self, parcels: Sequence[Parcel]) -> None:
+        """Before anything runs on a node: ConfigError if it cannot do what `durability` asks for."""
+        for parcel in parcels:
+            if parcel.durable and parcel.node not in self._checked:
+                replies, loss = self._nodes.exchange(parcel.node, [pack(*command) for command in CHECK])
+                if loss is None:
+                    check(*replies)
+                    self._checked.add(parcel.node)

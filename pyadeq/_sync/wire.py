@@ -12,13 +12,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from redis import exceptions as redis_errors
-from redis import ConnectionPool, Redis
-from redis.retry import Retry
-from redis.backoff import NoBackoff
 
+from pyadeq._sync.pools import close_pool
 from pyadeq._core.refusals import Loss, Refusal
 from pyadeq._twins import cancellable
-from pyadeq.errors import ConfigError
 
 # redis-py cuts the code off where it has a class for it.
 _CODES: dict[type[Exception], str] = {
@@ -33,37 +30,18 @@ _CODES: dict[type[Exception], str] = {
     redis_errors.MovedError: "MOVED",
     redis_errors.AskError: "ASK",
 }
-
-
-def no_retry() -> Retry:
-    """Calls are sent again by pyadeq, within one time limit; redis-py's own retries would multiply it."""
-    return Retry(NoBackoff(), 0)
-
-
-def own_client(client: Redis, socket_timeout: float) -> Redis:
-    """A client for the same server: own connections, bytes out, no retries, another timeout (seconds)."""
-    pool: Any = client.connection_pool
-    options = {
-        name: value
-        for name, value in pool.connection_kwargs.items()
-        # These tie a connection to the pool it was made for, or to its timeouts.
-        if name != "maint_notifications_pool_handler" and not name.startswith("orig_")
-    }
-    options |= {"socket_timeout": socket_timeout, "retry": no_retry(), "decode_responses": False}
-    return Redis.from_pool(ConnectionPool(connection_class=pool.connection_class, **options))
+_DEMOTED = ("READONLY", "UNBLOCKED")
 
 
 class Wire:
-    """Sends packed commands and reads their replies, on connections of the client's pool."""
+    """Sends packed commands and reads their replies, on connections of one pool, which is its own."""
 
-    def __init__(self, client: Redis) -> None:
-        if not isinstance(client, Redis):
-            raise ConfigError(
-                f"client: a {type(client).__module__}.{type(client).__name__} is not supported here; "
-                "allowed: redis.Redis for pyadeq.Adeq, and that of redis for the asyncio twin for pyadeq.Adeq"
-            )
-        pool: Any = client.connection_pool
+    def __init__(self, pool: Any) -> None:
         self._pool = pool
+
+    def close(self) -> None:
+        """Close the pool."""
+        close_pool(self._pool)
 
     def exchange(self, commands: Sequence[bytes]) -> tuple[list[Any], Loss | None]:
         """Send all commands at once and read one reply, or Refusal, for each.
@@ -81,7 +59,7 @@ class Wire:
             while len(replies) < len(commands):
                 replies.append(self._read(connection))
             # After a failover a new connection may find the new primary.
-            reusable = not any(isinstance(reply, Refusal) and reply.code == "READONLY" for reply in replies)
+            reusable = not any(isinstance(reply, Refusal) and reply.code in _DEMOTED for reply in replies)
         except redis_errors.RedisError as error:
             return replies, _loss(error, sent=connection is not None)
         finally:

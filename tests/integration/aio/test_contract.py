@@ -101,8 +101,7 @@ async def test_what_only_reads_is_sent_as_such(adeq: Adeq, client: Observer, bas
 
 @pytest.mark.parametrize("options", [{}, {"decode_responses": True}, {"protocol": 2}, {"protocol": 3}], ids=str)
 async def test_every_kind_of_client_reads_the_same_bytes(url: str, base: str, options: dict[str, Any]) -> None:
-    async with Redis.from_url(url, **options) as redis:
-        adeq = Adeq(redis)
+    async with Redis.from_url(url, **options) as redis, Adeq(redis) as adeq:
         await adeq.run(enqueue(base, "task"))
         async with adeq.pipeline() as pipe:
             found = pipe.add(call(base, "get", {}, ("task",)))
@@ -234,6 +233,7 @@ async def test_block_takes_a_hint_or_times_out(adeq: Adeq, client: Observer, bas
     client.set(key, "no list")
     with pytest.raises(TransportError, match="WRONGTYPE"):
         await adeq.block([key], 5)
+    client.delete(key)
 
 
 async def test_a_lost_block_is_a_block_without_a_hint(proxy: Any, base: str) -> None:

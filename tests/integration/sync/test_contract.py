@@ -102,8 +102,7 @@ def test_what_only_reads_is_sent_as_such(adeq: Adeq, client: Observer, base: str
 
 @pytest.mark.parametrize("options", [{}, {"decode_responses": True}, {"protocol": 2}, {"protocol": 3}], ids=str)
 def test_every_kind_of_client_reads_the_same_bytes(url: str, base: str, options: dict[str, Any]) -> None:
-    with Redis.from_url(url, **options) as redis:
-        adeq = Adeq(redis)
+    with Redis.from_url(url, **options) as redis, Adeq(redis) as adeq:
         adeq.run(enqueue(base, "task"))
         with adeq.pipeline() as pipe:
             found = pipe.add(call(base, "get", {}, ("task",)))
@@ -235,6 +234,7 @@ def test_block_takes_a_hint_or_times_out(adeq: Adeq, client: Observer, base: str
     client.set(key, "no list")
     with pytest.raises(TransportError, match="WRONGTYPE"):
         adeq.block([key], 5)
+    client.delete(key)
 
 
 def test_a_lost_block_is_a_block_without_a_hint(proxy: Any, base: str) -> None:

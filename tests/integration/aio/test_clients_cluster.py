@@ -1,0 +1,255 @@
+"""On a cluster each call goes to the node of its slot, wherever that is by now."""
+
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis, RedisCluster
+
+from pyadeq._core.durability import confirm
+from pyadeq._core.manifest import library
+from pyadeq.asyncio import Adeq
+from pyadeq.embedded import EmbeddedServer
+from pyadeq.errors import ClockError, ConfigError, TransportError
+from pyadeq.keys import hash_slot, queue_base
+from tests.conftest import CLUSTER, wait_until
+from tests.integration.servers import HOST, ThreePrimaries, ask, unused_port
+
+pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
+
+
+@pytest.fixture(scope="module")
+def cluster(binary: Any) -> Iterator[ThreePrimaries]:
+    with ThreePrimaries(binary) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+async def adeq(cluster: ThreePrimaries) -> AsyncIterator[Adeq]:
+    async with Adeq.from_url(cluster.url, cluster=True, retry_for=20) as adeq:
+        yield adeq
+
+
+@pytest.fixture
+def names(cluster: ThreePrimaries, base_name: str) -> list[str]:
+    """Three queues, one on each primary."""
+    found: dict[EmbeddedServer, str] = {}
+    for n in range(1000):
+        name = f"{base_name}-{n}"
+        found.setdefault(cluster.owner(queue_base(name)), name)
+        if len(found) == len(cluster.primaries):
+            return [found[node] for node in cluster.primaries]
+    raise AssertionError
+
+
+def config(name: str) -> str:
+    return f"{queue_base(name)}:config"
+
+
+def errors(node: EmbeddedServer, code: str) -> int:
+    counts = ask(node, "INFO", "errorstats")
+    return int(counts.get(f"errorstat_{code}", {}).get("count", 0))
+
+
+async def use(adeq: Adeq, name: str) -> None:
+    """One task from end to end."""
+    queue = adeq.queue(name)
+    receipt = await queue.enqueue({"for": name})
+    (lease,) = await queue.claim(wait=5)
+    assert lease.id == receipt.id
+    await queue.ack(lease)
+    assert (await queue.stats()).finished == 1
+
+
+class OwnCluster(RedisCluster):
+    """A user's class."""
+
+
+@pytest.mark.parametrize("options", [{}, {"decode_responses": True}, {"protocol": 2}, {"protocol": 3}], ids=str)
+@pytest.mark.parametrize("kind", [RedisCluster, OwnCluster])
+async def test_every_kind_of_client_reaches_all_nodes(
+    cluster: ThreePrimaries, names: list[str], kind: Any, options: dict[str, Any]
+) -> None:
+    async with kind(**cluster.startup, **options) as client, Adeq(client) as adeq:
+        for node, name in zip(cluster.primaries, names, strict=True):
+            await use(adeq, name)
+            assert ask(node, "EXISTS", config(name)) == 1
+
+
+async def test_addresses_are_mapped_as_the_client_says(cluster: ThreePrimaries, names: list[str]) -> None:
+    mapped = set()
+
+    def remap(address: tuple[str, int]) -> tuple[str, int]:
+        mapped.add(address[1])
+        return (HOST, address[1])
+
+    async with RedisCluster(**cluster.startup, address_remap=remap) as client, Adeq(client) as adeq:
+        mapped.clear()
+        await use(adeq, names[0])
+    assert mapped == {node.port for node in cluster.nodes}
+
+
+async def test_a_pipeline_reaches_several_nodes(adeq: Adeq, names: list[str]) -> None:
+    queues = [adeq.queue(name) for name in names]
+    clock = Adeq(adeq.client, clock=lambda: 1)
+    async with adeq.pipeline() as pipe:
+        added = [pipe.add(queues[n % 3].calls.enqueue_items([(f"t{n}", b"x", {})], "r")) for n in range(450)]
+        wrong = pipe.add(clock.queue(names[1]).calls.stats())
+        read = [pipe.add(queue.calls.stats()) for queue in queues]
+    assert [one.value[0].id for one in added] == [f"t{n}" for n in range(450)]
+    assert [one.value.ready for one in read] == [150] * 3
+    with pytest.raises(ClockError):
+        _ = wrong.value
+
+
+async def test_scripts_are_loaded_on_every_primary(cluster: ThreePrimaries, adeq: Adeq) -> None:
+    sums = [library()[id].sha1 for id in library()]
+    for node in cluster.nodes:
+        ask(node, "SCRIPT", "FLUSH")
+    assert await adeq.load_scripts() == list(library())
+    there = {node: all(ask(node, "SCRIPT EXISTS", *sums)) for node in cluster.primaries}
+    assert all(there.values())
+
+
+async def test_a_script_is_loaded_on_the_node_that_lacks_it(
+    cluster: ThreePrimaries, adeq: Adeq, names: list[str]
+) -> None:
+    for node in cluster.primaries:
+        ask(node, "SCRIPT", "FLUSH")
+    await adeq.queue(names[2]).enqueue(1)
+    (sum,) = [library()[id].sha1 for id in library() if id == "queue.enqueue.v1"]
+    assert [ask(node, "SCRIPT EXISTS", sum)[0] for node in cluster.primaries] == [False, False, True]
+
+
+async def test_a_call_follows_its_slot(cluster: ThreePrimaries, adeq: Adeq, names: list[str]) -> None:
+    queue = adeq.queue(names[0])
+    await queue.enqueue(1, id="a", rid="r")
+    source, target = cluster.move(config(names[0]))
+    assert (await queue.enqueue(1, id="a", rid="r")).status == "created"
+    moved = errors(source, "MOVED")
+    assert ask(target, "EXISTS", config(names[0])) == 1
+    for _ in range(3):
+        assert (await queue.stats()).ready == 1
+    assert errors(source, "MOVED") == moved
+
+
+async def test_a_call_waits_while_its_slot_is_on_its_way(cluster: ThreePrimaries, adeq: Adeq, names: list[str]) -> None:
+    queue = adeq.queue(names[1])
+    await queue.enqueue(1, id="a", rid="r")
+    source, target = cluster.begin_move(config(names[1]))
+    refused = [errors(node, "TRYAGAIN") for node in (source, target)]
+
+    def end() -> None:
+        wait_until(lambda: [errors(node, "TRYAGAIN") for node in (source, target)] != refused)
+        cluster.end_move(config(names[1]), source, target)
+
+    with ThreadPoolExecutor() as other:
+        ended = other.submit(end)
+        assert [lease.id for lease in await queue.claim()] == ["a"]
+        ended.result()
+
+
+async def test_a_call_asks_the_node_to_which_its_slot_is_on_its_way(
+    cluster: ThreePrimaries, adeq: Adeq, names: list[str]
+) -> None:
+    source, target = cluster.begin_move(config(names[2]))
+    asked = errors(source, "ASK")
+    # It has one key, which is not there yet, so the new node takes the call if it is asked to.
+    call = confirm(adeq.queue(names[2]).calls.stats(), 0)
+    assert (await adeq.run(call))[0] == b"confirmed"
+    assert errors(source, "ASK") > asked
+    cluster.end_move(config(names[2]), source, target)
+    assert ask(target, "EXISTS", config(names[2])) == 1
+
+
+async def test_a_call_waits_for_its_slot_to_be_served(cluster: ThreePrimaries, adeq: Adeq, names: list[str]) -> None:
+    await adeq.queue(names[0]).enqueue(1, id="a", rid="r")
+    node, slot = cluster.owner(config(names[0])), hash_slot(config(names[0]))
+    ask(node, "CLUSTER", "DELSLOTS", slot)
+    refused = errors(node, "CLUSTERDOWN")
+
+    def serve() -> None:
+        wait_until(lambda: errors(node, "CLUSTERDOWN") > refused)
+        ask(node, "CLUSTER", "ADDSLOTS", slot)
+
+    with ThreadPoolExecutor() as other:
+        served = other.submit(serve)
+        assert (await adeq.queue(names[0]).enqueue(1, id="a", rid="r")).status == "created"
+        served.result()
+
+
+async def test_a_block_is_at_the_node_of_its_queue(cluster: ThreePrimaries, adeq: Adeq, names: list[str]) -> None:
+    for node, name in zip(cluster.primaries, names, strict=True):
+        key = f"{queue_base(name)}:wake:any"
+        assert not await adeq.block([key], 0.01)
+        ask(node, "RPUSH", key, "1")
+        assert await adeq.block([f"{queue_base(name)}:wake:group/g", key], 5)
+    _, target = cluster.move(key)
+    ask(target, "RPUSH", key, "1")
+    assert not await adeq.block([key], 0.01)
+    assert await adeq.block([key], 5)
+    ask(target, "SET", key, "no list")
+    with pytest.raises(TransportError, match="WRONGTYPE"):
+        await adeq.block([key], 5)
+
+
+async def test_a_primary_that_is_gone_is_replaced(binary: Any, base_name: str) -> None:
+    with ThreePrimaries(binary) as cluster:
+        async with Adeq.from_url(cluster.url, cluster=True, retry_for=45) as adeq:
+            names = [f"{base_name}-{n}" for n in range(40)]
+            lost = [name for name in names if cluster.owner(config(name)) is cluster.nodes[0]]
+            queues = [adeq.queue(name) for name in names]
+            for queue in queues:
+                await queue.enqueue(1, id="a", rid="r")
+            wait_until(
+                lambda: all(ask(cluster.replica, "CLUSTER COUNTKEYSINSLOT", hash_slot(config(name))) for name in lost)
+            )
+            cluster.nodes[0].kill()
+            async with adeq.pipeline() as pipe:
+                again = [pipe.add(queue.calls.enqueue_items([("a", b"1", {})], "r")) for queue in queues]
+            assert {one.value[0].status for one in again} == {"created"}
+            assert lost
+            assert {cluster.owner(config(name)) for name in lost} == {cluster.replica}
+            # One whose node is known to be gone does not keep the others from being used.
+            await use(adeq, f"{base_name}-new")
+
+
+async def test_each_node_fails_by_itself(binary: Any, base_name: str) -> None:
+    with ThreePrimaries(binary) as cluster:
+        async with Adeq.from_url(cluster.url, cluster=True, retry_for=0.1) as adeq:
+            names = [f"{base_name}-{n}" for n in range(20)]
+            gone = [cluster.owner(config(name)) is cluster.nodes[2] for name in names]
+            assert 0 < sum(gone) < 20
+            await adeq.load_scripts()
+            cluster.nodes[2].kill()
+            pipe = adeq.pipeline()
+            read = [pipe.add(adeq.queue(name).calls.stats()) for name in names]
+            with pytest.raises(TransportError):
+                await pipe.execute()
+            for one, lost in zip(read, gone, strict=True):
+                if lost:
+                    with pytest.raises(TransportError):
+                        _ = one.value
+                else:
+                    assert one.value.ready == 0
+
+
+async def test_without_a_cluster_there_is_an_error(base_name: str) -> None:
+    with pytest.raises(TransportError) as lost:
+        async with Adeq.from_url(f"redis://{HOST}:{unused_port()}", cluster=True, retry_for=0.1) as adeq:
+            await adeq.queue(base_name).stats()
+    assert (lost.value.retryable, lost.value.may_have_applied) == (True, False)
+
+
+async def test_a_client_of_one_server_is_told_what_a_cluster_needs(cluster: ThreePrimaries, names: list[str]) -> None:
+    async with Redis(host=HOST, port=cluster.primaries[0].port or 0) as client, Adeq(client) as adeq:
+        await adeq.queue(names[0]).enqueue(1)
+        with pytest.raises(TransportError, match="cluster=True") as moved:
+            await adeq.queue(names[1]).enqueue(1)
+        assert not moved.value.retryable
+
+
+async def test_a_cluster_has_no_single_blocking_client(adeq: Adeq) -> None:
+    with pytest.raises(ConfigError, match=r"block\(\)"):
+        adeq.blocking_client()

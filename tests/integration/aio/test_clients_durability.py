@@ -1,0 +1,302 @@
+"""What is answered with `durability` is where it should be, also when the call was sent twice."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from pyadeq._core.manifest import library
+from pyadeq.asyncio import Adeq
+from pyadeq.embedded import EmbeddedServer
+from pyadeq.errors import ConfigError, DurabilityError, TransportError
+from pyadeq.keys import queue_base
+from tests.conftest import CLUSTER, wait_until
+from tests.integration.conftest import Proxy
+from tests.integration.servers import HOST, ThreePrimaries, ask, replicates, start, stopped
+
+pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
+AOF: dict[str, Any] = {"durability": "aof", "durability_timeout": 30}
+REPLICA: dict[str, Any] = {"durability": "replica", "durability_timeout": 30}
+SHORT = {"durability_timeout": 0.1}
+
+
+@pytest.fixture(scope="module")
+def primary(binary: Path) -> Iterator[EmbeddedServer]:
+    with start(binary, {}) as primary:
+        yield primary
+
+
+@pytest.fixture(scope="module")
+def replica(binary: Path, primary: EmbeddedServer) -> Iterator[EmbeddedServer]:
+    with start(binary, {"replicaof": f"{HOST} {primary.port}"}) as replica:
+        wait_until(lambda: replicates(replica))
+        yield replica
+
+
+@pytest.fixture
+def disk(primary: EmbeddedServer) -> Iterator[EmbeddedServer]:
+    """The primary, if it can tell what is on its disk; it writes at once."""
+    if not can_tell(primary):
+        pytest.skip("this server has no WAITAOF")
+    ask(primary, "CONFIG", "SET", "appendfsync", "always")
+    yield primary
+    ask(primary, "CONFIG", "SET", "appendfsync", "everysec")
+
+
+@pytest.fixture
+def lossy(primary: EmbeddedServer) -> Iterator[Proxy]:
+    folder = Path(tempfile.mkdtemp(prefix="adeq-"))
+    proxy = Proxy(folder, primary.socket_path)
+    yield proxy
+    proxy.close()
+    shutil.rmtree(folder)
+
+
+def can_tell(server: EmbeddedServer) -> bool:
+    try:
+        return bool(ask(server, "WAITAOF", 0, 0, 1))
+    except redis.ResponseError:
+        return False
+
+
+def calls_of(server: EmbeddedServer, *commands: str) -> list[int]:
+    counts = ask(server, "INFO", "commandstats")
+    return [int(counts.get(f"cmdstat_{command}", {}).get("calls", 0)) for command in commands]
+
+
+def config(name: str) -> str:
+    return f"{queue_base(name)}:config"
+
+
+async def test_by_default_nothing_is_waited_for(primary: EmbeddedServer, base_name: str) -> None:
+    before = calls_of(primary, "wait", "waitaof")
+    async with Adeq.from_url(primary.url) as adeq:
+        await adeq.queue(base_name).enqueue(1)
+    assert calls_of(primary, "wait", "waitaof") == before
+
+
+async def test_every_write_is_on_the_disk(disk: EmbeddedServer, base_name: str) -> None:
+    async with Adeq.from_url(disk.url, **AOF) as adeq:
+        queue = adeq.queue(base_name)
+        await adeq.load_scripts()
+        (before,) = calls_of(disk, "waitaof")
+        await queue.enqueue(1)
+        await queue.register("w")
+        (lease,) = await queue.claim("w", wait=5)
+        await queue.ack(lease)
+        assert calls_of(disk, "waitaof") == [before + 4]
+        assert (await queue.stats()).finished == 1
+        assert (await queue.get(lease.id)) is not None
+        assert calls_of(disk, "waitaof") == [before + 4]
+
+
+async def test_every_write_is_on_the_replica(primary: EmbeddedServer, replica: EmbeddedServer, base_name: str) -> None:
+    async with Adeq.from_url(primary.url, **REPLICA) as adeq:
+        await adeq.queue(base_name).enqueue(1, id="a")
+        assert ask(replica, "EXISTS", f"{queue_base(base_name)}:task:a") == 1
+
+
+async def test_a_disk_that_stands_still_is_told(disk: EmbeddedServer, base_name: str) -> None:
+    ask(disk, "CONFIG", "SET", "appendfsync", "no")
+    async with Adeq.from_url(disk.url, **AOF | SHORT) as adeq:
+        with pytest.raises(DurabilityError, match=r"did not reach the primary's disk in 0\.1 s") as unconfirmed:
+            await adeq.queue(base_name).enqueue(1, id="a", rid="r")
+        assert unconfirmed.value.retryable
+        assert unconfirmed.value.answer[0].status == "created"
+        ask(disk, "CONFIG", "SET", "appendfsync", "always")
+    async with Adeq.from_url(disk.url, **AOF) as adeq:
+        assert (await adeq.queue(base_name).enqueue(1, id="a", rid="r")).status == "created"
+        assert (await adeq.queue(base_name).stats()).ready == 1
+
+
+async def test_a_replica_that_stands_still_is_told(
+    primary: EmbeddedServer, replica: EmbeddedServer, base_name: str
+) -> None:
+    async with Adeq.from_url(primary.url, **REPLICA | SHORT) as adeq, Adeq.from_url(primary.url, **REPLICA) as patient:
+        queue, patient_queue = adeq.queue(base_name), patient.queue(base_name)
+        with stopped(replica):
+            with pytest.raises(DurabilityError, match=r"0 of 1 replicas have it after 0\.1 s"):
+                await queue.enqueue(1, id="a", rid="r")
+            with pytest.raises(DurabilityError) as registered:
+                await queue.register("v")
+            with pytest.raises(DurabilityError) as failed:
+                await queue.cancel("a")
+        assert (registered.value.answer, failed.value.answer) == ("registered", ["cancelled"])
+        assert (await patient_queue.enqueue(1, id="a", rid="r")).status == "created"
+        assert await patient_queue.cancel("a") == "cancelled"
+
+
+async def test_more_replicas_than_there_are_never_confirm(
+    primary: EmbeddedServer, replica: EmbeddedServer, base_name: str
+) -> None:
+    async with Adeq.from_url(primary.url, **REPLICA | SHORT, replicas=2) as adeq:
+        with pytest.raises(DurabilityError, match="1 of 2 replicas"):
+            await adeq.queue(base_name).enqueue(1)
+
+
+async def test_a_call_whose_reply_was_lost_is_confirmed_again(
+    lossy: Proxy, primary: EmbeddedServer, replica: EmbeddedServer, base_name: str
+) -> None:
+    async with Adeq.from_url(lossy.url, **REPLICA | SHORT) as adeq:
+        await adeq.load_scripts()
+        with stopped(replica):
+            lossy.lose = 1
+            # The first send ran; the second one, on another connection, found nothing left to write.
+            with pytest.raises(DurabilityError) as unconfirmed:
+                await adeq.queue(base_name).enqueue(1, id="a", rid="r")
+            assert (lossy.lost, unconfirmed.value.answer[0].status) == (1, "created")
+            with redis.Redis.from_url(primary.url) as other:
+                # Without a write of its own that connection would have been told that all is well, since 7.2.
+                assert other.wait(1, 100) == int(can_tell(primary))
+    async with Adeq.from_url(primary.url, **REPLICA) as adeq:
+        assert (await adeq.queue(base_name).enqueue(1, id="a", rid="r")).status == "created"
+
+
+async def test_a_connection_that_is_lost_while_it_waits_sends_again(
+    lossy: Proxy, primary: EmbeddedServer, replica: EmbeddedServer, base_name: str
+) -> None:
+    async with Adeq.from_url(lossy.url, **REPLICA, retry_for=0) as adeq:
+        await adeq.queue(base_name).stats()
+        await adeq.load_scripts()
+        lossy.lose = 1
+        with pytest.raises(TransportError, match="may have been applied"):
+            await adeq.queue(base_name).enqueue(1, id="a", rid="r")
+        assert (await adeq.queue(base_name).enqueue(1, id="a", rid="r")).status == "created"
+
+
+async def test_a_pipeline_confirms_once_for_each_base(
+    primary: EmbeddedServer, replica: EmbeddedServer, base_name: str
+) -> None:
+    async with Adeq.from_url(primary.url, **REPLICA) as adeq:
+        await adeq.load_scripts()
+        queues = [adeq.queue(f"{base_name}-{n}") for n in range(3)]
+        before = calls_of(primary, "wait", "evalsha")
+        async with adeq.pipeline() as pipe:
+            added = [pipe.add(queues[n % 3].calls.enqueue_items([(f"t{n}", b"x", {})], "r")) for n in range(90)]
+            read = [pipe.add(queue.calls.stats()) for queue in queues]
+        assert calls_of(primary, "wait", "evalsha") == [before[0] + 1, before[1] + 93]
+    assert [one.value[0].status for one in added] == ["created"] * 90
+    assert [one.value.ready for one in read] == [30] * 3
+
+
+async def test_a_pipeline_tells_what_is_not_confirmed(
+    primary: EmbeddedServer, replica: EmbeddedServer, base_name: str
+) -> None:
+    async with Adeq.from_url(primary.url, **REPLICA | SHORT) as adeq:
+        queue = adeq.queue(base_name)
+        pipe = adeq.pipeline()
+        added = pipe.add(queue.calls.enqueue_items([("a", b"x", {})], "r"))
+        read = pipe.add(queue.calls.stats())
+        with stopped(replica), pytest.raises(DurabilityError):
+            await pipe.execute()
+        assert read.value.ready == 1
+        with pytest.raises(DurabilityError) as unconfirmed:
+            _ = added.value
+        assert unconfirmed.value.answer[0].status == "created"
+
+
+async def test_a_server_that_lacks_only_the_confirming_script(
+    primary: EmbeddedServer, replica: EmbeddedServer, base_name: str
+) -> None:
+    ask(primary, "SCRIPT", "FLUSH")
+    ask(primary, "SCRIPT", "LOAD", library()["queue.enqueue.v1"].text)
+    async with Adeq.from_url(primary.url, **REPLICA) as adeq:
+        assert (await adeq.queue(base_name).enqueue(1)).status == "created"
+    assert ask(primary, "HEXISTS", config(base_name), "confirmed_ms")
+
+
+async def test_a_queue_with_a_clock_of_its_own(
+    primary: EmbeddedServer, replica: EmbeddedServer, base_name: str
+) -> None:
+    async with Adeq.from_url(primary.url, **REPLICA, clock=lambda: 1000) as adeq:
+        await adeq.queue(base_name).configure(clock="test")
+        await adeq.queue(base_name).enqueue(1)
+    assert ask(primary, "HGET", config(base_name), "confirmed_ms") == "1000"
+
+
+async def test_a_disk_that_is_not_written_is_refused_before_anything_runs(disk: EmbeddedServer, base_name: str) -> None:
+    ask(disk, "CONFIG", "SET", "appendonly", "no")
+    try:
+        async with Adeq.from_url(disk.url, **AOF) as adeq:
+            with pytest.raises(ConfigError, match="append-only file is off"):
+                await adeq.queue(base_name).enqueue(1)
+            assert not ask(disk, "EXISTS", config(base_name))
+            assert (await adeq.queue(base_name).stats()).ready == 0
+    finally:
+        ask(disk, "CONFIG", "SET", "appendonly", "yes")
+        wait_until(lambda: ask(disk, "INFO", "persistence")["aof_rewrite_in_progress"] == 0)
+
+
+async def test_a_disk_that_is_given_up_later_is_told(disk: EmbeddedServer, base_name: str) -> None:
+    async with Adeq.from_url(disk.url, **AOF) as adeq:
+        await adeq.queue(base_name).enqueue(1)
+        ask(disk, "CONFIG", "SET", "appendonly", "no")
+        try:
+            with pytest.raises(DurabilityError, match="refused to wait"):
+                await adeq.queue(base_name).enqueue(2)
+        finally:
+            ask(disk, "CONFIG", "SET", "appendonly", "yes")
+            wait_until(lambda: ask(disk, "INFO", "persistence")["aof_rewrite_in_progress"] == 0)
+
+
+async def test_a_server_that_cannot_tell_is_refused(primary: EmbeddedServer, base_name: str) -> None:
+    if can_tell(primary):
+        pytest.skip("this server has WAITAOF")
+    async with Adeq.from_url(primary.url, **AOF) as adeq:
+        with pytest.raises(ConfigError, match="has no WAITAOF"):
+            await adeq.queue(base_name).enqueue(1)
+        assert not ask(primary, "EXISTS", config(base_name))
+
+
+async def test_a_user_who_may_not_ask_is_taken_at_their_word(disk: EmbeddedServer, base_name: str) -> None:
+    ask(disk, "ACL", "SETUSER", "modest", "on", ">secret", "~*", "+@all", "-info", "-command")
+    async with Adeq.from_url(disk.url, username="modest", password="secret", **AOF) as adeq:
+        assert (await adeq.queue(base_name).enqueue(1)).status == "created"
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+async def test_with_either_protocol(disk: EmbeddedServer, base_name: str, protocol: int) -> None:
+    async with Adeq.from_url(disk.url, protocol=protocol, **AOF) as adeq:
+        assert (await adeq.queue(base_name).enqueue(1)).status == "created"
+    ask(disk, "CONFIG", "SET", "appendfsync", "no")
+    async with Adeq.from_url(disk.url, protocol=protocol, **AOF | SHORT) as adeq:
+        with pytest.raises(DurabilityError):
+            await adeq.queue(base_name).enqueue(1)
+
+
+async def test_on_a_cluster_each_primary_has_its_own(binary: Path, base_name: str) -> None:
+    with ThreePrimaries(binary) as cluster:
+        async with Adeq.from_url(cluster.url, cluster=True, **REPLICA | {"durability_timeout": 1}) as adeq:
+            names = [f"{base_name}-{n}" for n in range(20)]
+            replicated = [cluster.owner(config(name)) is cluster.nodes[0] for name in names]
+            pipe = adeq.pipeline()
+            added = [pipe.add(adeq.queue(name).calls.enqueue_items([("a", b"x", {})], "r")) for name in names]
+            with pytest.raises(DurabilityError):
+                await pipe.execute()
+            assert 0 < sum(replicated) < 20
+            for one, confirmed in zip(added, replicated, strict=True):
+                if confirmed:
+                    assert one.value[0].status == "created"
+                else:
+                    with pytest.raises(DurabilityError):
+                        _ = one.value
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"durability": "disk"},
+        {"replicas": 0},
+        {"replicas": True},
+        {"durability_timeout": 0},
+        {"durability_timeout": 46},
+    ],
+    ids=str,
+)
+async def test_what_cannot_work_is_refused(primary: EmbeddedServer, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=f"^{next(iter(wrong))}: .* allowed: "):
+        Adeq.from_url(primary.url, **wrong)

@@ -1,0 +1,104 @@
+"""With Sentinel the calls find the primary, and find it again after a failover."""
+
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from redis.asyncio import sentinel
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from pyadeq.asyncio import Adeq
+from pyadeq.errors import TransportError
+from pyadeq.keys import queue_base
+from tests.conftest import CLUSTER, wait_until
+from tests.integration.servers import HOST, Watched, ask, unused_port
+
+pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
+
+
+class Counted(NoBackoff):
+    """Counts how often redis-py would try again."""
+
+    count = 0
+
+    def compute(self, failures: int) -> float:
+        Counted.count += 1
+        return 0.0
+
+
+@asynccontextmanager
+async def watch(*sentinels: tuple[str, int], **options: Any) -> AsyncIterator[Any]:
+    untyped: Any = sentinel
+    manager = untyped.Sentinel(sentinels, **options)
+    yield manager
+    for client in manager.sentinels:
+        await client.aclose()
+
+
+@pytest.fixture
+def watched(binary: Any) -> Iterator[Watched]:
+    with Watched(binary) as watched:
+        yield watched
+
+
+def record(name: str) -> str:
+    return f"{queue_base(name)}:task:a"
+
+
+async def test_a_demoted_primary_is_left(watched: Watched, base_name: str) -> None:
+    async with watch((HOST, watched.sentinel_port)) as manager:
+        client = manager.master_for("adeq", decode_responses=True)
+        async with client, Adeq(client, retry_for=45) as adeq:
+            queue = adeq.queue(base_name)
+            await queue.enqueue(1, id="a", rid="r")
+            wait_until(lambda: ask(watched.replica, "EXISTS", record(base_name)))
+            watched.fail_over()
+            assert (await queue.enqueue(1, id="a", rid="r")).status == "created"
+            await queue.enqueue(2, id="b")
+            assert [lease.id for lease in await queue.claim(wait=5)] == ["a", "b"]
+            wait_until(lambda: ask(watched.primary, "ROLE")[0] == "slave")
+            assert ask(watched.replica, "EXISTS", record(base_name)) == 1
+
+
+async def test_a_block_ends_with_the_failover(watched: Watched, base_name: str) -> None:
+    key = f"{queue_base(base_name)}:wake:any"
+
+    def fail_over() -> None:
+        wait_until(lambda: ask(watched.primary, "INFO", "clients")["blocked_clients"] == 1)
+        watched.fail_over()
+
+    async with watch((HOST, watched.sentinel_port)) as manager:
+        client = manager.master_for("adeq")
+        async with client, Adeq(client, retry_for=45) as adeq:
+            with ThreadPoolExecutor() as other:
+                done = other.submit(fail_over)
+                await adeq.block([key], 10)
+                done.result()
+            wait_until(lambda: ask(watched.primary, "ROLE")[0] == "slave")
+            ask(watched.replica, "RPUSH", key, "1")
+            assert await adeq.block([key], 10) or await adeq.block([key], 10)
+
+
+async def test_a_lost_primary_is_replaced(watched: Watched, base_name: str) -> None:
+    silent = {"retry": Retry(Counted(), 1000), "socket_timeout": 1.0}
+    async with watch((HOST, unused_port()), (HOST, watched.sentinel_port), sentinel_kwargs=silent) as manager:
+        client = manager.master_for("adeq", retry=Retry(Counted(), 1000))
+        async with client, Adeq(client, retry_for=45) as adeq:
+            queue = adeq.queue(base_name)
+            await queue.enqueue(1, id="a", rid="r")
+            wait_until(lambda: ask(watched.replica, "EXISTS", record(base_name)))
+            watched.primary.kill()
+            assert (await queue.enqueue(1, id="a", rid="r")).status == "created"
+    assert Counted.count == 0
+
+
+async def test_without_a_primary_there_is_an_error(watched: Watched, base_name: str) -> None:
+    async with watch((HOST, watched.sentinel_port)) as manager:
+        client = manager.master_for("unknown")
+        async with client, Adeq(client, retry_for=0.1) as adeq:
+            with pytest.raises(TransportError, match="unknown") as lost:
+                await adeq.queue(base_name).stats()
+            assert (lost.value.retryable, lost.value.may_have_applied) == (True, False)

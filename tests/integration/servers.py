@@ -1,0 +1,218 @@
+"""More servers than one: a cluster of three primaries, a primary with a replica and a sentinel, and certificates."""
+
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import redis
+
+from pyadeq.embedded import EmbeddedServer
+from pyadeq.errors import ConfigError
+from pyadeq.keys import SLOTS, hash_slot
+from tests.conftest import free_port, wait_until
+
+HOST = "127.0.0.1"
+AT_ONCE = {"repl-diskless-sync-delay": "0"}
+FAST_CLUSTER = {"cluster-enabled": "yes", "cluster-node-timeout": "1000", "cluster-replica-validity-factor": "0"}
+
+
+def start(binary: Path, config: Mapping[str, str]) -> EmbeddedServer:
+    """A server with a TCP port besides its unix socket."""
+    for attempts_left in reversed(range(10)):
+        try:
+            return EmbeddedServer(binary=binary, port=free_port(), config={**AT_ONCE, **config}).start()
+        except ConfigError:  # somebody else may have been given the port in the meantime
+            if not attempts_left:
+                raise
+    raise AssertionError
+
+
+def ask(server: EmbeddedServer, *command: object) -> Any:
+    """The reply of a server. Sentinel ends the connections to those that it turns around: then it is asked again."""
+    replies: list[Any] = []
+
+    def answered() -> bool:
+        with suppress(redis.ConnectionError), redis.Redis.from_url(server.url, decode_responses=True) as client:
+            replies.append(client.execute_command(*command))
+        return bool(replies)
+
+    wait_until(answered)
+    return replies[0]
+
+
+def replicates(server: EmbeddedServer) -> bool:
+    return bool(ask(server, "INFO", "replication").get("master_link_status") == "up")
+
+
+class ThreePrimaries:
+    """A cluster of three primaries, each with a third of the slots, and of a replica of the first."""
+
+    def __init__(self, binary: Path) -> None:
+        self._stack = ExitStack()
+        with self._stack:
+            self.nodes = [self._stack.enter_context(self._start(binary)) for _ in range(4)]
+            self.primaries, self.replica = self.nodes[:3], self.nodes[3]
+            self.ids = {node: str(ask(node, "CLUSTER", "MYID")) for node in self.nodes}
+            for index, node in enumerate(self.primaries):
+                ask(node, "CLUSTER", "ADDSLOTSRANGE", index * SLOTS // 3, (index + 1) * SLOTS // 3 - 1)
+                # Equal epochs would be settled only after a while.
+                ask(node, "CLUSTER", "SET-CONFIG-EPOCH", index + 1)
+            for node in self.nodes[1:]:
+                ask(node, "CLUSTER", "MEET", HOST, self.nodes[0].port)
+            wait_until(lambda: all(self._knows_all(node) for node in self.nodes))
+            ask(self.replica, "CLUSTER", "REPLICATE", self.ids[self.nodes[0]])
+            wait_until(lambda: replicates(self.replica) and all(_lists_replica(node) for node in self.primaries))
+            self._stack = self._stack.pop_all()
+
+    def __enter__(self) -> "ThreePrimaries":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def url(self) -> str:
+        return f"redis://{HOST}:{self.nodes[1].port}"
+
+    @property
+    def startup(self) -> dict[str, Any]:
+        return {"host": HOST, "port": self.nodes[1].port}
+
+    def owner(self, key: str) -> EmbeddedServer:
+        """The primary that has the slot of a key."""
+        for first, last, primary, *_ in ask(self.nodes[1], "CLUSTER", "SLOTS"):
+            if first <= hash_slot(key) <= last:
+                return next(node for node in self.nodes if node.port == primary[1])
+        raise AssertionError(key)
+
+    def begin_move(self, key: str) -> tuple[EmbeddedServer, EmbeddedServer]:
+        """Open the slot of a key on its owner and on another primary."""
+        slot, source = hash_slot(key), self.owner(key)
+        target = next(node for node in self.primaries if node is not source)
+        ask(target, "CLUSTER", "SETSLOT", slot, "IMPORTING", self.ids[source])
+        ask(source, "CLUSTER", "SETSLOT", slot, "MIGRATING", self.ids[target])
+        return source, target
+
+    def end_move(self, key: str, source: EmbeddedServer, target: EmbeddedServer) -> None:
+        """Move what is in the slot, and the slot."""
+        slot = hash_slot(key)
+        while keys := ask(source, "CLUSTER", "GETKEYSINSLOT", slot, 100):
+            ask(source, "MIGRATE", HOST, target.port, "", 0, 10_000, "KEYS", *keys)
+        for node in (target, source, *self.primaries):
+            ask(node, "CLUSTER", "SETSLOT", slot, "NODE", self.ids[target])
+
+    def move(self, key: str) -> tuple[EmbeddedServer, EmbeddedServer]:
+        source, target = self.begin_move(key)
+        self.end_move(key, source, target)
+        return source, target
+
+    @staticmethod
+    def _start(binary: Path) -> EmbeddedServer:
+        return start(binary, FAST_CLUSTER)
+
+    def _knows_all(self, node: EmbeddedServer) -> bool:
+        known = ask(node, "CLUSTER INFO")
+        return bool(known["cluster_state"] == "ok" and known["cluster_known_nodes"] == str(len(self.nodes)))
+
+
+class Watched:
+    """A primary, its replica, and a sentinel that puts the replica in the primary's place."""
+
+    def __init__(self, binary: Path) -> None:
+        self._stack = ExitStack()
+        with self._stack:
+            self.primary = self._stack.enter_context(start(binary, {}))
+            of_primary = {"replicaof": f"{HOST} {self.primary.port}"}
+            self.replica = self._stack.enter_context(start(binary, of_primary))
+            wait_until(lambda: replicates(self.replica))
+            self.sentinel_port = self._start_sentinel(binary)
+            self._stack = self._stack.pop_all()
+
+    def __enter__(self) -> "Watched":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def fail_over(self) -> None:
+        """Make the replica the primary, and wait until it is."""
+        with redis.Redis(port=self.sentinel_port) as sentinel:
+            wait_until(lambda: _accepts(sentinel, "SENTINEL FAILOVER", "adeq"))
+        wait_until(lambda: ask(self.replica, "ROLE")[0] == "master")
+
+    def _start_sentinel(self, binary: Path) -> int:
+        folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="adeq-")))
+        port = free_port()
+        config = folder / "sentinel.conf"
+        config.write_text(
+            f"port {port}\nbind {HOST}\ndir {folder}\n"
+            f"sentinel monitor adeq {HOST} {self.primary.port} 1\n"
+            "sentinel down-after-milliseconds adeq 1000\nsentinel failover-timeout adeq 3000\n"
+        )
+        process = subprocess.Popen(
+            [binary, str(config), "--sentinel"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        self._stack.callback(_end, process)
+        with redis.Redis(port=port) as sentinel:
+            # By default it asks every 10 seconds who is what, and demotes after 8.
+            settings = ("INFO-PERIOD", "100", "PUBLISH-PERIOD", "100")
+            wait_until(lambda: _accepts(sentinel, "SENTINEL DEBUG", *settings))
+            wait_until(lambda: _accepts(sentinel, "SENTINEL REPLICAS", "adeq"))
+        return port
+
+
+def _lists_replica(node: EmbeddedServer) -> bool:
+    return any(len(slots) > 3 for slots in ask(node, "CLUSTER", "SLOTS"))
+
+
+def _accepts(client: Any, *command: str) -> bool:
+    try:
+        return bool(client.execute_command(*command))
+    except (redis.ConnectionError, redis.ResponseError):
+        return False
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    process.wait(30)
+
+
+def make_certificates(folder: Path) -> dict[str, str]:
+    """A certificate authority of our own, and a certificate for this host, as a server's TLS settings."""
+    ca, ca_key, key, request, certificate, extensions = (
+        folder / name for name in ("ca.crt", "ca.key", "host.key", "host.csr", "host.crt", "host.ext")
+    )
+    extensions.write_text(f"subjectAltName=IP:{HOST}\n")
+    new = ["openssl", "req", "-newkey", "rsa:2048", "-nodes"]
+    sign = ["openssl", "x509", "-req", "-days", "2", "-CAcreateserial"]
+    for command in (
+        [*new, "-x509", "-days", "2", "-subj", "/CN=test", "-keyout", ca_key, "-out", ca],
+        [*new, "-subj", f"/CN={HOST}", "-keyout", key, "-out", request],
+        [*sign, "-in", request, "-CA", ca, "-CAkey", ca_key, "-extfile", extensions, "-out", certificate],
+    ):
+        subprocess.run([str(part) for part in command], check=True, capture_output=True)
+    return {"tls-cert-file": str(certificate), "tls-key-file": str(key), "tls-ca-cert-file": str(ca)}
+
+
+@contextmanager
+def stopped(server: EmbeddedServer) -> Iterator[None]:
+    """A server that stands still."""
+    os.kill(server.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
+
+
+def unused_port() -> int:
+    """A port on which nobody listens."""
+    with socket.socket() as one:
+        one.bind((HOST, 0))
+        port: int = one.getsockname()[1]
+        return port

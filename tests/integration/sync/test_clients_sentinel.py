@@ -1,0 +1,105 @@
+# Generated from tests/integration/aio/test_clients_sentinel.py by pyadeq/_unasync.py; do not edit.
+"""With Sentinel the calls find the primary, and find it again after a failover."""
+
+from collections.abc import Iterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from redis import sentinel
+from redis.retry import Retry
+from redis.backoff import NoBackoff
+
+from pyadeq import Adeq
+from pyadeq.errors import TransportError
+from pyadeq.keys import queue_base
+from tests.conftest import CLUSTER, wait_until
+from tests.integration.servers import HOST, Watched, ask, unused_port
+
+pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
+
+
+class Counted(NoBackoff):
+    """Counts how often redis-py would try again."""
+
+    count = 0
+
+    def compute(self, failures: int) -> float:
+        Counted.count += 1
+        return 0.0
+
+
+@contextmanager
+def watch(*sentinels: tuple[str, int], **options: Any) -> Iterator[Any]:
+    untyped: Any = sentinel
+    manager = untyped.Sentinel(sentinels, **options)
+    yield manager
+    for client in manager.sentinels:
+        client.close()
+
+
+@pytest.fixture
+def watched(binary: Any) -> Iterator[Watched]:
+    with Watched(binary) as watched:
+        yield watched
+
+
+def record(name: str) -> str:
+    return f"{queue_base(name)}:task:a"
+
+
+def test_a_demoted_primary_is_left(watched: Watched, base_name: str) -> None:
+    with watch((HOST, watched.sentinel_port)) as manager:
+        client = manager.master_for("adeq", decode_responses=True)
+        with client, Adeq(client, retry_for=45) as adeq:
+            queue = adeq.queue(base_name)
+            queue.enqueue(1, id="a", rid="r")
+            wait_until(lambda: ask(watched.replica, "EXISTS", record(base_name)))
+            watched.fail_over()
+            assert (queue.enqueue(1, id="a", rid="r")).status == "created"
+            queue.enqueue(2, id="b")
+            assert [lease.id for lease in queue.claim(wait=5)] == ["a", "b"]
+            wait_until(lambda: ask(watched.primary, "ROLE")[0] == "slave")
+            assert ask(watched.replica, "EXISTS", record(base_name)) == 1
+
+
+def test_a_block_ends_with_the_failover(watched: Watched, base_name: str) -> None:
+    key = f"{queue_base(base_name)}:wake:any"
+
+    def fail_over() -> None:
+        wait_until(lambda: ask(watched.primary, "INFO", "clients")["blocked_clients"] == 1)
+        watched.fail_over()
+
+    with watch((HOST, watched.sentinel_port)) as manager:
+        client = manager.master_for("adeq")
+        with client, Adeq(client, retry_for=45) as adeq:
+            with ThreadPoolExecutor() as other:
+                done = other.submit(fail_over)
+                adeq.block([key], 10)
+                done.result()
+            wait_until(lambda: ask(watched.primary, "ROLE")[0] == "slave")
+            ask(watched.replica, "RPUSH", key, "1")
+            assert adeq.block([key], 10) or adeq.block([key], 10)
+
+
+def test_a_lost_primary_is_replaced(watched: Watched, base_name: str) -> None:
+    silent = {"retry": Retry(Counted(), 1000), "socket_timeout": 1.0}
+    with watch((HOST, unused_port()), (HOST, watched.sentinel_port), sentinel_kwargs=silent) as manager:
+        client = manager.master_for("adeq", retry=Retry(Counted(), 1000))
+        with client, Adeq(client, retry_for=45) as adeq:
+            queue = adeq.queue(base_name)
+            queue.enqueue(1, id="a", rid="r")
+            wait_until(lambda: ask(watched.replica, "EXISTS", record(base_name)))
+            watched.primary.kill()
+            assert (queue.enqueue(1, id="a", rid="r")).status == "created"
+    assert Counted.count == 0
+
+
+def test_without_a_primary_there_is_an_error(watched: Watched, base_name: str) -> None:
+    with watch((HOST, watched.sentinel_port)) as manager:
+        client = manager.master_for("unknown")
+        with client, Adeq(client, retry_for=0.1) as adeq:
+            with pytest.raises(TransportError, match="unknown") as lost:
+                adeq.queue(base_name).stats()
+            assert (lost.value.retryable, lost.value.may_have_applied) == (True, False)
