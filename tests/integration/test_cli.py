@@ -1,45 +1,27 @@
-"""The command line as users run it: real processes, their output and their exit status."""
+"""The command line as a whole: help, errors, exit statuses, completion; and the scripts."""
 
 import json
 import os
+import shlex
+import socket
 import subprocess
-import sys
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
 
-from pyadeq import Adeq, Task, __version__, library
-from pyadeq.ext.cli.common import iso
+from pyadeq import Adeq, EmbeddedServer, __version__, library
 from pyadeq.ext.cli.scripts import packaged
+from tests.integration.cli import COMMAND, adeq, answer, error, process
 
 NOBODY = "redis://127.0.0.1:1"
 
 
-def adeq(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("ADEQ_")}
-    command = [sys.executable, "-m", "pyadeq.ext.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env={**env, **environment})
-
-
-def answer(*arguments: str, **environment: str) -> Any:
-    ended = adeq(*arguments, "-o", "json", **environment)
-    assert ended.stderr == ""
-    return json.loads(ended.stdout)
-
-
-def error(status: int, *arguments: str, **environment: str) -> str:
-    """The only line on stderr of a command that fails."""
-    ended = adeq(*arguments, **environment)
-    assert ended.returncode == status, ended
-    assert ended.stdout == ""
-    (line,) = ended.stderr.splitlines()
-    return line
-
-
 def test_version() -> None:
-    ended = adeq("--version")
+    ended = process("--version")
     assert (ended.returncode, ended.stdout) == (0, f"adeq {__version__}\n")
 
 
@@ -51,28 +33,45 @@ def test_version() -> None:
         ["worker", "run", "--help"],
         ["scripts", "--help"],
         ["queue", "stats", "--help"],
+        ["task", "enqueue", "--help"],
+        ["dlq", "retry", "--help"],
+        ["doctor", "--help"],
     ],
 )
 def test_help(arguments: list[str]) -> None:
     ended = adeq(*arguments)
-    assert ended.returncode == 0
+    assert ended.status == 0
     assert ended.stdout.startswith("Usage: adeq")
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [["nonsense"], ["queue", "stats"], ["worker", "run", "m:f", "--concurrency", "0"], ["scripts", "ls", "-o", "xml"]],
+    [
+        ["nonsense"],
+        ["queue", "nonsense"],
+        ["queue", "stats"],
+        ["worker", "run", "m:f", "--concurrency", "0"],
+        ["scripts", "ls", "-o", "xml"],
+        ["queue", "watch", "q", "--interval", "soon"],
+        ["queue", "configure", "q", "--lease", "-1"],
+        ["task", "ls", "q", "--state", "nonsense"],
+        ["task", "ls", "q", "--limit", "0"],
+        ["task", "show", "q"],
+        ["task", "enqueue", "q", "--run-after", "2030-01-01T00:00:00"],
+        ["task", "enqueue", "q", "--run-after", "tomorrow"],
+    ],
 )
 def test_wrong_usage_ends_with_2(arguments: list[str]) -> None:
     ended = adeq(*arguments)
-    assert ended.returncode == 2
+    assert ended.status == 2
     assert "Usage: adeq" in ended.stderr
 
 
 def test_scripts_ls() -> None:
     scripts = answer("scripts", "ls")
     assert [script["id"] for script in scripts] == list(library())
-    assert scripts[0] == {
+    (ack,) = (script for script in scripts if script["id"] == "queue.ack.v1")
+    assert ack == {
         "id": "queue.ack.v1",
         "sha1": library()["queue.ack.v1"].sha1,
         "read_only": False,
@@ -86,14 +85,14 @@ def test_scripts_ls() -> None:
 def test_scripts_load_and_verify(url: str, client: redis.Redis) -> None:
     client.script_flush()
     before = adeq("scripts", "verify", "--url", url)
-    assert before.returncode == 1
+    assert before.status == 1
     assert before.stdout.count("MISSING") == len(library())
     assert "adeq scripts load" in before.stdout
     assert answer("scripts", "load", "--url", url) == {"loaded": list(library())}
     after = answer("scripts", "verify", ADEQ_URL=url)
     assert after["ok"]
     assert all(script["packaged"] and script["loaded"] for script in after["scripts"])
-    assert adeq("scripts", "verify", "--url", url).returncode == 0
+    assert adeq("scripts", "verify", "--url", url).status == 0
 
 
 def test_a_packaged_file_that_differs_is_found() -> None:
@@ -102,25 +101,36 @@ def test_a_packaged_file_that_differs_is_found() -> None:
     assert not packaged(replace(script, sha1="0" * 40))
 
 
-def test_queue_stats(url: str, base_name: str) -> None:
-    with Adeq.from_url(url) as client:
-        queue = client.queue(base_name)
-        queue.enqueue_many([Task(), Task(lane="group/a"), Task(delay=3600), Task(priority=0)])
-        queue.ack(queue.claim(limit=1)[0])
-    found = answer("queue", "stats", base_name, "--url", url)
-    assert found["queue"] == base_name
-    assert (found["ready"], found["delayed"], found["finished"], found["lanes"]) == (2, 1, 1, {"any": 1, "group/a": 1})
-    assert found["now_iso"] == iso(found["now"])
-    lines = [line.split() for line in adeq("queue", "stats", base_name, ADEQ_URL=url).stdout.splitlines()]
-    for row in (["ready", "2"], ["delayed", "1"], ["finished", "1"], ["group/a", "1"], ["enqueued", "4"]):
-        assert row in lines
-    assert adeq("queue", "stats", base_name, ADEQ_URL=url, ADEQ_OUTPUT="json").stdout.startswith("{")
-
-
-def test_an_unreachable_server_ends_with_3_and_advice() -> None:
-    line = error(3, "queue", "stats", "q", "--url", NOBODY)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["doctor"],
+        ["queue", "ls"],
+        ["queue", "stats", "q"],
+        ["queue", "pause", "q"],
+        ["queue", "watch", "q"],
+        ["scripts", "verify"],
+        ["task", "enqueue", "q"],
+        ["task", "ls", "q"],
+        ["task", "watch", "q", "t"],
+        ["dlq", "retry", "q", "--all"],
+    ],
+    ids=" ".join,
+)
+def test_an_unreachable_server_ends_with_3_and_advice(arguments: list[str]) -> None:
+    line = error(3, *arguments, "--url", NOBODY)
+    assert line.startswith("adeq: ")
     assert f"start a server at {NOBODY}, or name another with --url or ADEQ_URL" in line
-    assert error(3, "scripts", "verify", ADEQ_URL=NOBODY).startswith("adeq: ")
+
+
+@pytest.mark.parametrize("arguments", [["doctor"], ["queue", "ls"], ["queue", "stats", "q"], ["queue", "pause", "q"]])
+def test_a_server_that_wants_a_password_ends_with_1_and_advice(binary: Path, arguments: list[str]) -> None:
+    with EmbeddedServer(binary=binary) as server, redis.Redis.from_url(server.url) as client:
+        client.config_set("requirepass", "sesame")
+        for url in (server.url, f"unix://:wrong@{server.socket_path}"):
+            line = error(1, *arguments, "--url", url)
+            assert line.endswith("; name a user and a password in the URL: redis://USER:PASSWORD@HOST:PORT")
+            assert "wrong@" not in line
 
 
 def test_secrets_in_urls_are_not_shown() -> None:
@@ -139,7 +149,71 @@ def test_secrets_in_urls_are_not_shown() -> None:
         (["worker", "run", "jobs"], "handler: 'jobs' is not accepted; write module:function"),
         (["worker", "run", "m:f", "--lane", "x"], "--lane: 'x' is not accepted; allowed: any, group/"),
         (["demo", "--keep", os.getcwd()], "is not empty"),
+        (["--prefix", "no prefix", "queue", "ls"], "--prefix: 'no prefix' is not accepted"),
+        (["--slot", "{x}", "queue", "ls"], "--slot: '{x}' is not accepted"),
+        (["doctor", "no name"], "queue: 'no name' is not accepted"),
     ],
 )
 def test_an_argument_that_cannot_work_ends_with_2(arguments: list[str], text: str) -> None:
     assert text in error(2, *arguments)
+
+
+def test_prefix_and_slot_say_where_the_queues_are(url: str, base_name: str) -> None:
+    place: dict[str, Any] = {"ADEQ_URL": url, "ADEQ_PREFIX": "mine", "ADEQ_SLOT": base_name}
+    assert answer("task", "enqueue", "jobs", "--id", "t1", **place)["status"] == "created"
+    with Adeq.from_url(url, prefix="mine", slot=base_name) as client:
+        assert client.queue("jobs").stats().ready == 1
+    assert [row["queue"] for row in answer("queue", "ls", **place)] == ["jobs"]
+    options = ["--prefix", "mine", "--slot", base_name, "task", "ls", "jobs", "--url", url]
+    assert [task["id"] for task in answer(*options)] == ["t1"]
+
+
+def complete(line: str, **environment: str) -> list[str]:
+    """What bash would offer after this line."""
+    words = {"_ADEQ_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
+    ended = process(**words, **environment)
+    assert ended.stderr == ""
+    return ended.stdout.split()
+
+
+def test_completion(url: str, base_name: str) -> None:
+    assert "pause" in complete("adeq queue p")
+    assert complete("adeq task ls q --state st") == ["stalled"]
+    with Adeq.from_url(url) as client:
+        client.queue(base_name).enqueue({})
+    start = base_name[:-1]
+    assert base_name in complete(f"adeq queue stats {start}", ADEQ_URL=url)
+    assert base_name in complete(f"adeq task ls --url {url} {start}")
+    assert complete("adeq queue stats x-nothing-of-the-kind", ADEQ_URL=url) == []
+
+
+def test_completion_without_a_server_is_quiet_and_quick(silent_port: int) -> None:
+    assert complete("adeq queue stats ", ADEQ_URL=NOBODY) == []
+    assert complete("adeq queue stats ", ADEQ_URL="nonsense") == []
+    assert complete("adeq queue stats ", ADEQ_URL=f"redis://127.0.0.1:{silent_port}") == []
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """A port that takes connections, and never says a word."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+def test_completion_can_be_installed() -> None:
+    ended = adeq("--help")
+    assert "--install-completion" in ended.stdout
+    assert "--show-completion" in ended.stdout
+
+
+def test_a_reader_that_goes_away_is_no_error(url: str, base_name: str) -> None:
+    with Adeq.from_url(url) as client:
+        client.queue(base_name).enqueue_many([{"n": n} for n in range(3000)])
+    command = shlex.join([*COMMAND, "task", "ls", base_name, "--url", url, "--all", "-o", "jsonl"])
+    ended = subprocess.run(
+        ["bash", "-c", f"{command} | head -n 1"], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert json.loads(ended.stdout)["state"] == "ready"
+    assert ended.stderr == ""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 from typing import Annotated, NoReturn
 
 import typer
 
 from pyadeq import __version__
 from pyadeq.errors import AdeqError, BadArgument, ConfigError, TransportError
-from pyadeq.ext.cli import demo, queue, scripts, worker
-from pyadeq.ext.cli.common import FAILED, UNREACHABLE, USAGE
+from pyadeq.ext.cli import demo, dlq, doctor, queue, scripts, task, worker
+from pyadeq.ext.cli.common import FAILED, PLACE, UNREACHABLE, USAGE
+from pyadeq.keys import check_name
 
 app = typer.Typer(
     name="adeq",
@@ -22,7 +25,10 @@ app = typer.Typer(
 )
 app.add_typer(worker.app, name="worker")
 app.add_typer(queue.app, name="queue")
+app.add_typer(task.app, name="task")
+app.add_typer(dlq.app, name="dlq")
 app.add_typer(scripts.app, name="scripts")
+app.command("doctor", short_help="Is the server fit to keep tasks? What to change, why and how.")(doctor.doctor)
 app.command("demo", short_help="Real work, one worker killed, nothing lost.")(demo.demo)
 
 
@@ -38,8 +44,20 @@ def root(
     version: Annotated[
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
+    prefix: Annotated[
+        str, typer.Option(envvar="ADEQ_PREFIX", metavar="NAME", help="The start of all keys on the server.")
+    ] = PLACE.prefix,
+    slot: Annotated[
+        str | None, typer.Option(envvar="ADEQ_SLOT", metavar="NAME", help="The slot that the queues share, if they do.")
+    ] = None,
+    cluster: Annotated[
+        bool, typer.Option("--cluster", envvar="ADEQ_CLUSTER", help="The server is one of a cluster of several.")
+    ] = False,
 ) -> None:
     """Queues and locks as versioned Lua on Redis or Valkey."""
+    PLACE.prefix = check_name("--prefix", prefix)
+    PLACE.cluster = cluster
+    PLACE.slot = None if slot is None else check_name("--slot", slot)
 
 
 def run() -> NoReturn:
@@ -52,6 +70,11 @@ def run() -> NoReturn:
         leave(USAGE, error)
     except AdeqError as error:
         leave(FAILED, error)
+    with suppress(BrokenPipeError):
+        sys.stdout.flush()
+        sys.exit(0)
+    # Whoever read our output has gone; Python would complain about what is left.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(0)
 
 

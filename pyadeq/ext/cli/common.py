@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any
@@ -12,7 +14,7 @@ from urllib.parse import urlsplit
 
 import typer
 from redis import Redis
-from redis.exceptions import AuthenticationError, ConnectionError, ResponseError, TimeoutError
+from redis.exceptions import AuthenticationError, RedisError, ResponseError
 from rich.console import Console
 from rich.table import Table
 
@@ -22,28 +24,48 @@ from pyadeq.errors import AdeqError, ConfigError, TransportError
 FAILED, USAGE, UNREACHABLE = 1, 2, 3  # exit statuses
 DEFAULT_URL = "redis://127.0.0.1:6379"
 RETRY_FOR = 2.0  # seconds: somebody may be waiting at a terminal
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 NO_TERMINAL_WIDTH = 240  # columns: nothing is cut in files and pipes
 
 
 class Format(StrEnum):
-    """How a command answers."""
+    """How a command answers: for people, as one JSON document, or as one JSON value a line."""
 
     table = "table"
     json = "json"
+    jsonl = "jsonl"
 
 
+@dataclass
+class Place:
+    """Where the queues are: the start of their keys, the slot that they share, if any; and whether in a cluster."""
+
+    prefix: str = "ade"
+    slot: str | None = None
+    cluster: bool = False
+
+
+PLACE = Place()  # what the options before the noun say
 Url = Annotated[str, typer.Option("--url", envvar="ADEQ_URL", help="The server: redis://, rediss:// or unix://.")]
-Output = Annotated[Format, typer.Option("-o", "--output", envvar="ADEQ_OUTPUT", help="The form of the answer.")]
+Output = Annotated[
+    Format,
+    typer.Option(
+        "-o",
+        "--output",
+        envvar="ADEQ_OUTPUT",
+        help="For people, as one JSON document, or as one JSON value a line (lists, and what is watched, as it comes).",
+    ),
+]
 
 
 @contextmanager
-def connected(url: str) -> Iterator[Adeq]:
+def connected(url: str, **options: Any) -> Iterator[Adeq]:
     """A client of the server. ConfigError for what is no URL, TransportError with advice if nobody answers."""
     check_url(url)
     try:
-        with Adeq.from_url(url, source="adeq", retry_for=RETRY_FOR) as adeq:
+        with Adeq.from_url(url, **{**asdict(PLACE), "source": "adeq", "retry_for": RETRY_FOR, **options}) as adeq:
             yield adeq
-    except (TransportError, ConnectionError, TimeoutError, ResponseError) as error:
+    except (TransportError, RedisError) as error:
         raise unreachable(url, error) from error
 
 
@@ -59,16 +81,13 @@ def check_url(url: str) -> None:
 
 def unreachable(url: str, error: Exception) -> AdeqError:
     """The error that says what to do; one that the server itself gave says it already."""
-    if isinstance(error, ResponseError) or (isinstance(error, TransportError) and not _is_loss(error)):
+    cause = error.__cause__ if isinstance(error, TransportError) else error
+    if isinstance(cause, AuthenticationError):
+        return AdeqError(f"{error}; name a user and a password in the URL: redis://USER:PASSWORD@HOST:PORT")
+    if cause is None or isinstance(cause, ResponseError):
         return AdeqError(str(error))
     advice = f"start a server at {shown_url(url)}, or name another with --url or ADEQ_URL"
     return TransportError(f"{error}; {advice}", retryable=True, may_have_applied=True)
-
-
-def _is_loss(error: TransportError) -> bool:
-    """Whether nobody answered, rather than a server that refused."""
-    cause = error.__cause__
-    return isinstance(cause, ConnectionError | TimeoutError | OSError) and not isinstance(cause, AuthenticationError)
 
 
 def shown_url(url: str) -> str:
@@ -82,6 +101,11 @@ def iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def safe(text: str) -> str:
+    """Somebody's text without what a terminal would obey."""
+    return CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 def stdout() -> Console:
     """The terminal, or the file or pipe that stands in its place."""
     console = Console(highlight=False)
@@ -90,9 +114,22 @@ def stdout() -> Console:
     return console
 
 
-def print_json(value: Any) -> None:
-    """Print a value as JSON."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+def print_json(value: Any, output: Format = Format.json) -> None:
+    """Print a value as a JSON document, or as a line."""
+    print(json.dumps(value, indent=None if output == Format.jsonl else 2, ensure_ascii=False))
+
+
+def print_lines(values: Iterable[Any], output: Format) -> None:
+    """Print values as one JSON array, or one a line; the array is never in memory as a whole."""
+    if output == Format.jsonl:
+        for value in values:
+            print(json.dumps(value, ensure_ascii=False))
+        return
+    separator = "[\n  "
+    for value in values:
+        print(separator, json.dumps(value, ensure_ascii=False), sep="", end="")
+        separator = ",\n  "
+    print("[]" if separator[0] == "[" else "\n]")
 
 
 def columns(names: Sequence[str], rows: Iterable[Sequence[object]], *, right: Sequence[str] = ()) -> Table:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from pyadeq.embedded import find_binary
 from pyadeq.errors import ConfigError
-from pyadeq.ext.cli.common import FAILED, Format, Output, stdout
+from pyadeq.ext.cli.common import FAILED, Format, Output, print_json, stdout
 from pyadeq.ext.demo.plan import QUEUE
 from pyadeq.ext.demo.report import print_report
 from pyadeq.ext.demo.run import run_demo
@@ -31,8 +31,8 @@ def demo(
         raise ConfigError(f"--keep: {str(keep)!r} is not empty; name a directory that is, or a new one")
     with View(Console(stderr=True, highlight=False)) as view:
         report = run_demo(view, keep=keep, limit=limit)
-    if output == Format.json:
-        print(report.model_dump_json(indent=2))
+    if output != Format.table:
+        print_json(report.model_dump(mode="json"), output)
     else:
         print_report(stdout(), report)
         if keep is not None:

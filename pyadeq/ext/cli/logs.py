@@ -15,7 +15,7 @@ class Lines(logging.Formatter):
 
     def __init__(self, form: Format) -> None:
         super().__init__()
-        self._json = form == Format.json
+        self._json = form != Format.table
 
     def format(self, record: logging.LogRecord) -> str:
         """One record as one line; tracebacks follow it, or are a field of it."""

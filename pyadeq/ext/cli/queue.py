@@ -1,4 +1,4 @@
-"""`adeq queue`: what is in a queue."""
+"""`adeq queue`: which queues there are, what is in them, and what they may do."""
 
 from __future__ import annotations
 
@@ -7,30 +7,99 @@ from typing import Annotated
 
 import typer
 
-from pyadeq import QueueStats
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, columns, connected, iso, print_json, stdout
+from pyadeq import Adeq, QueueStats
+from pyadeq.errors import AdeqError
+from pyadeq.ext.cli import queue_control, queue_settings, queue_watch
+from pyadeq.ext.cli.arguments import QueueName, many
+from pyadeq.ext.cli.common import (
+    DEFAULT_URL,
+    Format,
+    Output,
+    Url,
+    columns,
+    connected,
+    iso,
+    print_json,
+    print_lines,
+    stdout,
+)
+from pyadeq.ext.doctor import find_queues
 
-app = typer.Typer(help="Queues: what is in them.", no_args_is_help=True)
+app = typer.Typer(help="Queues: what is in them, and what they may do.", no_args_is_help=True)
 STATES = ("ready", "delayed", "blocked", "running", "stalled", "finished", "dead")
 QUANTILES = (0.5, 0.9, 0.99)
+BATCH = 100  # queues asked for in one pipeline
 
 
 @app.callback()
 def noun() -> None:
-    """Queues: what is in them."""
+    """Queues: what is in them, and what they may do."""
 
 
 @app.command()
-def stats(
-    name: Annotated[str, typer.Argument(help="The name of the queue.")],
+def ls(
+    timeout: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Look for queues for so long.")] = 10.0,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
+    """List the queues of the server: their mode, and how many tasks are in each state.
+
+    A server has no list of its queues. All its keys are looked at, which takes about a second for a million of them.
+    """
+    with connected(url) as adeq:
+        found = find_queues(adeq, timeout)
+        rows = [row for start in range(0, len(found.names), BATCH) for row in _rows(adeq, found.names[start:][:BATCH])]
+    if output != Format.table:
+        print_lines(rows, output)
+    else:
+        heads = ["queue", "mode", *STATES]
+        shown = [[row.get(head, "") for head in heads] for row in rows]
+        stdout().print(columns(heads, shown, right=STATES))
+    if not found.complete:
+        typer.echo(f"\nNot all keys were looked at within {timeout:g} s: --timeout", err=True)
+
+
+def _rows(adeq: Adeq, names: list[str]) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    with adeq.pipeline() as pipe:
+        asked = [(name, pipe.add(adeq.queue(name).calls.stats())) for name in names]
+    for name, answer in asked:
+        try:
+            stats = answer.value
+        except AdeqError as error:  # one that cannot be read does not hide the others
+            rows.append({"queue": name, "mode": "unreadable", "error": str(error)})
+        else:
+            rows.append({"queue": name, "mode": stats.mode, **{state: getattr(stats, state) for state in STATES}})
+    return rows
+
+
+@app.command()
+def show(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Show a queue: its mode, how many tasks are in each state, and its settings."""
+    with connected(url) as adeq:
+        queue = queue_control.existing(adeq, name)
+        stats, settings = queue.stats(), queue.configure()
+    if output != Format.table:
+        counts = {state: getattr(stats, state) for state in STATES}
+        print_json(
+            {"queue": name, "mode": stats.mode, **counts, "workers": stats.workers, "settings": settings.model_dump()},
+            output,
+        )
+        return
+    console = stdout()
+    console.print(f"{name} is {stats.mode}, {many(stats.workers, 'worker')}\n")
+    console.print(columns(["state", "tasks"], [(state, getattr(stats, state)) for state in STATES], right=["tasks"]))
+    console.print()
+    queue_settings.print_settings(settings)
+
+
+@app.command()
+def stats(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Show how many tasks are in each state, and the totals since the queue began."""
     with connected(url) as adeq:
         found = adeq.queue(name).stats()
-    if output == Format.json:
-        print_json({"queue": name, **found.model_dump(), "now_iso": iso(found.now)})
+    if output != Format.table:
+        print_json({"queue": name, **found.model_dump(), "now_iso": iso(found.now)}, output)
         return
     console = stdout()
     states = [(state, getattr(found, state)) for state in STATES]
@@ -64,3 +133,12 @@ def _bound(buckets: list[tuple[int, int]], rank: int) -> int:
         if rank <= 0:
             return bound
     return 0
+
+
+app.command()(queue_watch.watch)
+app.command()(queue_control.pause)
+app.command()(queue_control.resume)
+app.command()(queue_control.drain)
+app.command()(queue_control.purge)
+app.command()(queue_control.trim)
+app.command()(queue_settings.configure)

@@ -21,9 +21,9 @@ def noun() -> None:
 def ls(output: Output = Format.table) -> None:
     """List the scripts of this release."""
     scripts = _scripts()
-    if output == Format.json:
+    if output != Format.table:
         fields = ("id", "sha1", "read_only", "doc")
-        print_json([{name: getattr(script, name) for name in fields} for script in scripts])
+        print_json([{name: getattr(script, name) for name in fields} for script in scripts], output)
         return
     rows = [
         (script.id, script.sha1, "yes" if script.read_only else "no", first_sentence(script.doc)) for script in scripts
@@ -36,8 +36,8 @@ def load(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Load all scripts into the server, as a deploy should; a client loads what it misses."""
     with connected(url) as adeq:
         loaded = adeq.load_scripts()
-    if output == Format.json:
-        print_json({"loaded": loaded})
+    if output != Format.table:
+        print_json({"loaded": loaded}, output)
     else:
         print(f"{len(loaded)} scripts loaded")
 
@@ -53,8 +53,8 @@ def verify(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
         for script, loaded in zip(scripts, there, strict=True)
     ]
     damaged, missing = ([row for row in rows if not row[what]] for what in ("packaged", "loaded"))
-    if output == Format.json:
-        print_json({"ok": not damaged and not missing, "scripts": rows})
+    if output != Format.table:
+        print_json({"ok": not damaged and not missing, "scripts": rows}, output)
     else:
         words = {True: "ok", False: "MISSING"}
         shown = [(row["id"], "ok" if row["packaged"] else "DIFFERS", words[bool(row["loaded"])]) for row in rows]

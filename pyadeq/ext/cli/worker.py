@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +17,7 @@ from pyadeq.asyncio import Adeq, Worker
 from pyadeq.errors import TransportError
 from pyadeq.ext.cli.common import (
     DEFAULT_URL,
+    PLACE,
     Format,
     Output,
     Url,
@@ -106,7 +107,7 @@ class Process:
 
     async def _work(self) -> None:
         options = self._options
-        async with Adeq.from_url(options.url, source="adeq worker run") as adeq:
+        async with Adeq.from_url(options.url, **asdict(PLACE), source="adeq worker run") as adeq:
             worker = Worker(
                 adeq.queue(options.queue),
                 self._handle,

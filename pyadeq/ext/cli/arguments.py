@@ -1,0 +1,85 @@
+"""Arguments that several commands have, and how they are read."""
+
+from __future__ import annotations
+
+import re
+import sys
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.ext.cli.complete import queue_names
+
+UNITS = {"": 1, "ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
+DURATION = "seconds, or a number with ms, s, m, h or d: 90, 1.5h, 7d"
+MOMENT = "an ISO 8601 time with a zone, 2030-01-31T09:00:00Z, or seconds since the epoch"
+
+
+class StateName(StrEnum):
+    """The states of a task."""
+
+    ready = "ready"
+    delayed = "delayed"
+    blocked = "blocked"
+    running = "running"
+    stalled = "stalled"
+    completed = "completed"
+    cancelled = "cancelled"
+    dead = "dead"
+
+
+def duration(text: str) -> float:
+    """`90`, `1.5h` or `7d` in seconds."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip())
+    if not match or match[2] not in UNITS:
+        raise typer.BadParameter(f"{text!r} is not accepted; allowed: {DURATION}")
+    return float(match[1]) * UNITS[match[2]]
+
+
+def moment(text: str) -> float:
+    """A point in time as seconds since the epoch."""
+    try:
+        return float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else _epoch(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not accepted; allowed: {MOMENT}") from None
+
+
+def _epoch(text: str) -> float:
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        raise ValueError
+    return time.timestamp()
+
+
+def confirm(question: str, yes: bool) -> None:
+    """Ask before something is destroyed. ConfigError where there is nobody to ask, AdeqError for a no."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise ConfigError(f"{question} There is no terminal to answer at: add --yes")
+    if not typer.confirm(f"{question} Go on?", err=True):
+        raise AdeqError("nothing was deleted")
+
+
+def many(count: int, thing: str) -> str:
+    """`1 task`, `2,000 tasks`."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def time_option(help: str, *names: str) -> Any:
+    """An option that takes a span of time."""
+    return typer.Option(*names, parser=duration, metavar="TIME", help=help)
+
+
+QueueName = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue.", autocompletion=queue_names)]
+TaskId = Annotated[str, typer.Argument(metavar="ID", help="The task.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+User = Annotated[str | None, typer.Option(metavar="ID", help="Only tasks of this user.")]
+Tag = Annotated[str | None, typer.Option(metavar="ID", help="Only tasks with this tag.")]
+Parent = Annotated[str | None, typer.Option(metavar="ID", help="Only tasks that belong to this one.")]
+Kind = Annotated[str | None, typer.Option(metavar="ID", help="Only tasks of this kind.")]
+Reason = Annotated[str | None, typer.Option(metavar="NAME", help="Only tasks that ended for this reason.")]
+Lane = Annotated[str | None, typer.Option(metavar="LANE", help="Only tasks in this lane.")]

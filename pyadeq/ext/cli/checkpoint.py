@@ -1,0 +1,90 @@
+"""How far a file is enqueued, in a file of its own: written after each batch that the server has acknowledged."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+from pydantic import BaseModel, ValidationError
+
+from pyadeq.errors import ConfigError
+
+SUFFIX = ".adeq-checkpoint"
+
+
+class Place(BaseModel):
+    """Where a run is. rid: of the run. line, offset: lines and bytes that are done, and what came of them."""
+
+    rid: str
+    line: int = 0
+    offset: int = 0
+    created: int = 0
+    exists: int = 0
+    deduplicated: int = 0
+
+
+class Run(BaseModel):
+    """What a checkpoint is of, and the last line that is done, by its start and its sum."""
+
+    file: str
+    base: str
+    server: str
+    raw: bool
+    place: Place
+    last_start: int = 0
+    last_sum: str = ""
+
+
+class Checkpoint:
+    """The checkpoint of one file in one queue on one server."""
+
+    def __init__(self, path: Path, source: BinaryIO, run: Run) -> None:
+        self.path = path
+        self._source = source
+        self._run = run
+
+    def resume(self, rid: str | None) -> Place:
+        """Where to begin: where the last run stopped, or at the start. ConfigError if it was another run."""
+        try:
+            found = Run.model_validate_json(self.path.read_bytes())
+        except FileNotFoundError:
+            self.save(self._run.place, 0, b"")
+            return self._run.place
+        except (OSError, ValidationError):
+            raise self._error("is no checkpoint, or cannot be read") from None
+        ours = self._run
+        for what, theirs, mine in (
+            ("queue", found.base, ours.base),
+            ("server", found.server, ours.server),
+            ("--raw", found.raw, ours.raw),
+            ("rid", found.place.rid, rid or found.place.rid),
+        ):
+            if theirs != mine:
+                raise self._error(f"is of a run with another {what} ({theirs}, not {mine})")
+        self._source.seek(found.last_start)
+        if _sum(self._source.read(found.place.offset - found.last_start)) != found.last_sum:
+            raise self._error(f"is of another {ours.file}, or what was enqueued of it has been changed since")
+        return found.place
+
+    def save(self, place: Place, last_start: int, last: bytes) -> None:
+        """Write it, whole or not at all."""
+        run = self._run.model_copy(update={"place": place, "last_start": last_start, "last_sum": _sum(last)})
+        new = self.path.with_name(f"{self.path.name}.new")
+        try:
+            new.write_text(run.model_dump_json(indent=2))
+            os.replace(new, self.path)
+        except OSError as error:
+            raise self._error(f"cannot be written ({error.strerror})", "name another place") from None
+
+    def remove(self) -> None:
+        """The file is done."""
+        self.path.unlink(missing_ok=True)
+
+    def _error(self, what: str, advice: str = "delete it to begin from the first line, or name another") -> ConfigError:
+        return ConfigError(f"checkpoint: {str(self.path)!r} {what}; {advice} with --checkpoint")
+
+
+def _sum(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,48 @@
+"""Shell completion of what only the server knows, if it answers at once."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+import typer
+
+from pyadeq import Adeq
+from pyadeq.ext.cli.common import DEFAULT_URL
+from pyadeq.ext.doctor import find_queues
+
+PATIENCE = 0.5  # seconds; whoever pressed Tab waits
+
+
+def queue_names(context: typer.Context, incomplete: str) -> list[str]:
+    """The queues of the server that the command line names so far, or none if that takes too long."""
+    names: list[str] = []
+    # A thread, for the resolution of a host's name knows no timeout. It must not keep the process either.
+    asking = threading.Thread(target=_ask, args=(_options(context), names), daemon=True)
+    asking.start()
+    asking.join(PATIENCE)
+    return [name for name in list(names) if name.startswith(incomplete)]
+
+
+def _options(context: typer.Context) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    step: Any = context
+    while step is not None:
+        given = {**step.params, **given}
+        step = step.parent
+    return {name: given.get(name) or os.environ.get(f"ADEQ_{name.upper()}") for name in ("url", "prefix", "slot")}
+
+
+def _ask(options: dict[str, Any], names: list[str]) -> None:
+    try:
+        with Adeq.from_url(
+            options["url"] or DEFAULT_URL,
+            prefix=options["prefix"] or "ade",
+            slot=options["slot"],
+            socket_timeout=PATIENCE,
+            socket_connect_timeout=PATIENCE,
+        ) as adeq:
+            names += find_queues(adeq, PATIENCE / 2).names
+    except Exception:
+        return  # a completion has nobody to tell

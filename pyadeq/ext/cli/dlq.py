@@ -1,0 +1,179 @@
+"""`adeq dlq`: dead tasks, which ran out of attempts or failed for good."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from pyadeq import Queue, Retried
+from pyadeq.errors import ConfigError
+from pyadeq.ext.cli.arguments import (
+    Kind,
+    Lane,
+    Parent,
+    QueueName,
+    Reason,
+    StateName,
+    Tag,
+    User,
+    Yes,
+    confirm,
+    many,
+)
+from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, columns, connected, print_json, stdout
+from pyadeq.ext.cli.listing import find_tasks, print_tasks
+
+app = typer.Typer(help="Dead tasks: look at them, run them again, delete them.", no_args_is_help=True)
+
+Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Dead tasks.")]
+All = Annotated[bool, typer.Option("--all", help="All dead tasks.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say how many would be meant.")]
+
+
+@app.callback()
+def noun() -> None:
+    """Dead tasks: look at them, run them again, delete them."""
+
+
+@app.command()
+def ls(
+    queue: QueueName,
+    user: User = None,
+    tag: Tag = None,
+    parent: Parent = None,
+    kind: Kind = None,
+    reason: Reason = None,
+    lane: Lane = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100,
+    all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """List dead tasks, those that died first first. `adeq task show` tells what went wrong with one."""
+    with connected(url) as adeq:
+        found = find_tasks(
+            adeq.queue(queue),
+            StateName.dead,
+            user=user,
+            tag=tag,
+            parent=parent,
+            kind=kind,
+            reason=reason,
+            lane=lane,
+        )
+        print_tasks(found, output, None if all else limit)
+
+
+@app.command()
+def retry(
+    queue: QueueName,
+    ids: Ids = None,
+    user: User = None,
+    tag: Tag = None,
+    parent: Parent = None,
+    kind: Kind = None,
+    reason: Reason = None,
+    lane: Lane = None,
+    all: All = False,
+    dry_run: DryRun = False,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Put dead tasks in line again, as if they had never run: those named, those that fit a filter, or --all.
+
+    Exits with 1 if a named one is not dead, or if another task has its unique key or scope now.
+    """
+    filter = {"user": user, "tag": tag, "parent": parent, "kind": kind, "reason": reason, "lane": lane}
+    fits = check_choice(ids, filter, all, dry_run)
+    with connected(url) as adeq:
+        if ids:
+            answer_retried(queue, ids, adeq.queue(queue).retry_many(ids), output)
+            return
+        bulk = adeq.queue(queue).retry_dead(dry_run=dry_run, **fits)
+    _answer_bulk(queue, "retried", bulk.matched, bulk.done, dry_run, output)
+
+
+@app.command()
+def abandon(
+    queue: QueueName,
+    ids: Ids = None,
+    user: User = None,
+    tag: Tag = None,
+    parent: Parent = None,
+    kind: Kind = None,
+    reason: Reason = None,
+    lane: Lane = None,
+    all: All = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Delete dead tasks for good: those named, those that fit a filter, or --all.
+
+    Exits with 1 if a named one is not dead.
+    """
+    filter = {"user": user, "tag": tag, "parent": parent, "kind": kind, "reason": reason, "lane": lane}
+    fits = check_choice(ids, filter, all, dry_run)
+    with connected(url) as adeq:
+        dead = adeq.queue(queue)
+        if ids:
+            confirm(f"This deletes {many(len(ids), 'dead task')} of queue {queue!r} for good.", yes)
+            answers = [(status, None) for status in dead.abandon_many(ids)]
+            answer_each(queue, ids, answers, ("abandoned",), output)
+            return
+        if not dry_run:
+            _confirm_all(dead, fits, yes)
+        bulk = dead.abandon_dead(dry_run=dry_run, **fits)
+    _answer_bulk(queue, "abandoned", bulk.matched, bulk.done, dry_run, output)
+
+
+def check_choice(ids: list[str] | None, filter: dict[str, str | None], all: bool, dry_run: bool) -> dict[str, str]:
+    """The filter as it was given. ConfigError unless one of ids, filter and --all, not several, is given."""
+    fits = {name: value for name, value in filter.items() if value is not None}
+    if ids and (fits or all):
+        raise ConfigError("name tasks, or a filter, or --all: not several of these")
+    if all and fits:
+        raise ConfigError("--all is all dead tasks; leave it out where a filter says which")
+    if not ids and not fits and not all:
+        raise ConfigError("which tasks? Name some, or give a filter (--kind, --reason, --user …), or --all")
+    if ids and dry_run:
+        raise ConfigError("--dry-run counts what a filter or --all means; tasks that are named are those")
+    return fits
+
+
+def answer_retried(queue: str, ids: list[str], answers: list[Retried], output: Format) -> None:
+    """Print what became of each; exit with 1 if not all are in line again."""
+    answer_each(queue, ids, [(answer.status, answer.holder) for answer in answers], ("retried",), output)
+
+
+def answer_each(
+    queue: str, ids: list[str], answers: Sequence[tuple[str, str | None]], good: Sequence[str], output: Format
+) -> None:
+    """Print a status for each task, and who stood in its way; exit with 1 unless all statuses are good ones."""
+    rows = [(id, status, holder) for id, (status, holder) in zip(ids, answers, strict=True)]
+    if output == Format.table:
+        shown = [(id, status, f"held by {holder}" if holder else "") for id, status, holder in rows]
+        stdout().print(columns(["id", "status", ""], shown))
+    else:
+        tasks = [{"id": id, "status": status} | ({"holder": who} if who else {}) for id, status, who in rows]
+        print_json({"queue": queue, "tasks": tasks}, output)
+    if any(status not in good for _, status, _ in rows):
+        raise typer.Exit(FAILED)
+
+
+def _confirm_all(queue: Queue, fits: dict[str, str], yes: bool) -> None:
+    if not yes:
+        count = queue.abandon_dead(dry_run=True, **fits).matched
+        confirm(f"This deletes {many(count, 'dead task')} of queue {queue.name!r} for good.", yes)
+
+
+def _answer_bulk(queue: str, verb: str, matched: int, done: int, dry_run: bool, output: Format) -> None:
+    if output != Format.table:
+        print_json({"queue": queue, "matched": matched, verb: done, "dry_run": dry_run}, output)
+    elif dry_run:
+        print(f"{many(matched, 'dead task')} would be {verb}; nothing was done")
+    else:
+        print(f"{done:,} of {many(matched, 'dead task')} {verb}")

@@ -1,0 +1,65 @@
+"""`adeq doctor`: is the server fit to keep tasks?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, print_json, shown_url, stdout
+from pyadeq.ext.cli.complete import queue_names
+from pyadeq.ext.doctor import Report, examine
+from pyadeq.keys import check_name
+
+STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red", "unknown": "magenta"}
+
+
+def doctor(
+    queues: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[QUEUE]...", help="Queues to look at. [default: all]", autocompletion=queue_names),
+    ] = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Look at a server, and say what to change, why and how. Nothing is changed.
+
+    Of a cluster it looks at the server that the URL names; look at each of them.
+
+    Exits with 1 if something loses tasks or stops work; with 0 if there are only warnings, or things that this user may
+    not look at.
+    """
+    names = [check_name("queue", name) for name in queues or []]
+    with connected(url, cluster=False) as adeq:
+        report = examine(adeq, names)
+    if output != Format.table:
+        print_json({"server": shown_url(url), **report.model_dump()}, output)
+    else:
+        print_report(stdout(), report)
+    if not report.ok:
+        raise typer.Exit(FAILED)
+
+
+def print_report(console: Console, report: Report) -> None:
+    """Print the checks as a table, with advice under those that need it."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(overflow="fold")
+    for check in report.checks:
+        text = Text(check.found)
+        if check.why:
+            text.append(f"\n{check.why}", style="dim")
+        for line in check.how:
+            text.append("\n  ").append(line, style="cyan")
+        mark = check.status.upper() if check.status == "fail" else check.status
+        table.add_row(Text(mark, style=STYLES[check.status]), check.name, text)
+    console.print(table)
+    words = ((report.count("ok"), "ok"), (report.count("warn"), "to change"), (report.count("fail"), "failed"))
+    found = [f"{count} {word}" for count, word in words if count]
+    if unknown := report.count("unknown"):
+        found.append(f"{unknown} to be looked at by somebody who may")
+    console.print("\n" + ", ".join(found))

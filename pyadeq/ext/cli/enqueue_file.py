@@ -1,0 +1,221 @@
+"""A file of tasks into a queue: in batches, in constant memory, and from where the last run was killed."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from pydantic import ValidationError
+
+from pyadeq import Adeq, Call, Queue, Receipt, Task
+from pyadeq.errors import AdeqError, BadArgument, ConfigError
+from pyadeq.ext.cli.arguments import many
+from pyadeq.ext.cli.checkpoint import SUFFIX, Checkpoint, Place, Run
+from pyadeq.ext.cli.progress import Bar
+from pyadeq.ids import new_ulid
+from pyadeq.keys import shown
+
+STDIN = Path("-")
+BATCH_LINES = 1000
+BATCH_BYTES = 4 * 1024 * 1024
+LONGEST_LINE = 8 * 1024 * 1024  # a payload may have 1 MiB, and JSON may take six bytes for each of them
+FIELDS = ", ".join(Task.model_fields)
+
+
+class Line(NamedTuple):
+    """A line of the file. start: bytes from the start of the file."""
+
+    number: int
+    start: int
+    data: bytes
+
+
+class Item(NamedTuple):
+    """A task to be sent."""
+
+    line: Line
+    id: str
+    task: Task
+
+
+class BadLine(AdeqError):
+    """A line that is no task."""
+
+    def __init__(self, line: Line, message: str) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+class Upload:
+    """One file on its way into a queue. raw: each line is a payload. rid: of this run; a new one unless given.
+
+    checkpoint: where it is written how far this is; beside the file unless named. It goes when the file is done.
+    """
+
+    def __init__(
+        self, file: Path, *, raw: bool = False, rid: str | None = None, checkpoint: Path | None = None
+    ) -> None:
+        self.name = "stdin" if file == STDIN else str(file)
+        self.place = Place(rid=rid or new_ulid())
+        self._file, self._raw, self._rid = file, raw, rid
+        self._path = checkpoint
+
+    def run(self, adeq: Adeq, queue: Queue, server: str) -> None:
+        """Send what is left of the file. Raises AdeqError for a line that is no task; those before it are sent."""
+        with self._opened() as source:
+            checkpoint = self._checkpoint(source, queue, server)
+            total = os.fstat(source.fileno()).st_size if checkpoint else None
+            with self._advice(checkpoint), Bar("Enqueuing", total, "tasks") as bar:
+                for batch in _batches(_lines(source, self.place)):
+                    self._send(adeq, queue, batch, checkpoint)
+                    bar.update(self.place.offset, self.place.line)
+        if checkpoint:
+            checkpoint.remove()
+
+    @contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
+        if self._file == STDIN:
+            yield sys.stdin.buffer
+            return
+        try:
+            source = self._file.open("rb", buffering=1 << 20)
+        except OSError as error:
+            raise ConfigError(f"--file: {self.name!r} cannot be read: {error.strerror}") from None
+        with source:
+            yield source
+
+    def _checkpoint(self, source: BinaryIO, queue: Queue, server: str) -> Checkpoint | None:
+        if self._file == STDIN or not source.seekable():
+            if self._path is not None:
+                raise ConfigError(f"--checkpoint: {self.name} cannot be read from the middle; give --rid instead")
+            return None
+        path = self._path or self._file.with_name(self._file.name + SUFFIX)
+        run = Run(file=self.name, base=queue.base, server=server, raw=self._raw, place=self.place)
+        checkpoint = Checkpoint(path, source, run)
+        self.place = checkpoint.resume(self._rid)
+        source.seek(self.place.offset)
+        if self.place.line:
+            print(f"{self.name}: going on after line {self.place.line:,} (rid {self.place.rid})", file=sys.stderr)
+        return checkpoint
+
+    @contextmanager
+    def _advice(self, checkpoint: Checkpoint | None) -> Iterator[None]:
+        try:
+            yield
+        except (AdeqError, KeyboardInterrupt):
+            done = f"{self.name}: {many(self.place.line, 'line')} done, nothing after that; "
+            if checkpoint:
+                done += f"the same command goes on there (checkpoint {checkpoint.path})"
+            else:
+                done += f"all of it may be sent again with --rid {self.place.rid}, and nothing is created twice"
+            print(done, file=sys.stderr)
+            raise
+
+    def _send(self, adeq: Adeq, queue: Queue, batch: list[Line], checkpoint: Checkpoint | None) -> None:
+        """Send a batch, up to its first bad line if it has one, and raise that."""
+        tasks, bad = self._parse(batch)
+        calls, refused = self._calls(queue, tasks)
+        bad = refused or bad
+        receipts = [receipt for call in calls for receipt in adeq.run(call)]
+        done = [line for line in batch if bad is None or line.number < bad.line.number]
+        if done:
+            self._advance(done[-1], receipts)
+            if checkpoint:
+                checkpoint.save(self.place, done[-1].start, done[-1].data)
+        if bad:
+            raise AdeqError(f"{self.name}, line {bad.line.number}: {bad}")
+
+    def _parse(self, batch: list[Line]) -> tuple[list[Item], BadLine | None]:
+        """The tasks of the lines up to the first that is none."""
+        tasks: list[Item] = []
+        for line in batch:
+            if not line.data.strip():
+                continue
+            try:
+                task = self._task(line)
+            except BadLine as bad:
+                return tasks, bad
+            tasks.append(Item(line, task.id or f"{self.place.rid}.{line.number}", task))
+        return tasks, None
+
+    def _task(self, line: Line) -> Task:
+        if len(line.data) > LONGEST_LINE:
+            raise BadLine(line, f"it is longer than {LONGEST_LINE >> 20} MiB; a payload may have 1 MiB")
+        if self._raw:
+            return Task.model_construct(payload=line.data.rstrip(b"\r\n"))
+        try:
+            return Task.model_validate_json(line.data.rstrip())
+        except ValidationError as error:
+            raise BadLine(line, _problem(error)) from None
+
+    def _calls(self, queue: Queue, tasks: list[Item]) -> tuple[list[Call[list[Receipt]]], BadLine | None]:
+        """One call; or, where that is refused, one for each task up to the bad one. Nothing is sent yet."""
+        calls = []
+        try:
+            return [self._call(queue, tasks)] if tasks else [], None
+        except BadArgument:
+            for item in tasks:
+                try:
+                    calls.append(self._call(queue, [item]))
+                except BadArgument as error:
+                    return calls, BadLine(item.line, error.message.removeprefix("item[0]."))
+        return calls, None
+
+    def _call(self, queue: Queue, tasks: list[Item]) -> Call[list[Receipt]]:
+        return queue.calls.enqueue([(id, task) for _, id, task in tasks], f"{self.place.rid}.{tasks[0].line.number}")
+
+    def _advance(self, last: Line, receipts: list[Receipt]) -> None:
+        counts = Counter(receipt.status for receipt in receipts)
+        self.place = Place(
+            rid=self.place.rid,
+            line=last.number,
+            offset=last.start + len(last.data),
+            created=self.place.created + counts["created"],
+            exists=self.place.exists + counts["exists"],
+            deduplicated=self.place.deduplicated + counts["deduplicated"],
+        )
+
+
+def _lines(source: BinaryIO, place: Place) -> Iterator[Line]:
+    """The lines from a place on. One that is too long comes in parts: the first is refused."""
+    number, start = place.line, place.offset
+    while data := source.readline(LONGEST_LINE + 1):
+        number += 1
+        yield Line(number, start, data)
+        start += len(data)
+
+
+def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
+    """At most 1,000 lines and about 4 MiB; from the same place always the same ones, for a replay to be one."""
+    batch: list[Line] = []
+    size = 0
+    for line in lines:
+        batch.append(line)
+        size += len(line.data)
+        if len(batch) == BATCH_LINES or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _problem(error: ValidationError) -> str:
+    """What is wrong with the first field that does not fit, and what is allowed. Payloads are not shown."""
+    problems = error.errors(include_url=False)
+    first = problems[0]
+    if first["type"] == "json_invalid":
+        return f"it is not JSON: {re.sub(r'line 1 ', '', str(first['ctx']['error']))}"
+    if not first["loc"]:
+        return 'it must be an object with the fields of a task, {"payload": …}; with --raw each line is a payload'
+    field = first["loc"][0]
+    if first["type"] == "extra_forbidden" and len(first["loc"]) == 1:
+        return f"{field}: there is no such field; allowed: {FIELDS}"
+    allowed = " or ".join(dict.fromkeys(one["msg"] for one in problems if one["loc"][0] == field))
+    name = ".".join(map(str, first["loc"][:2])) if field == "backoff" else field
+    return f"{name}: {shown(first['input'])} is not accepted: {allowed}"

@@ -1,0 +1,153 @@
+"""Tasks as they are shown: many, page by page and so in constant memory; and one with all there is to it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from pyadeq import Queue, TaskView
+from pyadeq.errors import AdeqError
+from pyadeq.ext.cli.arguments import StateName
+from pyadeq.ext.cli.common import Format, columns, iso, print_lines, safe, stdout
+from pyadeq.models import State
+
+RIGHT = ("priority", "runs")
+CHUNK = 1000  # rows whose widths are made to fit each other
+TIMES = ("due", "deadline", "created", "started", "ended", "expires_at")
+TEXTS = ("payload", "headers", "result")
+LEFT_OUT = {*TEXTS, "error"}  # of summaries
+ORDER: tuple[State, ...] = ("running", "stalled", "ready", "delayed", "blocked", "dead", "completed", "cancelled")
+COLUMNS = ("id", "state", "priority", "kind", "user", "tags", "runs", "created", "more")
+
+
+def find_tasks(queue: Queue, state: StateName | None, **filter: str | None) -> Iterator[TaskView]:
+    """The tasks that fit; where no user, tag or parent is named, those of all states, one state after the other."""
+    fits = {name: value for name, value in filter.items() if value is not None}
+    wanted: State | None = None if state is None else state.value
+    if not fits.keys().isdisjoint(("user", "tag", "parent")):
+        yield from queue.iterate(wanted, **fits)
+        return
+    for one in (wanted,) if wanted else ORDER:
+        if one != "ready" or "lane" in fits:
+            yield from queue.iterate(one, **fits)
+            continue
+        stats = queue.stats()  # ready tasks are listed by lane
+        for lane in stats.lanes:
+            yield from queue.iterate("ready", **{**fits, "lane": lane})
+        if stats.more_lanes:
+            print(f"{stats.more_lanes:,} lanes more have tasks: --lane names one", file=sys.stderr)
+
+
+def print_tasks(tasks: Iterable[TaskView], output: Format, limit: int | None) -> None:
+    """Print up to limit tasks; None: all. What is not shown is told on stderr, for people."""
+    rest = iter(tasks)
+    shown = rest if limit is None else islice(rest, limit)
+    if output != Format.table:
+        print_lines(map(summary, shown), output)
+        return
+    _print_table(shown)
+    if limit is not None and next(rest, None) is not None:
+        print(f"\nThere are more than {limit:,}: --limit N, or --all", file=sys.stderr)
+
+
+def summary(task: TaskView) -> dict[str, Any]:
+    """A task of a list as JSON has it: without payload, result, error and headers."""
+    return _with_iso(task.model_dump(exclude=LEFT_OUT))
+
+
+def whole(task: TaskView) -> dict[str, Any]:
+    """A task as JSON has it."""
+    return _with_iso(task.model_dump())
+
+
+def not_found(queue: str, id: str) -> AdeqError:
+    """The error for a task that there is not."""
+    return AdeqError(f"task: queue {queue!r} has none with the id {id!r}; those that ended are kept for a time only")
+
+
+def print_task(console: Console, task: TaskView) -> None:
+    """Print a task: what is set, then its long texts."""
+    fields = task.model_dump(exclude=LEFT_OUT)
+    rows = [
+        (name, time_of(value) if name in TIMES else safe(" ".join(value) if isinstance(value, tuple) else str(value)))
+        for name, value in fields.items()
+        if value not in (None, ())
+    ]
+    console.print(columns(["field", "value"], rows))
+    texts = {name: getattr(task, name) for name in TEXTS}
+    shown = {
+        name: json.dumps(value, indent=2, ensure_ascii=False) for name, value in texts.items() if value is not None
+    }
+    if task.error:
+        shown["error"] = task.error
+    for name, text in shown.items():
+        console.print(Text(f"\n{name}", style="bold"))
+        console.print(Text(safe(text)), soft_wrap=True)
+
+
+def more(task: TaskView) -> str:
+    """What there is to know of a task in its state."""
+    match task.state:
+        case "delayed":
+            return f"due {time_of(task.due)}"
+        case "running" | "stalled":
+            return f"{task.worker} until {time_of(task.deadline)}"
+        case "ready" | "blocked":
+            return "" if task.lane == "any" else task.lane
+        case _:
+            return f"{task.reason or ''} {time_of(task.ended)}".lstrip()
+
+
+def time_of(seconds: float | None) -> str:
+    """A point in time, or nothing."""
+    return "" if seconds is None else iso(seconds)
+
+
+def _with_iso(fields: dict[str, Any]) -> dict[str, Any]:
+    times = {f"{name}_iso": iso(fields[name]) for name in TIMES if fields[name] is not None}
+    return {**fields, **times}
+
+
+def _print_table(tasks: Iterator[TaskView]) -> None:
+    """A thousand rows at a time; by hand, for rich takes half a millisecond a row, and shortens ids."""
+    console = stdout()
+    widths = [len(name) for name in COLUMNS]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = [
+            cell.rjust(width) if name in RIGHT else cell.ljust(width)
+            for name, cell, width in zip(COLUMNS, cells, widths, strict=True)
+        ]
+        return "  ".join(padded).rstrip()[: console.width]
+
+    heads = True
+    while (chunk := list(map(_row, islice(tasks, CHUNK)))) or heads:
+        widths = [
+            max(width, *map(len, column))
+            for width, column in zip(widths, zip(COLUMNS, *chunk, strict=True), strict=True)
+        ]
+        if heads:
+            console.print(Text(line(COLUMNS), style="bold"))
+            heads = False
+        for row in chunk:
+            print(line(row))
+
+
+def _row(task: TaskView) -> tuple[str, ...]:
+    return (
+        task.id,
+        task.state,
+        str(task.priority),
+        task.kind or "",
+        task.user or "",
+        " ".join(task.tags),
+        str(task.attempts),
+        time_of(task.created),
+        more(task),
+    )

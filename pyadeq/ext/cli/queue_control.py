@@ -1,0 +1,102 @@
+"""What is done to a whole queue: `adeq queue pause, resume, drain, purge, trim`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import uuid4
+
+import typer
+
+from pyadeq import Adeq, Queue, QueueStats
+from pyadeq.errors import AdeqError
+from pyadeq.ext.cli.arguments import QueueName, Yes, confirm, many
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
+from pyadeq.ext.cli.progress import Bar
+
+PURGED_AT_ONCE = 1000
+MODES = {
+    "paused": "is paused: it takes tasks in and gives none out. `adeq queue resume` ends this",
+    "draining": "is draining: it takes no tasks in, and what is there comes to its end. `adeq queue resume` ends this",
+    "running": "is running",
+}
+
+
+def existing(adeq: Adeq, name: str) -> Queue:
+    """The queue. AdeqError if the server has none of that name: a slip of the pen does not make one."""
+    queue = adeq.queue(name)
+    if not adeq.client.exists(f"{queue.base}:config"):
+        raise AdeqError(
+            f"queue: there is no {name!r} on this server (its key would be {queue.base}:config); see adeq queue ls"
+        )
+    return queue
+
+
+def pause(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Give out no more tasks until `resume`. New ones are taken in, and running ones go on."""
+    with connected(url) as adeq:
+        queue = existing(adeq, name)
+        queue.pause()
+        _answer_mode(name, queue.stats(), output)
+
+
+def resume(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """End `pause` or `drain`."""
+    with connected(url) as adeq:
+        queue = existing(adeq, name)
+        queue.resume()
+        _answer_mode(name, queue.stats(), output)
+
+
+def drain(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Take in no new tasks until `resume`: producers are refused. What is there comes to its end."""
+    with connected(url) as adeq:
+        queue = existing(adeq, name)
+        queue.drain()
+        _answer_mode(name, queue.stats(), output)
+
+
+def _answer_mode(name: str, stats: QueueStats, output: Format) -> None:
+    if output != Format.table:
+        print_json({"queue": name, "mode": stats.mode, "pending": stats.pending, "running": stats.running}, output)
+    else:
+        print(f"queue {name} {MODES[stats.mode]} ({stats.pending:,} waiting, {stats.running:,} running)")
+
+
+def purge(
+    name: QueueName,
+    all: Annotated[bool, typer.Option("--all", help="Finished and dead tasks too.")] = False,
+    yes: Yes = False,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Delete the tasks that wait: ready, delayed and blocked ones. Running tasks stay."""
+    with connected(url) as adeq:
+        queue = existing(adeq, name)
+        stats = queue.stats()
+        there = stats.pending + (stats.finished + stats.dead if all else 0)
+        if there:
+            which = "tasks that wait, have finished or are dead" if all else "waiting tasks"
+            confirm(f"This deletes for good all {which} of queue {name!r}: {there:,}.", yes)
+        deleted, more = 0, True
+        with Bar("Purging", there, "tasks") as bar:
+            # Not more than there were: it ends under load, too.
+            while more and deleted < there:
+                call = queue.calls.purge(uuid4().hex, all=all, limit=min(PURGED_AT_ONCE, there - deleted))
+                count, more = adeq.run(call)
+                more = more and count > 0
+                deleted += count
+                bar.update(deleted)
+    if output != Format.table:
+        print_json({"queue": name, "deleted": deleted}, output)
+    else:
+        print(f"{many(deleted, 'task')} deleted")
+
+
+def trim(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Delete what the settings no longer keep of finished and dead tasks, now. Workers do it on the way."""
+    with connected(url) as adeq:
+        deleted = existing(adeq, name).trim()
+    if output != Format.table:
+        print_json({"queue": name, "deleted": deleted}, output)
+    else:
+        print(f"{many(deleted, 'task')} deleted")

@@ -1,0 +1,95 @@
+"""The settings of a queue: `adeq queue configure`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+from pyadeq import Backoff, Settings
+from pyadeq.errors import ConfigError
+from pyadeq.ext.cli.arguments import QueueName, time_option
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, columns, connected, print_json, stdout
+from pyadeq.keys import shown
+
+
+def configure(
+    name: QueueName,
+    lease: Annotated[float | None, time_option("Until a silent worker loses a task.")] = None,
+    max_attempts: Annotated[int | None, typer.Option(help="Runs of a task in all.")] = None,
+    max_crashes: Annotated[int | None, typer.Option(help="Leases that may expire before a task is dead.")] = None,
+    backoff_base: Annotated[float | None, time_option("Before the first retry.")] = None,
+    backoff_multiplier: Annotated[float | None, typer.Option(help="Each retry waits so many times longer.")] = None,
+    backoff_cap: Annotated[float | None, time_option("Never longer than this.")] = None,
+    backoff_jitter: Annotated[float | None, typer.Option(help="Up to this share more or less: 0 to 1.")] = None,
+    events_max: Annotated[int | None, typer.Option(help="Events that are kept, about.")] = None,
+    finished_keep: Annotated[float | None, time_option("For how long finished tasks are kept.")] = None,
+    finished_max: Annotated[int | None, typer.Option(help="How many of them at most.")] = None,
+    dead_keep: Annotated[float | None, time_option("For how long dead tasks are kept.")] = None,
+    dead_max: Annotated[int | None, typer.Option(help="How many of them at most.")] = None,
+    result_ttl: Annotated[float | None, time_option("For how long results are kept.")] = None,
+    idempotency: Annotated[float | None, time_option("For how long an idempotency key stands.")] = None,
+    timeout_grace: Annotated[float | None, time_option("For how long a task that timed out is renewed.")] = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Change settings of a queue, and make it if there is none. What is not named stays as it is.
+
+    TIME is in seconds, or with a unit: 90, 500ms, 1.5h, 7d.
+    """
+    changes = {
+        "lease": lease,
+        "max_attempts": max_attempts,
+        "max_crashes": max_crashes,
+        "events_max": events_max,
+        "finished_keep": finished_keep,
+        "finished_max": finished_max,
+        "dead_keep": dead_keep,
+        "dead_max": dead_max,
+        "result_ttl": result_ttl,
+        "idempotency": idempotency,
+        "timeout_grace": timeout_grace,
+    }
+    backoff = {"base": backoff_base, "multiplier": backoff_multiplier, "cap": backoff_cap, "jitter": backoff_jitter}
+    given, of_backoff = _given(changes), _given(backoff)
+    if not given and not of_backoff:
+        raise ConfigError("nothing to change: name a setting, --max-attempts for instance; adeq queue show shows them")
+    with connected(url) as adeq:
+        queue = adeq.queue(name)
+        if of_backoff:
+            stored = queue.configure().backoff.model_dump() if adeq.client.exists(f"{queue.base}:config") else {}
+            given["backoff"] = _backoff({**stored, **of_backoff})
+        settings = queue.configure(**given)
+    if output != Format.table:
+        print_json({"queue": name, "settings": settings.model_dump()}, output)
+    else:
+        print_settings(settings)
+
+
+def _given(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def print_settings(settings: Settings) -> None:
+    """Print the settings of a queue, times in seconds."""
+    fields = settings.model_dump(exclude={"mode", "layout", "backoff"})
+    fields |= {f"backoff_{name}": value for name, value in settings.backoff.model_dump().items()}
+    rows = [(name.replace("_", "-"), _shown(value)) for name, value in fields.items()]
+    stdout().print(columns(["setting", "value"], rows, right=["value"]))
+
+
+def _shown(value: float | str | None) -> str:
+    if value is None:
+        return "as long as the task"
+    return value if isinstance(value, str) else f"{value:,g}" if value % 1 else f"{value:,.0f}"
+
+
+def _backoff(fields: dict[str, float]) -> Backoff:
+    try:
+        return Backoff.model_validate(fields)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise ConfigError(
+            f"--backoff-{problem['loc'][0]}: {shown(problem['input'])} is not accepted: {problem['msg']}"
+        ) from None

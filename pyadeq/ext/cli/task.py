@@ -1,0 +1,89 @@
+"""`adeq task`: one task, or a file of a million."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pyadeq.ext.cli import task_enqueue, task_watch
+from pyadeq.ext.cli.arguments import Kind, Lane, Parent, QueueName, Reason, StateName, Tag, TaskId, User
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, stdout
+from pyadeq.ext.cli.dlq import answer_each, answer_retried
+from pyadeq.ext.cli.listing import find_tasks, not_found, print_task, print_tasks, whole
+
+app = typer.Typer(help="Tasks: put them in line, look at them, end them.", no_args_is_help=True)
+
+TaskIds = Annotated[list[str], typer.Argument(metavar="ID...", help="The tasks.")]
+
+
+@app.callback()
+def noun() -> None:
+    """Tasks: put them in line, look at them, end them."""
+
+
+app.command()(task_enqueue.enqueue)
+
+
+@app.command()
+def ls(
+    queue: QueueName,
+    state: Annotated[StateName | None, typer.Option(help="Only tasks in this state.")] = None,
+    user: User = None,
+    tag: Tag = None,
+    parent: Parent = None,
+    kind: Kind = None,
+    reason: Reason = None,
+    lane: Lane = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100,
+    all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """List tasks, without their payloads: those that fit all that is named, or all of the queue, state by state.
+
+    The list is printed as it is read: any number of tasks takes no more memory than a page of them.
+    """
+    with connected(url) as adeq:
+        found = find_tasks(
+            adeq.queue(queue), state, user=user, tag=tag, parent=parent, kind=kind, reason=reason, lane=lane
+        )
+        print_tasks(found, output, None if all else limit)
+
+
+@app.command()
+def show(queue: QueueName, id: TaskId, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Show all that is known of a task, with its payload, result and error."""
+    with connected(url) as adeq:
+        task = adeq.queue(queue).get(id)
+    if task is None:
+        raise not_found(queue, id)
+    if output != Format.table:
+        print_json(whole(task), output)
+    else:
+        print_task(stdout(), task)
+
+
+@app.command()
+def cancel(queue: QueueName, ids: TaskIds, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Cancel tasks: at once if they wait; their workers are told if they run.
+
+    Exits with 1 if one of them has ended already, or does not exist.
+    """
+    with connected(url) as adeq:
+        answers = [(status, None) for status in adeq.queue(queue).cancel_many(ids)]
+    answer_each(queue, ids, answers, ("cancelled", "cancelling"), output)
+
+
+@app.command()
+def retry(queue: QueueName, ids: TaskIds, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Put dead tasks in line again, as if they had never run. `adeq dlq retry` does it by filter.
+
+    Exits with 1 if one of them is not dead, or if another task has its unique key or scope now.
+    """
+    with connected(url) as adeq:
+        answers = adeq.queue(queue).retry_many(ids)
+    answer_retried(queue, ids, answers, output)
+
+
+app.command()(task_watch.watch)

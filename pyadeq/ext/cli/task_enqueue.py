@@ -1,0 +1,154 @@
+"""`adeq task enqueue`: one task, or those of a file."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from time import monotonic
+from typing import Annotated, Any
+
+import typer
+
+from pyadeq.errors import ConfigError
+from pyadeq.ext.cli.arguments import QueueName, moment, time_option
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, shown_url
+from pyadeq.ext.cli.enqueue_file import Upload
+from pyadeq.keys import check_name
+
+LONGEST_RID = 150  # characters: ids of tasks are made of it
+
+
+class Coalesce(StrEnum):
+    """Whose payload is kept where a scope is taken."""
+
+    first = "first"
+    last = "last"
+
+
+class Durability(StrEnum):
+    """Where a task is when enqueue answers."""
+
+    memory = "memory"
+    aof = "aof"
+    replica = "replica"
+
+
+def moment_option(help: str) -> Any:
+    """An option that takes a point in time."""
+    return typer.Option(parser=moment, metavar="WHEN", help=help)
+
+
+def option(help: str, metavar: str = "ID") -> Any:
+    """An option that takes a word."""
+    return typer.Option(metavar=metavar, help=help)
+
+
+def enqueue(
+    queue: QueueName,
+    payload: Annotated[str | None, option("What the task is about, as JSON.", "JSON")] = None,
+    file: Annotated[Path | None, typer.Option(metavar="PATH", help="A file of tasks; - for stdin.")] = None,
+    raw: Annotated[bool, typer.Option("--raw", help="The payload, or each line, is sent as it stands.")] = False,
+    rid: Annotated[str | None, option("The same again creates nothing twice.")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="How far a file is. [default: beside the file]")
+    ] = None,
+    durability: Annotated[Durability, typer.Option(help="Where tasks must be before it goes on.")] = Durability.memory,
+    id: Annotated[str | None, option("The task's id. [default: a new one]")] = None,
+    kind: Annotated[str | None, option("What kind of work it is.")] = None,
+    priority: Annotated[int | None, typer.Option(help="0, first, to 9. [default: 5]")] = None,
+    lane: Annotated[str | None, option("Who may take it: any, group/G, group/G/inst/I.", "LANE")] = None,
+    fallback: Annotated[str | None, option("The lane that it goes over to.", "LANE")] = None,
+    fallback_after: Annotated[float | None, time_option("When it does.")] = None,
+    delay: Annotated[float | None, time_option("Not before so long.")] = None,
+    run_after: Annotated[float | None, moment_option("Not before this time.")] = None,
+    expires_at: Annotated[float | None, moment_option("Dead if not started by then.")] = None,
+    timeout: Annotated[float | None, time_option("For how long one run may take.")] = None,
+    user: Annotated[str | None, option("For whom it is done.")] = None,
+    tag: Annotated[list[str] | None, option("A tag; repeat it for more.")] = None,
+    parent: Annotated[str | None, option("The task that it belongs to.")] = None,
+    idempotency_key: Annotated[str | None, option("No other task under this key for a day.")] = None,
+    unique: Annotated[str | None, option("No other task under this key until it has ended.")] = None,
+    scope: Annotated[str | None, option("No other task of this scope until it is started.")] = None,
+    coalesce: Annotated[Coalesce | None, typer.Option(help="Whose payload is kept then. [default: first]")] = None,
+    result_ttl: Annotated[float | None, time_option("For how long the result is kept.")] = None,
+    max_attempts: Annotated[int | None, typer.Option(help="Runs in all. [default: the queue's]")] = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Put a task in line, or every line of a file.
+
+    Each line of the file is a JSON object with the fields of a task, {"payload": {"n": 1}, "kind": "mail"} for
+    instance; or, with --raw, a payload. Empty lines are skipped. How far it is stands in a checkpoint beside the file
+    until the end: a run that was killed goes on there when it is started again, and nothing is created twice.
+
+    TIME is in seconds, or with a unit: 90, 500ms, 1.5h, 7d. WHEN is an ISO 8601 time with a zone, or seconds since the
+    epoch.
+    """
+    fields = {
+        "id": id,
+        "kind": kind,
+        "priority": priority,
+        "lane": lane,
+        "fallback": fallback,
+        "fallback_after": fallback_after,
+        "delay": delay,
+        "run_after": run_after,
+        "expires_at": expires_at,
+        "timeout": timeout,
+        "user": user,
+        "tags": tag,
+        "parent": parent,
+        "idempotency_key": idempotency_key,
+        "unique": unique,
+        "scope": scope,
+        "coalesce": coalesce and coalesce.value,
+        "result_ttl": result_ttl,
+        "max_attempts": max_attempts,
+    }
+    given: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+    if rid is not None and len(check_name("--rid", rid, "id")) > LONGEST_RID:
+        raise ConfigError(f"--rid: {len(rid)} characters; allowed: {LONGEST_RID} at most, for ids are made of it")
+    if file is not None:
+        _refuse_beside_file(payload, given)
+        upload = Upload(file, raw=raw, rid=rid, checkpoint=checkpoint)
+        with connected(url, durability=durability.value) as adeq:
+            begun = monotonic()
+            upload.run(adeq, adeq.queue(queue), shown_url(url))
+        _report(upload, monotonic() - begun, output)
+        return
+    if checkpoint is not None:
+        raise ConfigError("--checkpoint: only a file has one; name it with --file")
+    data = _payload(payload, raw)
+    with connected(url, durability=durability.value) as adeq:
+        receipt = adeq.queue(queue).enqueue(data, rid=rid, **given)
+    if output != Format.table:
+        print_json({"queue": queue, **receipt.model_dump()}, output)
+    else:
+        print(f"{receipt.status} {receipt.id}")
+
+
+def _refuse_beside_file(payload: str | None, given: dict[str, Any]) -> None:
+    others = ["--payload"] * (payload is not None) + [f"--{name.rstrip('s').replace('_', '-')}" for name in given]
+    if others:
+        raise ConfigError(f"--file: its lines say what the tasks are; leave out {', '.join(others)}")
+
+
+def _payload(text: str | None, raw: bool) -> Any:
+    if text is None or raw:
+        return None if text is None else text.encode(errors="surrogateescape")
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ConfigError(f"--payload: it is not JSON ({error}); send it as it stands with --raw") from None
+
+
+def _report(upload: Upload, seconds: float, output: Format) -> None:
+    place = upload.place
+    counts = {status: getattr(place, status) for status in ("created", "exists", "deduplicated")}
+    if output != Format.table:
+        about = {"file": upload.name, "rid": place.rid, "lines": place.line, **counts, "seconds": round(seconds, 3)}
+        print_json(about, output)
+    else:
+        done = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count) or "no tasks"
+        print(f"{upload.name}: {done} in {seconds:,.1f} s (rid {place.rid})")

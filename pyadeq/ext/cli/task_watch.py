@@ -1,0 +1,76 @@
+"""`adeq task watch`: one task, until it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from math import inf
+from time import monotonic, sleep
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from pyadeq import Queue, TaskView
+from pyadeq.ext.cli.arguments import QueueName, TaskId, time_option
+from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, print_json, stdout
+from pyadeq.ext.cli.listing import more, not_found, print_task, whole
+from pyadeq.ext.cli.live import Live
+
+ENDED = ("completed", "cancelled", "dead")
+STYLES = {"completed": "green", "dead": "bold red", "cancelled": "yellow", "stalled": "yellow", "running": "cyan"}
+SHORTEST = 0.05  # seconds between two looks
+
+
+def watch(
+    queue: QueueName,
+    id: TaskId,
+    interval: Annotated[float, time_option("Between two looks.")] = "500ms",  # type: ignore[assignment]
+    seconds: Annotated[float | None, time_option("Give up after so long.", "--for")] = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Follow a task until it ends, and show what came of it. Ctrl-C ends the watch, not the task.
+
+    Exits with 0 if it completed; with 1 if it was cancelled, is dead, or has not ended in time. With -o jsonl there is
+    an object for each change, with -o json only the last one.
+    """
+    task: TaskView | None = None
+    with connected(url) as adeq, Live() as live:
+        for task in changes(adeq.queue(queue), id, max(interval, SHORTEST), seconds):
+            if output == Format.table:
+                live.show(_picture(task), _line(task))
+            elif output == Format.jsonl:
+                print(json.dumps(whole(task), ensure_ascii=False), flush=True)
+    if task is None:
+        raise not_found(queue, id)
+    if output == Format.json:
+        print_json(whole(task))
+    elif output == Format.table and task.state in ENDED:
+        print()
+        print_task(stdout(), task)
+    if task.state != "completed":
+        raise typer.Exit(FAILED)
+
+
+def changes(queue: Queue, id: str, interval: float, seconds: float | None) -> Iterator[TaskView]:
+    """The task each time that it is another, until it has ended or gone, for so many seconds at most."""
+    until = inf if seconds is None else monotonic() + seconds
+    before: TaskView | None = None
+    while (task := queue.get(id)) is not None:
+        if task != before:
+            yield task
+        before = task
+        if task.state in ENDED or monotonic() >= until:
+            return
+        sleep(max(min(interval, until - monotonic()), 0))
+
+
+def _line(task: TaskView) -> str:
+    words = [task.id, task.state, f"run {task.attempts}" if task.attempts else "", more(task)]
+    return " ".join(filter(None, words))
+
+
+def _picture(task: TaskView) -> Text:
+    before, state, after = _line(task).partition(task.state)
+    return Text.assemble(before, (state, STYLES.get(task.state, "")), after)

@@ -1,0 +1,61 @@
+"""Is this server fit to keep tasks? `examine` asks it, and says what to change, why and how."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from pyadeq import Adeq
+from pyadeq.ext.doctor import service, storage
+from pyadeq.ext.doctor.facts import Facts, gather
+from pyadeq.ext.doctor.queues import Found, find_queues
+from pyadeq.ext.doctor.report import Check, Finding, Report
+
+__all__ = ["CHECKS", "Check", "Facts", "Found", "Report", "check", "examine", "find_queues", "gather"]
+
+CHECKS: Mapping[str, Callable[[Facts], Finding]] = {
+    "engine": service.engine,
+    "rights": service.rights,
+    "eviction": storage.eviction,
+    "memory": storage.memory,
+    "append-only file": storage.persistence,
+    "snapshots": storage.snapshots,
+    "replicas": storage.replicas,
+    "cluster": service.cluster,
+    "scripts": service.scripts,
+    "layout": service.layout,
+    "clock": service.clock,
+    "slow log": service.slow_log,
+    "clients": service.clients,
+    "connections": service.connections,
+}
+
+
+def examine(adeq: Adeq, queues: Sequence[str] = ()) -> Report:
+    """Look at a server and its queues, all that are found unless some are named. Nothing is changed.
+
+    Raises what redis-py raises if the server does not answer.
+    """
+    return check(gather(adeq, queues))
+
+
+def check(facts: Facts) -> Report:
+    """What these facts mean."""
+    checks = []
+    for name, look in CHECKS.items():
+        finding = look(facts)
+        how = [_as_command(facts, line) for line in finding.how]
+        checks.append(Check(name=name, **{**finding._asdict(), "how": list(filter(None, how))}))
+    return Report(engine=facts.engine, checks=checks)
+
+
+def _as_command(facts: Facts, line: str) -> str:
+    """A line to copy. Where the server has no CONFIG, a service's settings take its place."""
+    before, is_command, command = line.partition("> ")
+    if not is_command:
+        return line
+    if facts.settings is None and (setting := re.fullmatch(r"CONFIG (?:SET (\S+) (.+)|GET (\S+)|REWRITE)", command)):
+        name, value, asked = setting.groups()
+        where = "in the settings of the service that runs the server"
+        return f"set {name} to {value} {where}" if name else f"look for {asked} {where}" if asked else ""
+    return f"{before}{facts.tool} {command}"

@@ -1,0 +1,241 @@
+"""What is so on a server, asked once. What it refuses to tell is None: managed services keep much to themselves."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+from redis import RedisCluster, SSLConnection
+from redis.exceptions import NoPermissionError, ResponseError
+
+from pyadeq import Adeq, AdeqError, ConfigError, library
+from pyadeq.ext.doctor.queues import find_queues
+from pyadeq.keys import queue_base
+
+T = TypeVar("T")
+
+SETTINGS = (
+    "appendfsync",
+    "client-output-buffer-limit",
+    "maxmemory-policy",
+    "min-replicas-max-lag",
+    "min-replicas-to-write",
+    "save",
+    "slowlog-log-slower-than",
+    "tcp-keepalive",
+    "timeout",
+)
+SLOW_ENTRIES = 128
+CLOCK_SAMPLES = 3
+SCAN_SECONDS = 5.0
+MOST_QUEUES = 1000
+PROBE = "#!lua flags=no-writes\nreturn 1"  # refused by what is older than 7.0
+CLIENT_COMMANDS = (("SCRIPT", "LOAD", "return 1"), ("PING",))
+
+
+class Slow(NamedTuple):
+    """A script in the slow log: its id, or None if it is not of this release; seconds it took, and when."""
+
+    script: str | None
+    seconds: float
+    at: float
+
+
+class Layout(NamedTuple):
+    """What the data of a queue is written in, and the oldest scripts that may touch it."""
+
+    queue: str
+    layout: int
+    layout_min: int
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that the checks need.
+
+    tool: the server's own command line, with the address. shebang: whether `#!lua` scripts run. clock: the server's
+    time less this machine's, and how uncertain that is, both in seconds. user: who we are to the server. probed: the
+    queue that rights were asked for, with its base. denied: commands this user may not run, with the server's words.
+    reading: what a read of that queue met with, empty if it went well; tried where `denied` cannot be known.
+    """
+
+    tool: str
+    info: Mapping[str, Any]
+    settings: Mapping[str, str] | None
+    shebang: bool | None
+    waitaof: bool | None
+    clock: tuple[float, float] | None
+    slow: Sequence[Slow] | None
+    scripts: int
+    missing: Sequence[str] | None
+    queues: Sequence[Layout] | None
+    all_queues: bool
+    user: str | None
+    probed: str
+    base: str
+    denied: Mapping[str, str] | None
+    reading: str = ""
+    cluster: Mapping[str, str] | None = None
+    layout: int = field(default_factory=lambda: int(library().manifest["layout"]))
+
+    def setting(self, name: str) -> str | None:
+        """A setting of the server, or None if it does not tell."""
+        return None if self.settings is None else self.settings[name]
+
+    @property
+    def engine(self) -> str:
+        """Name and version as the server tells them."""
+        for name in ("dragonfly", "valkey", "redis"):
+            if version := self.info.get(f"{name}_version"):
+                return f"{name.capitalize()} {version}"
+        return "unknown"
+
+
+def gather(adeq: Adeq, names: Sequence[str]) -> Facts:
+    """Ask for everything. names: the queues to look at; all that are found in 5 s without."""
+    if isinstance(adeq.client, RedisCluster):
+        raise ConfigError("client: the doctor looks at one server; connect to each node of the cluster on its own")
+    client = adeq.client
+    info = _ask(client.info) or {}
+    found, complete = (list(names), True) if names else _ask(lambda: find_queues(adeq, SCAN_SECONDS)) or (None, False)
+    probed = found[0] if found else "default"
+    base = queue_base(probed, adeq.prefix, adeq.slot)
+    user = _ask(client.acl_whoami)
+    user = user if user is None else _text(user)
+    denied = None if user is None else _ask(lambda: _denied(adeq, user, base))
+    return Facts(
+        tool=_tool(adeq, "valkey-cli" if "valkey_version" in info else "redis-cli"),
+        info=info,
+        settings=_ask(lambda: {name: _setting(adeq, name) for name in SETTINGS}),
+        shebang=_runs_shebang(adeq),
+        waitaof=_ask(lambda: _arities(adeq, ["waitaof"])["waitaof"] is not None),
+        clock=_ask(lambda: min((_clock(adeq) for _ in range(CLOCK_SAMPLES)), key=lambda sample: sample[1])),
+        slow=_ask(lambda: list(_slow(adeq))),
+        scripts=len(library()),
+        missing=_ask(lambda: _missing(adeq)),
+        queues=None if found is None else _ask(lambda: [_layout(adeq, name) for name in found[:MOST_QUEUES]]),
+        all_queues=complete and len(found or []) <= MOST_QUEUES,
+        user=user,
+        probed=probed,
+        base=base,
+        denied=denied,
+        cluster=_ask(lambda: _texts(_command(adeq, "CLUSTER INFO"))) if info.get("cluster_enabled") else None,
+        # last, for it loads the script that it runs
+        reading="" if denied is not None else _try_reading(adeq, probed),
+    )
+
+
+def _ask(question: Callable[[], T]) -> T | None:
+    """The answer, or None if the server knows no such command or this user may not run it."""
+    try:
+        return question()
+    except ResponseError:
+        return None
+
+
+def _tool(adeq: Adeq, name: str) -> str:
+    pool: Any = adeq.client.connection_pool  # type: ignore[union-attr]
+    options = pool.connection_kwargs
+    words = [name]
+    if path := options.get("path"):
+        words += ["-s", path]
+    else:
+        words += ["-h", options.get("host", "localhost"), "-p", options.get("port", 6379)]
+        words += ["--tls"] if issubclass(pool.connection_class, SSLConnection) else []
+    words += ["-n", options["db"]] if options.get("db") else []
+    words += ["--user", options["username"]] if options.get("username") else []
+    words += ["--askpass"] if options.get("password") else []
+    return shlex.join(map(str, words))
+
+
+def _command(adeq: Adeq, *words: object) -> Any:
+    return adeq.client.execute_command(*words)  # type: ignore[no-untyped-call]
+
+
+def _text(value: Any) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def _texts(pairs: Mapping[Any, Any]) -> dict[str, str]:
+    return {_text(name): _text(value) for name, value in pairs.items()}
+
+
+def _setting(adeq: Adeq, name: str) -> str:
+    return _texts(adeq.client.config_get(name)).get(name, "")
+
+
+def _runs_shebang(adeq: Adeq) -> bool | None:
+    try:
+        _command(adeq, "EVAL_RO", PROBE, 0)
+    except NoPermissionError:
+        return None
+    except ResponseError:
+        return False
+    return True
+
+
+def _clock(adeq: Adeq) -> tuple[float, float]:
+    """One comparison of the two clocks; half of the round trip is what it may be wrong by."""
+    before = time.time()
+    seconds, micros = adeq.client.time()
+    after = time.time()
+    return seconds + micros / 1e6 - (before + after) / 2, (after - before) / 2
+
+
+def _slow(adeq: Adeq) -> Iterator[Slow]:
+    ids = {library()[id].sha1: id for id in library()}
+    for entry in adeq.client.slowlog_get(SLOW_ENTRIES):
+        command, _, rest = _text(entry["command"]).partition(" ")
+        if command.upper() in ("EVALSHA", "EVALSHA_RO"):
+            yield Slow(ids.get(rest.partition(" ")[0]), entry["duration"] / 1e6, float(entry["start_time"]))
+
+
+def _missing(adeq: Adeq) -> list[str]:
+    scripts = [library()[id] for id in library()]
+    there = adeq.client.script_exists(*[script.sha1 for script in scripts])
+    return [script.id for script, loaded in zip(scripts, there, strict=True) if not loaded]
+
+
+def _layout(adeq: Adeq, name: str) -> Layout:
+    key = f"{queue_base(name, adeq.prefix, adeq.slot)}:config"
+    layout, oldest = (int(value or 1) for value in adeq.client.hmget(key, ["layout", "layout_min"]))
+    return Layout(name, layout, oldest)
+
+
+def _denied(adeq: Adeq, user: str, base: str) -> dict[str, str]:
+    """The commands of clients and scripts that this user may not run on this base."""
+    texts = "".join(library()[id].text for id in library())
+    names = sorted(set(re.findall(r"redis\.p?call\('([A-Z]+)'", texts)))
+    key = f"{base}:config"
+    commands: list[tuple[str, ...]] = [
+        *CLIENT_COMMANDS,
+        ("EVALSHA", "0" * 40, "1", key),
+        ("EVALSHA_RO", "0" * 40, "1", key),
+        ("BLPOP", f"{base}:wake:any", "1"),
+    ]
+    for name, arity in _arities(adeq, names).items():
+        commands.append((name.upper(), *[key, *["1"] * abs(arity or 0)][: max(abs(arity or 2) - 1, 0)]))
+    denied = {}
+    for command in commands:
+        answer = _text(_command(adeq, "ACL DRYRUN", user, *command))
+        if answer != "OK":
+            denied[" ".join(command[: 2 if command[0] == "SCRIPT" else 1])] = answer
+    return denied
+
+
+def _arities(adeq: Adeq, names: Sequence[str]) -> dict[str, int | None]:
+    """How many words each command takes, itself among them, negative for that many and more; None if unknown."""
+    rows = _command(adeq, "COMMAND INFO", *names)
+    return {name: int(row[1]) if row else None for name, row in zip(names, rows, strict=True)}
+
+
+def _try_reading(adeq: Adeq, name: str) -> str:
+    try:
+        adeq.queue(name).stats()
+    except AdeqError as error:
+        return str(error)
+    return ""

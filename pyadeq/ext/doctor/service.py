@@ -1,0 +1,218 @@
+"""How the server serves: engine, rights, scripts, data, clock, speed and connections."""
+
+from __future__ import annotations
+
+from pyadeq.ext.doctor.facts import Facts
+from pyadeq.ext.doctor.report import Finding, fail, ok, unknown, warn
+
+SLOTS = 16384
+CLOCK_MAY_DIFFER = 1.0  # seconds
+LARGEST_REPLY = 16 << 20  # bytes that a client may have to be sent at once
+SHORTEST_IDLE = 60  # seconds without a command, below which idle clients are cut off all the time
+BUSY = 0.8  # of maxclients
+NEEDED = "install Redis 7.0 or Valkey 7.2, or newer"
+STOPS = "A script that meets a command or key which is denied stops there, half-way."
+LOAD = "adeq scripts load"
+
+
+def engine(facts: Facts) -> Finding:
+    """Can it run the scripts at all?"""
+    version = str(facts.info.get("redis_version", ""))
+    old = version[:2] in ("2.", "3.", "4.", "5.", "6.")
+    if "dragonfly_version" in facts.info:
+        return warn(
+            f"{facts.engine} is untested",
+            "It takes scripts with another first line; the manifest has their sums as sha1_dragonfly.",
+            NEEDED,
+        )
+    if old or facts.shebang is False:
+        return fail(
+            f"{facts.engine} {'is too old' if old else 'does not run scripts that begin with #!lua'}",
+            "The first line of a script says whether it may run on a replica, or on a server that is full.",
+            NEEDED,
+        )
+    if facts.shebang is None and not version:
+        return unknown("neither INFO nor EVAL_RO is allowed", "Older servers cannot run the scripts.", NEEDED)
+    if facts.shebang is None:
+        return ok(f"{facts.engine}, by its version: this user may not try a script with EVAL_RO")
+    waits = "" if facts.waitaof is None else f"; durability='aof' {'can' if facts.waitaof else 'cannot'} be had"
+    return ok(facts.engine + waits)
+
+
+def rights(facts: Facts) -> Finding:
+    """May this user run what clients and scripts run, on the keys of a queue?"""
+    who, queue = f"user {facts.user or 'unknown'}", f"queue {facts.probed!r}"
+    if facts.denied is None and facts.reading:
+        needed = _grant(facts, ["evalsha", "evalsha_ro", "script|load", "blpop", "@read", "@write"])
+        return fail(f"reading {queue} fails: {facts.reading}", STOPS, needed)
+    if facts.denied is None:
+        return unknown(
+            f"{who} can read {queue}; ACL DRYRUN, which would tell the rest, is not allowed",
+            STOPS,
+            f"as an administrator: > ACL DRYRUN {facts.user or 'USER'} ZADD '{facts.base}:dead' 1 1",
+        )
+    if not facts.denied:
+        return ok(f"{who} may run all that {queue} needs")
+    keys = [command for command, answer in facts.denied.items() if "access" in answer]
+    commands = [command for command in facts.denied if command not in keys]
+    parts = [f"may not run {', '.join(commands)}"] if commands else []
+    parts += [f"may not touch the keys of {queue}"] if keys else []
+    hint = ["if this user is for other queues, name them: adeq doctor QUEUE"] if keys else []
+    granted = _grant(facts, [command.lower().replace(" ", "|") for command in commands])
+    return fail(f"{who} {' and '.join(parts)}", STOPS, granted, *hint)
+
+
+def _grant(facts: Facts, commands: list[str]) -> str:
+    return " ".join(
+        [
+            "> ACL SETUSER",
+            facts.user or "USER",
+            f"'~{facts.base.partition(':')[0]}:*'",
+            *(f"+{command}" for command in commands),
+        ]
+    )
+
+
+def scripts(facts: Facts) -> Finding:
+    """Has the server got them?"""
+    why = "Clients load what they miss, and their first calls are slower for it. A deploy should load them all."
+    if facts.missing is None:
+        return unknown("SCRIPT EXISTS is not allowed", why, LOAD)
+    if facts.missing:
+        return warn(f"{len(facts.missing)} of {facts.scripts} are not loaded", why, LOAD)
+    return ok(f"all {facts.scripts} are loaded")
+
+
+def layout(facts: Facts) -> Finding:
+    """Is the stored data of a form that these scripts know?"""
+    if facts.queues is None:
+        return unknown(
+            "SCAN or HMGET is not allowed",
+            "These scripts refuse data of a newer layout.",
+            f"> HGET '{facts.base}:config' layout_min",
+        )
+    newer = [one for one in facts.queues if one.layout_min > facts.layout]
+    older = [one for one in facts.queues if one.layout < facts.layout]
+    if newer:
+        return fail(
+            f"{_named([one.queue for one in newer])}: layout {max(one.layout_min for one in newer)} is needed, this "
+            f"release has {facts.layout}",
+            "These scripts must not touch that data, and refuse to.",
+            "pip install --upgrade pyadeq",
+        )
+    if older:
+        return warn(
+            f"{_named([one.queue for one in older])}: layout {min(one.layout for one in older)}, this release has "
+            f"{facts.layout}",
+            "It reads both, and writes the old one until a migration.",
+            "read the notes of this release on its migration",
+        )
+    if not facts.queues:
+        return ok("no queue yet" if facts.all_queues else "no queue found in time; name some: adeq doctor QUEUE")
+    many = f"{len(facts.queues)} queue{'' if len(facts.queues) == 1 else 's'} of layout {facts.layout}"
+    return ok(many if facts.all_queues else f"{many}; there may be more, name them: adeq doctor QUEUE")
+
+
+def _named(names: list[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"queue{'' if len(names) == 1 else 's'} {', '.join(names[:5])}{more}"
+
+
+def cluster(facts: Facts) -> Finding:
+    """Does it serve all slots?"""
+    why = "Queues in slots that nobody serves refuse every call."
+    if "cluster_enabled" not in facts.info:
+        return unknown("INFO is not allowed", why, "> CLUSTER INFO")
+    if not facts.info["cluster_enabled"]:
+        return ok("off")
+    if facts.cluster is None:
+        return unknown("on; CLUSTER INFO is not allowed", why, "> CLUSTER INFO")
+    state, served = facts.cluster.get("cluster_state"), int(facts.cluster.get("cluster_slots_ok", 0))
+    nodes = int(facts.cluster.get("cluster_known_nodes", 1))
+    found = f"{nodes} node{'' if nodes == 1 else 's'}, state {state}, {served:,} of {SLOTS:,} slots served"
+    return (
+        ok(found)
+        if state == "ok" and served == SLOTS
+        else fail(found, why, "> CLUSTER SHARDS", "> --cluster fix HOST:PORT")
+    )
+
+
+def clock(facts: Facts) -> Finding:
+    """Do the server and this machine agree on the time?"""
+    if facts.clock is None:
+        return unknown("TIME is not allowed", "Every script reads it.", _grant(facts, ["time"]))
+    offset, unsure = facts.clock
+    if abs(offset) - unsure <= CLOCK_MAY_DIFFER:
+        return ok(f"agrees with this machine's within {abs(offset) + unsure:.3f} s")
+    return warn(
+        f"the server is {abs(offset):,.1f} s {'ahead of' if offset > 0 else 'behind'} this machine",
+        "Only the server's clock decides anything, but a run_after or expires_at computed here is off by as much.",
+        "on the machine that is wrong: timedatectl set-ntp true",
+    )
+
+
+def slow_log(facts: Facts) -> Finding:
+    """Do scripts take long?"""
+    why = "While a script runs the server does nothing else."
+    if facts.slow is None:
+        return unknown("SLOWLOG is not allowed", why, "> SLOWLOG GET 128")
+    threshold = facts.setting("slowlog-log-slower-than")
+    if threshold and int(threshold) < 0:
+        return ok("off", f"{why} Nothing would show it.", "> CONFIG SET slowlog-log-slower-than 10000")
+    above = f" above {int(threshold) / 1000:g} ms" if threshold else ""
+    if not facts.slow:
+        return ok(f"no scripts{above}")
+    worst = max(facts.slow, key=lambda entry: entry.seconds)
+    many = f"{len(facts.slow)} script{'' if len(facts.slow) == 1 else 's'}"
+    return warn(
+        f"{many}{above}; the slowest: {worst.script or 'one of another release'}, {worst.seconds * 1000:,.1f} ms",
+        f"{why} Slow ones come of large batches, of swapped memory, and of a machine that is shared.",
+        "> SLOWLOG GET 128",
+        "> --intrinsic-latency 30",
+        "> SLOWLOG RESET",
+    )
+
+
+def clients(facts: Facts) -> Finding:
+    """Is there room for more connections?"""
+    why = "A worker takes two connections, one of them to wait on. Whoever comes above maxclients is turned away."
+    if "connected_clients" not in facts.info:
+        return unknown("INFO is not allowed", why, "> INFO clients")
+    connected, most = int(facts.info["connected_clients"]), int(facts.info.get("maxclients", 0))
+    refused = int(facts.info.get("rejected_connections", 0))
+    found = f"{connected:,} connected" + (f" of {most:,}" if most else "")
+    if not refused and (not most or connected < BUSY * most):
+        return ok(found)
+    refusals = f"; {refused:,} were refused since the server started" if refused else ""
+    return warn(
+        found + refusals, why, "> CLIENT LIST", f"> CONFIG SET maxclients {max(2 * most, 10_000)}", "> CONFIG REWRITE"
+    )
+
+
+def connections(facts: Facts) -> Finding:
+    """Does the server cut connections that are well?"""
+    if facts.settings is None:
+        return unknown(
+            "timeout, tcp-keepalive and client-output-buffer-limit are not told",
+            "They should be 0, 300 and, for normal clients, 0 0 0, or clients are cut off in the middle of their work.",
+            "> CONFIG GET timeout",
+            "> CONFIG GET tcp-keepalive",
+            "> CONFIG GET client-output-buffer-limit",
+        )
+    wrong, how = [], []
+    idle, alive = int(facts.settings["timeout"] or 0), facts.settings["tcp-keepalive"]
+    if 0 < idle < SHORTEST_IDLE:
+        wrong.append(f"timeout is {idle} s")
+        how.append("> CONFIG SET timeout 0")
+    if alive == "0":
+        wrong.append("tcp-keepalive is 0")
+        how.append("> CONFIG SET tcp-keepalive 300")
+    limits = facts.settings["client-output-buffer-limit"].split()
+    normal = limits[limits.index("normal") + 1 :][:3] if "normal" in limits else []
+    if any(0 < int(size) < LARGEST_REPLY for size in normal[:2]):
+        wrong.append(f"client-output-buffer-limit is {' '.join(normal)} for normal clients")
+        how.append("> CONFIG SET client-output-buffer-limit 'normal 0 0 0'")
+    if not wrong:
+        return ok(f"timeout {idle}, tcp-keepalive {alive}, replies may be large")
+    why = "Clients that are well are cut off and have to connect again, or dead ones are not noticed."
+    return warn("; ".join(wrong), why, *how, "> CONFIG REWRITE")

@@ -1,0 +1,170 @@
+"""What keeps the tasks: memory, disk and other machines."""
+
+from __future__ import annotations
+
+from pyadeq.ext.doctor.facts import Facts
+from pyadeq.ext.doctor.report import Finding, fail, ok, unknown, warn
+
+NEARLY_FULL = 0.8  # of maxmemory
+CUT_OFF = "A primary that is cut off goes on taking tasks; they are lost when it comes back as a replica."
+REWRITE = "> CONFIG REWRITE"
+
+
+def eviction(facts: Facts) -> Finding:
+    """Does the server delete keys when its memory is full?"""
+    policy = facts.setting("maxmemory-policy") or facts.info.get("maxmemory_policy")
+    if not policy:
+        return unknown(
+            "maxmemory-policy is not told",
+            "With anything but noeviction, a server that runs out of memory deletes tasks.",
+            "> CONFIG GET maxmemory-policy",
+        )
+    evicted = int(facts.info.get("evicted_keys", 0))
+    lost = f"; {evicted:,} keys were deleted since the server started" if evicted else ""
+    if policy == "noeviction" and not evicted:
+        return ok("maxmemory-policy is noeviction")
+    if policy == "noeviction":
+        return warn(
+            f"maxmemory-policy is noeviction{lost}",
+            "They went before the policy was changed. Tasks may be among them, or parts of tasks.",
+            "compare with what the producers sent, and enqueue again what is missing; then",
+            "> CONFIG RESETSTAT",
+        )
+    which = "any key" if policy.startswith("allkeys") else "keys that have an expiry"
+    why = f"When memory is full the server deletes {which} to make room: tasks are lost, and nobody is told."
+    if policy == "allkeys-lru":
+        why += " Some guides recommend allkeys-lru; that is for caches, and here it deletes tasks."
+    if not int(facts.info.get("maxmemory", 0)):
+        why += " There is no maxmemory yet: it begins on the day that one is set."
+    return fail(f"maxmemory-policy is {policy}{lost}", why, "> CONFIG SET maxmemory-policy noeviction", REWRITE)
+
+
+def memory(facts: Facts) -> Finding:
+    """Is there a limit, and room under it?"""
+    if "used_memory" not in facts.info:
+        return unknown("INFO is not allowed", "A server that is full refuses new tasks.", "> INFO memory")
+    used, limit = int(facts.info["used_memory"]), int(facts.info.get("maxmemory", 0))
+    if not limit:
+        whole = int(facts.info.get("total_system_memory", 0))
+        return ok(
+            f"{_size(used)} used, maxmemory is 0: no limit",
+            "It grows until the operating system kills it"
+            + (f" (the machine has {_size(whole)})" if whole else "")
+            + ". "
+            "With a limit it refuses new tasks instead, and works off what it has.",
+            f"> CONFIG SET maxmemory {_advised(whole, used)}",
+        )
+    found = f"{_size(used)} used of {_size(limit)} ({used / limit:.0%})"
+    if used < NEARLY_FULL * limit:
+        return ok(found)
+    how = "raise maxmemory, or keep less of what has ended: adeq queue configure QUEUE --finished-max 1000"
+    if used < limit:
+        return warn(found, "When it is full it refuses new tasks; what is there is worked off all the same.", how)
+    return fail(found, "It refuses new tasks; what is there is worked off all the same.", how)
+
+
+def persistence(facts: Facts) -> Finding:
+    """Does the server write every task to its disk?"""
+    if "aof_enabled" not in facts.info:
+        return unknown(
+            "INFO is not allowed",
+            "Without the append-only file a restart loses what came since the last snapshot.",
+            "> CONFIG GET append*",
+        )
+    if not facts.info["aof_enabled"]:
+        on = ("> CONFIG SET appendonly yes", REWRITE)
+        if facts.setting("save") == "":
+            return fail("appendonly is no", "Nothing is written to the disk: a restart loses all tasks.", *on)
+        return warn(
+            "appendonly is no", "A restart loses what came since the last snapshot, and repeats what was done.", *on
+        )
+    if facts.info.get("aof_last_write_status", "ok") != "ok":
+        return fail(
+            "appendonly is yes, but the last write to the file failed",
+            "The server refuses writes until it can write to its disk again.",
+            "look into the server's log, and free its disk",
+            "> INFO persistence",
+        )
+    match facts.setting("appendfsync"):
+        case "always":
+            return ok("appendfsync is always: a crash loses nothing")
+        case "everysec":
+            return ok("appendfsync is everysec: a crash loses a second at most")
+        case "no":
+            return warn(
+                "appendfsync is no",
+                "The operating system writes when it likes: a crash of the machine loses about half a minute.",
+                "> CONFIG SET appendfsync everysec",
+                REWRITE,
+            )
+    return unknown(
+        "appendonly is yes, appendfsync is not told",
+        "It says what a crash of the machine loses: nothing (always), a second (everysec), half a minute (no).",
+        "> CONFIG GET appendfsync",
+    )
+
+
+def snapshots(facts: Facts) -> Finding:
+    """Do snapshots work, if there are any?"""
+    save = facts.setting("save")
+    if facts.info.get("rdb_last_bgsave_status", "ok") != "ok":
+        return Finding(
+            "fail" if save else "warn",
+            "the last snapshot failed",
+            "With stop-writes-on-bgsave-error, the default, the server refuses all writes until one works.",
+            ("look into the server's log, and free its disk or memory", "> BGSAVE"),
+        )
+    if save is None:
+        return unknown(
+            "save is not told", "Snapshots are what is left where the append-only file is off.", "> CONFIG GET save"
+        )
+    return ok(f"save is {save!r}" if save else "off; the append-only file does without them")
+
+
+def replicas(facts: Facts) -> Finding:
+    """Is there another machine that has the tasks, and does the primary notice when it has none?"""
+    info = facts.info
+    if "role" not in info:
+        return unknown(
+            "INFO is not allowed", "Without a replica, the tasks are on one machine alone.", "> INFO replication"
+        )
+    if info["role"] != "master":
+        primary = f"{info.get('master_host')}:{info.get('master_port')}"
+        return fail(
+            f"this is a replica of {primary}",
+            "A replica refuses every script that writes.",
+            f"use the primary: --url redis://{primary}",
+        )
+    count = int(info.get("connected_slaves", 0))
+    if not count:
+        return ok("none", "The tasks go with this machine's disk; durability='replica' cannot be had.")
+    behind = [index for index in range(count) if info.get(f"slave{index}", {}).get("state") != "online"]
+    if behind:
+        return warn(f"{len(behind)} of {count} do not follow", "A failover to one loses tasks.", "> INFO replication")
+    least = facts.setting("min-replicas-to-write")
+    if least is None:
+        found = f"{count} follow; min-replicas-to-write is not told"
+        return unknown(found, f"At 0: {CUT_OFF}", "> CONFIG GET min-replicas-*")
+    if least == "0":
+        return warn(
+            f"{count} follow; min-replicas-to-write is 0",
+            CUT_OFF,
+            "> CONFIG SET min-replicas-to-write 1",
+            "> CONFIG SET min-replicas-max-lag 10",
+            REWRITE,
+        )
+    return ok(f"{count} follow; min-replicas-to-write is {least} within {facts.setting('min-replicas-max-lag')} s")
+
+
+def _size(count: float) -> str:
+    """Bytes in the unit that suits them."""
+    units = ["B", "KiB", "MiB", "GiB", "TiB"]
+    while count >= 1000 and len(units) > 1:
+        count /= 1024
+        del units[0]
+    return f"{count:.3g} {units[0]}"
+
+
+def _advised(whole: int, used: int) -> str:
+    """Half of the machine, as a rewrite of the append-only file takes memory too; never below twice what is used."""
+    return f"{max(whole // 2, 2 * used, 100 << 20) >> 20}mb"

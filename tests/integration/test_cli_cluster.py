@@ -1,0 +1,60 @@
+"""The command line on a cluster of several servers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pyadeq import Adeq
+from pyadeq.errors import ConfigError
+from pyadeq.ext.doctor import examine
+from tests.integration.cli import adeq, answer, error
+from tests.integration.servers import ThreePrimaries, start
+
+QUEUES = [f"queue-{n}" for n in range(8)]
+
+
+@pytest.fixture(scope="module")
+def cluster(binary: Path) -> Iterator[ThreePrimaries]:
+    with ThreePrimaries(binary) as cluster:
+        yield cluster
+
+
+def test_queues_of_all_servers(cluster: ThreePrimaries, tmp_path: Path) -> None:
+    file = tmp_path / "tasks"
+    file.write_text("{}\n" * 1200)
+    for name in QUEUES:
+        assert answer("--cluster", "task", "enqueue", name, "--url", cluster.url)["status"] == "created"
+        ended = adeq("task", "enqueue", name, "--file", str(file), ADEQ_URL=cluster.url, ADEQ_CLUSTER="1")
+        assert ended.stdout.split(": ")[1].startswith("1,200 created in")
+    rows = answer("--cluster", "queue", "ls", "--url", cluster.url)
+    assert [(row["queue"], row["ready"]) for row in rows] == [(name, 1201) for name in QUEUES]
+    assert answer("--cluster", "queue", "pause", QUEUES[0], "--url", cluster.url)["mode"] == "paused"
+    assert len(answer("--cluster", "task", "ls", QUEUES[0], "--all", "--url", cluster.url)) == 1201
+    assert answer("--cluster", "queue", "purge", QUEUES[0], "--yes", "--url", cluster.url)["deleted"] == 1201
+    assert all(script["loaded"] for script in _loaded(cluster))
+
+
+def _loaded(cluster: ThreePrimaries) -> list[dict[str, bool]]:
+    answer("--cluster", "scripts", "load", "--url", cluster.url)
+    scripts: list[dict[str, bool]] = answer("--cluster", "scripts", "verify", "--url", cluster.url)["scripts"]
+    return scripts
+
+
+def test_the_doctor_looks_at_one_server(cluster: ThreePrimaries) -> None:
+    for node in cluster.primaries:
+        checks = {check["name"]: check for check in answer("--cluster", "doctor", "--url", node.url)["checks"]}
+        assert checks["cluster"]["found"] == "4 nodes, state ok, 16,384 of 16,384 slots served"
+        assert checks["layout"]["status"] == "ok"
+    checks = {check["name"]: check for check in answer("doctor", "--url", cluster.replica.url, status=1)["checks"]}
+    assert checks["replicas"]["status"] == "fail"
+    with Adeq.from_url(cluster.url, cluster=True) as client, pytest.raises(ConfigError, match="one server"):
+        examine(client)
+
+
+def test_a_cluster_that_is_none(binary: Path) -> None:
+    line = error(3, "--cluster", "queue", "ls", "--url", "redis://127.0.0.1:1")
+    assert "start a server at redis://127.0.0.1:1, or name another" in line
+    with start(binary, {}) as server:
+        line = error(2, "--cluster", "queue", "ls", "--url", f"redis://127.0.0.1:{server.port}")
+        assert "it is not that of a node of a cluster" in line

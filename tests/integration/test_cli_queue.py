@@ -1,0 +1,184 @@
+"""`adeq queue`."""
+
+import json
+import signal
+import subprocess
+
+import pytest
+
+from pyadeq import Adeq, Queue, Task
+from pyadeq.ext.cli.common import iso
+from tests.integration.cli import COMMAND, Terminal, adeq, answer, environment, error, lines
+
+
+@pytest.fixture
+def queue(url: str, base_name: str) -> Queue:
+    """A queue with two ready tasks in two lanes, a delayed one, a running one, a finished one and a dead one."""
+    with Adeq.from_url(url) as client:
+        queue = client.queue(base_name)
+        queue.enqueue_many([Task(priority=0), Task(priority=0), Task(priority=0)])
+        finished, dead, _ = queue.claim(limit=3)
+        queue.ack(finished)
+        queue.fail(dead, "no", retryable=False)
+        queue.enqueue_many([Task(), Task(lane="group/a"), Task(delay=3600)])
+        return queue
+
+
+def test_stats(url: str, queue: Queue) -> None:
+    found = answer("queue", "stats", queue.name, "--url", url)
+    assert found["queue"] == queue.name
+    assert (found["ready"], found["delayed"], found["finished"], found["lanes"]) == (2, 1, 1, {"any": 1, "group/a": 1})
+    assert found["now_iso"] == iso(found["now"])
+    table = lines("queue", "stats", queue.name, ADEQ_URL=url)
+    for row in (["ready", "2"], ["delayed", "1"], ["finished", "1"], ["group/a", "1"], ["enqueued", "6"]):
+        assert row in table
+    assert adeq("queue", "stats", queue.name, ADEQ_URL=url, ADEQ_OUTPUT="json").stdout.startswith("{\n")
+    assert adeq("queue", "stats", queue.name, "-o", "jsonl", ADEQ_URL=url).stdout.count("\n") == 1
+
+
+def test_ls(url: str, queue: Queue) -> None:
+    rows = {row["queue"]: row for row in answer("queue", "ls", "--url", url)}
+    assert rows[queue.name] == {
+        "queue": queue.name,
+        "mode": "running",
+        "ready": 2,
+        "delayed": 1,
+        "blocked": 0,
+        "running": 1,
+        "stalled": 0,
+        "finished": 1,
+        "dead": 1,
+    }
+    assert [queue.name, "running", "2", "1", "0", "1", "0", "1", "1"] in lines("queue", "ls", "--url", url)
+    as_lines = adeq("queue", "ls", "--url", url, "-o", "jsonl").stdout.splitlines()
+    assert rows[queue.name] in map(json.loads, as_lines)
+
+
+def test_ls_of_a_queue_that_cannot_be_read_shows_the_others(url: str, queue: Queue, base_name: str) -> None:
+    with Adeq.from_url(url, clock=lambda: 1_000_000) as client:
+        client.queue(f"{base_name}-test").configure(clock="test")
+    rows = {row["queue"]: row for row in answer("queue", "ls", "--url", url)}
+    assert rows[queue.name]["ready"] == 2
+    assert rows[f"{base_name}-test"]["mode"] == "unreadable"
+    assert "ADEQ_CLOCK" in rows[f"{base_name}-test"]["error"]
+
+
+def test_show(url: str, queue: Queue) -> None:
+    found = answer("queue", "show", queue.name, "--url", url)
+    assert (found["mode"], found["ready"], found["workers"]) == ("running", 2, 1)
+    assert found["settings"] == queue.configure().model_dump()
+    table = lines("queue", "show", queue.name, "--url", url)
+    for row in (["ready", "2"], ["max-attempts", "3"], ["finished-keep", "604,800"], ["backoff-jitter", "0.1"]):
+        assert row in table
+
+
+@pytest.mark.parametrize("verb", ["show", "pause", "resume", "drain", "purge", "trim"])
+def test_a_queue_that_there_is_not_is_not_made(url: str, base_name: str, verb: str) -> None:
+    assert f"there is no '{base_name}'" in error(1, "queue", verb, base_name, "--url", url)
+    with Adeq.from_url(url) as client:
+        assert not client.client.keys(f"*{base_name}*")
+
+
+def test_pause_drain_and_resume(url: str, queue: Queue) -> None:
+    found = answer("queue", "pause", queue.name, "--url", url)
+    assert found == {"queue": queue.name, "mode": "paused", "pending": 3, "running": 1}
+    assert queue.claim() == []
+    assert answer("queue", "drain", queue.name, "--url", url)["mode"] == "draining"
+    assert "takes no new tasks" in error(1, "task", "enqueue", queue.name, "--url", url)
+    assert "is draining" in adeq("queue", "drain", queue.name, "--url", url).stdout
+    assert "is running (3 waiting, 1 running)" in adeq("queue", "resume", queue.name, "--url", url).stdout
+    assert len(queue.claim()) == 1
+
+
+def test_configure(url: str, base_name: str) -> None:
+    changes = ["--lease", "1m", "--max-attempts", "7", "--finished-keep", "1.5h", "--backoff-base", "250ms"]
+    settings = answer("queue", "configure", base_name, *changes, "--url", url)["settings"]
+    assert (settings["lease"], settings["max_attempts"], settings["finished_keep"]) == (60, 7, 5400)
+    assert settings["backoff"] == {"base": 0.25, "multiplier": 2, "cap": 300, "jitter": 0.1}
+    settings = answer("queue", "configure", base_name, "--backoff-cap", "10", "--url", url)["settings"]
+    assert settings["backoff"] == {"base": 0.25, "multiplier": 2, "cap": 10, "jitter": 0.1}
+    assert ["max-attempts", "8"] in lines("queue", "configure", base_name, "--max-attempts", "8", "--url", url)
+    assert "nothing to change" in error(2, "queue", "configure", base_name, "--url", url)
+    assert "max_attempts: 0 is not accepted" in error(
+        2, "queue", "configure", base_name, "--max-attempts", "0", "--url", url
+    )
+    assert "--backoff-jitter: 2.0 is not accepted" in error(
+        2, "queue", "configure", base_name, "--backoff-jitter", "2", "--url", url
+    )
+
+
+def test_purge_needs_a_yes(url: str, queue: Queue) -> None:
+    line = error(2, "queue", "purge", queue.name, "--url", url)
+    assert f"all waiting tasks of queue '{queue.name}': 3. There is no terminal to answer at: add --yes" in line
+    assert queue.stats().pending == 3
+    assert answer("queue", "purge", queue.name, "--yes", "--url", url) == {"queue": queue.name, "deleted": 3}
+    stats = queue.stats()
+    assert (stats.pending, stats.running, stats.finished, stats.dead) == (0, 1, 1, 1)
+    assert adeq("queue", "purge", queue.name, "--url", url).stdout == "0 tasks deleted\n"
+    assert ": 2." in error(2, "queue", "purge", queue.name, "--all", "--url", url)
+    assert adeq("queue", "purge", queue.name, "--all", "-y", "--url", url).stdout == "2 tasks deleted\n"
+    stats = queue.stats()
+    assert (stats.running, stats.finished, stats.dead) == (1, 0, 0)
+
+
+def test_purge_asks_at_a_terminal(url: str, queue: Queue) -> None:
+    with Terminal("queue", "purge", queue.name, "--url", url) as terminal:
+        terminal.read_until("Go on? [y/N]: ")
+        terminal.enter("n\n")
+        assert terminal.wait() == 1
+        assert "nothing was deleted" in terminal.seen
+    assert queue.stats().pending == 3
+    with Terminal("queue", "purge", queue.name, "--url", url) as terminal:
+        terminal.read_until("Go on? [y/N]: ")
+        terminal.enter("y\n")
+        assert terminal.wait() == 0
+        assert "3 tasks deleted" in terminal.seen
+    assert queue.stats().pending == 0
+
+
+def test_purge_of_many(url: str, base_name: str) -> None:
+    with Adeq.from_url(url) as client:
+        client.queue(base_name).enqueue_many(range(2345))
+    assert answer("queue", "purge", base_name, "--yes", "--url", url)["deleted"] == 2345
+
+
+def test_trim(url: str, queue: Queue) -> None:
+    assert answer("queue", "trim", queue.name, "--url", url) == {"queue": queue.name, "deleted": 0}
+    assert adeq("queue", "trim", queue.name, "--url", url).stdout == "0 tasks deleted\n"
+
+
+def test_watch_without_a_terminal(url: str, queue: Queue) -> None:
+    arguments = ["queue", "watch", queue.name, "--interval", "100ms", "--for", "250ms", "--url", url]
+    seen = adeq(*arguments).stdout.splitlines()
+    assert 3 <= len(seen) <= 4
+    words = seen[0].split()
+    assert words[1:4] == [queue.name, "mode=running", "ready=2"]
+    assert words[-1] == "dead/s=0"
+    objects = [json.loads(line) for line in adeq(*arguments, "-o", "jsonl").stdout.splitlines()]
+    assert [one["ready"] for one in objects] == [2] * len(objects)
+    last = answer(*arguments)
+    assert (last["queue"], last["running"], last["per_second"]["enqueued"]) == (queue.name, 1, 0)
+
+
+def test_watch_counts_what_happens(url: str, queue: Queue) -> None:
+    command = [*COMMAND, "queue", "watch", queue.name, "--interval", "100ms", "--url", url, "-o", "jsonl"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as child:
+        assert child.stdout
+        assert json.loads(child.stdout.readline())["per_second"]["enqueued"] == 0
+        queue.enqueue_many(range(5))
+        while not (seen := json.loads(child.stdout.readline()))["per_second"]["enqueued"]:
+            pass
+        assert seen["ready"] == 7
+        child.send_signal(signal.SIGINT)
+        assert child.wait(30) == 0
+
+
+def test_watch_at_a_terminal_ends_with_control_c(url: str, queue: Queue) -> None:
+    with Terminal("queue", "watch", queue.name, "--interval", "100ms", "--url", url) as terminal:
+        terminal.read_until("Ctrl-C ends it")
+        for text in ("ready", "a second", "group/a", "1 worker"):
+            assert text in terminal.seen
+        queue.enqueue_many(range(41))
+        terminal.read_until("43")
+        terminal.enter("\x03")
+        assert terminal.wait() == 0

@@ -1,0 +1,321 @@
+"""`adeq task`, but for files, and `adeq dlq`."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from pyadeq import Adeq, Queue, Task
+from pyadeq.ext.cli.common import iso
+from tests.integration.cli import COMMAND, Terminal, adeq, answer, environment, error, lines
+
+Until = Callable[[Callable[[], object]], None]
+
+
+@pytest.fixture
+def queue(url: str, base_name: str) -> Queue:
+    with Adeq.from_url(url) as client:
+        return client.queue(base_name)
+
+
+def die(queue: Queue, *tasks: Task, reason: str = "error") -> list[str]:
+    """Dead tasks; their ids."""
+    ids = [receipt.id for receipt in queue.enqueue_many(list(tasks))]
+    for lease in queue.claim(limit=len(tasks)):
+        queue.fail(lease, "Traceback: \x1b[31mred\x1b[0m", reason=reason, retryable=False)
+    return ids
+
+
+# enqueue
+
+
+def test_enqueue(url: str, queue: Queue) -> None:
+    ended = adeq("task", "enqueue", queue.name, "--payload", '{"n": [1, "ü"]}', "--url", url)
+    status, id = ended.stdout.split()
+    assert (ended.status, status) == (0, "created")
+    task = queue.get(id)
+    assert task is not None
+    assert (task.payload, task.priority, task.kind) == ({"n": [1, "ü"]}, 5, None)
+
+
+def test_enqueue_with_all_there_is(url: str, queue: Queue) -> None:
+    options = (
+        "--id t1 --kind mail --priority 2 --lane group/a/inst/1 --fallback any --fallback-after 1h --user u1 --tag x"
+    )
+    options += " --tag y --parent p1 --timeout 30 --delay 2m --expires-at 2999-01-01T00:00:00Z --unique k --scope s"
+    options += " --coalesce last --result-ttl 0 --max-attempts 9 --idempotency-key i"
+    found = answer("task", "enqueue", queue.name, *options.split(), "--url", url)
+    assert found == {"queue": queue.name, "status": "created", "id": "t1"}
+    found = answer("task", "show", queue.name, "t1", "--url", url)
+    assert (found["state"], found["due_iso"]) == ("delayed", iso(found["due"]))
+    expected = {
+        "kind": "mail",
+        "priority": 2,
+        "lane": "group/a/inst/1",
+        "fallback": "any",
+        "user": "u1",
+        "tags": ["x", "y"],
+        "parent": "p1",
+        "timeout": 30,
+        "unique": "k",
+        "scope": "s",
+        "idempotency_key": "i",
+        "max_attempts": 9,
+        "expires_at_iso": "2999-01-01T00:00:00.000Z",
+        "payload": None,
+    }
+    assert expected.items() <= found.items()
+    assert answer("task", "enqueue", queue.name, "--unique", "k", "--url", url)["status"] == "deduplicated"
+    assert answer("task", "enqueue", queue.name, "--id", "t1", "--url", url)["status"] == "exists"
+
+
+def test_enqueue_the_same_again(url: str, queue: Queue) -> None:
+    arguments = ["task", "enqueue", queue.name, "--rid", "r1", "--url", url]
+    assert [answer(*arguments)["status"] for _ in range(2)] == ["created", "created"]
+    assert queue.stats().ready == 1
+
+
+def test_enqueue_at_a_time(url: str, queue: Queue) -> None:
+    for when in ("2999-01-01T01:00:00+01:00", str(datetime(2999, 1, 1, tzinfo=UTC).timestamp())):
+        found = answer("task", "enqueue", queue.name, "--run-after", when, "--url", url)
+        task = queue.get(found["id"])
+        assert task is not None
+        assert iso(task.due or 0) == "2999-01-01T00:00:00.000Z"
+
+
+def test_enqueue_raw(url: str, queue: Queue) -> None:
+    found = answer("task", "enqueue", queue.name, "--payload", "not { JSON", "--raw", "--url", url)
+    task = queue.get(found["id"])
+    assert task is not None
+    assert task.data == b"not { JSON"
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--payload", "{"], "--payload: it is not JSON"),
+        (["--payload", "NaN"], "the value must be bytes or JSON"),
+        (["--priority", "10"], "priority: 10 is not accepted; allowed: an integer from 0 to 9"),
+        (["--lane", "here"], "lane: 'here' is not accepted; allowed: any, group/"),
+        (["--tag", "no tag"], "tags: 'no tag' is not accepted"),
+        (["--rid", "no rid"], "--rid: 'no rid' is not accepted"),
+        (["--rid", "r" * 151], "allowed: 150 at most"),
+        (["--checkpoint", "c"], "--checkpoint: only a file has one"),
+        (["--file", "f", "--payload", "1"], "leave out --payload"),
+        (["--file", "f", "--kind", "k", "--tag", "t"], "leave out --kind, --tag"),
+    ],
+)
+def test_enqueue_of_nonsense(url: str, queue: Queue, options: list[str], text: str) -> None:
+    assert text in error(2, "task", "enqueue", queue.name, *options, "--url", url)
+    assert queue.stats().ready == 0
+
+
+# ls and show
+
+
+def test_ls(url: str, queue: Queue) -> None:
+    queue.enqueue_many([Task(id="a", kind="k1", user="u1"), Task(id="b", kind="k2", tags=["x"], lane="group/g")])
+    queue.enqueue(delay=60, id="c", user="u1", payload="secret")
+    (lease,) = queue.claim()
+    arguments = ["task", "ls", queue.name, "--url", url]
+    tasks = answer(*arguments)
+    assert [(task["id"], task["state"]) for task in tasks] == [("a", "running"), ("b", "ready"), ("c", "delayed")]
+    assert "payload" not in tasks[0]
+    assert tasks[0]["deadline_iso"] == iso(lease.deadline)
+    ended = adeq(*arguments, "-o", "jsonl")
+    assert [json.loads(line) for line in ended.stdout.splitlines()] == answer(*arguments)
+    rows = lines(*arguments)
+    assert rows[0] == ["id", "state", "priority", "kind", "user", "tags", "runs", "created", "more"]
+    assert [row[:2] for row in rows[1:]] == [["a", "running"], ["b", "ready"], ["c", "delayed"]]
+    assert rows[1][-2:] == ["until", iso(lease.deadline)]
+    assert rows[2][-1] == "group/g"
+    for options, ids in (
+        (["--state", "ready"], ["b"]),
+        (["--state", "ready", "--lane", "any"], []),
+        (["--user", "u1"], ["a", "c"]),
+        (["--user", "u1", "--state", "delayed"], ["c"]),
+        (["--tag", "x"], ["b"]),
+        (["--kind", "k1"], ["a"]),
+        (["--kind", "k1", "--tag", "x"], []),
+        (["--parent", "p"], []),
+    ):
+        assert [task["id"] for task in answer(*arguments, *options)] == ids, options
+
+
+def test_ls_of_nothing(url: str, queue: Queue) -> None:
+    assert answer("task", "ls", queue.name, "--url", url) == []
+    assert len(lines("task", "ls", queue.name, "--url", url)) == 1
+    assert "user: 'no user' is not accepted" in error(2, "task", "ls", queue.name, "--user", "no user", "--url", url)
+
+
+def test_ls_of_many(url: str, queue: Queue) -> None:
+    queue.enqueue_many(range(2300))
+    arguments = ["task", "ls", queue.name, "--url", url]
+    assert len(answer(*arguments)) == 100
+    assert len(answer(*arguments, "--limit", "7")) == 7
+    assert len(answer(*arguments, "--all")) == 2300
+    ended = adeq(*arguments)
+    assert len(ended.stdout.splitlines()) == 101
+    assert ended.stderr == "\nThere are more than 100: --limit N, or --all\n"
+    assert len(lines(*arguments, "--all")) == 2301
+    assert len(lines(*arguments, "--limit", "2300")) == 2301
+
+
+def test_show(url: str, queue: Queue) -> None:
+    (id,) = die(queue, Task(payload={"text": "\x9bü"}, tags=["x"], headers={"h": 1}), reason="told_to")
+    found = answer("task", "show", queue.name, id, "--url", url)
+    assert (found["state"], found["reason"], found["attempts"]) == ("dead", "told_to", 1)
+    assert (found["payload"], found["headers"], found["tags"]) == ({"text": "\x9bü"}, {"h": 1}, ["x"])
+    shown = adeq("task", "show", queue.name, id, "--url", url).stdout
+    assert "Traceback: \N{REPLACEMENT CHARACTER}[31mred" in shown
+    assert '"text": "\N{REPLACEMENT CHARACTER}ü"' in shown
+    assert ["reason", "told_to"] in [line.split() for line in shown.splitlines()]
+    assert "has none with the id 'nobody'" in error(1, "task", "show", queue.name, "nobody", "--url", url)
+    assert "'no id' is not accepted" in error(2, "task", "show", queue.name, "no id", "--url", url)
+
+
+def test_show_of_a_result(url: str, queue: Queue) -> None:
+    queue.enqueue_many([Task(id="t1")])
+    queue.ack(queue.claim()[0], {"ok": True})
+    assert answer("task", "show", queue.name, "t1", "--url", url)["result"] == {"ok": True}
+    assert '\nresult\n{\n  "ok": true\n}\n' in adeq("task", "show", queue.name, "t1", "--url", url).stdout
+
+
+# cancel, retry, watch
+
+
+def test_cancel(url: str, queue: Queue) -> None:
+    queue.enqueue_many([Task(id="a"), Task(id="b")])
+    queue.enqueue(id="done", priority=0)
+    queue.ack(queue.claim(limit=1)[0])
+    queue.claim(limit=1)
+    found = answer("task", "cancel", queue.name, "b", "a", "--url", url)
+    assert found["tasks"] == [{"id": "b", "status": "cancelled"}, {"id": "a", "status": "cancelling"}]
+    ended = adeq("task", "cancel", queue.name, "done", "c", "--url", url)
+    assert ended.status == 1
+    assert [line.split() for line in ended.stdout.splitlines()[1:]] == [["done", "finished"], ["c", "not_found"]]
+
+
+def test_retry(url: str, queue: Queue) -> None:
+    first, second = die(queue, Task(unique="k"), Task())
+    holder = queue.enqueue(unique="k").id
+    found = answer("task", "retry", queue.name, first, second, holder, status=1, ADEQ_URL=url)
+    assert found["tasks"] == [
+        {"id": first, "status": "conflict", "holder": holder},
+        {"id": second, "status": "retried"},
+        {"id": holder, "status": "not_dead"},
+    ]
+    assert ["conflict", "held", "by", holder] in [
+        line.split()[1:] for line in adeq("dlq", "retry", queue.name, first, ADEQ_URL=url).stdout.splitlines()
+    ]
+
+
+def test_watch_of_a_task(url: str, queue: Queue) -> None:
+    queue.enqueue(id="t1", payload={"n": 1})
+    command = [*COMMAND, "task", "watch", queue.name, "t1", "--interval", "50ms", "--url", url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as child:
+        assert child.stdout
+        assert child.stdout.readline() == "t1 ready\n"
+        (lease,) = queue.claim(worker="w1")
+        assert child.stdout.readline() == f"t1 running run 1 w1 until {iso(lease.deadline)}\n"
+        queue.ack(lease, {"ok": True})
+        rest = child.stdout.read()
+        assert rest.startswith("t1 completed run 1 ")
+        assert '"ok": true' in rest
+        assert child.wait(30) == 0
+    ended = adeq("task", "watch", queue.name, "t1", "-o", "jsonl", "--url", url)
+    assert json.loads(ended.stdout)["state"] == "completed"
+    assert answer("task", "watch", queue.name, "t1", "--url", url)["result"] == {"ok": True}
+
+
+def test_watch_of_what_does_not_complete(url: str, queue: Queue) -> None:
+    (id,) = die(queue, Task())
+    assert answer("task", "watch", queue.name, id, status=1, ADEQ_URL=url)["state"] == "dead"
+    queue.enqueue(id="waits")
+    found = answer("task", "watch", queue.name, "waits", "--for", "100ms", status=1, ADEQ_URL=url)
+    assert found["state"] == "ready"
+    assert "has none with the id 'nobody'" in error(1, "task", "watch", queue.name, "nobody", ADEQ_URL=url)
+
+
+def test_watch_of_a_task_at_a_terminal(url: str, queue: Queue, until: Until) -> None:
+    queue.enqueue(id="t1")
+    with Terminal("task", "watch", queue.name, "t1", "--interval", "50ms", "--url", url) as terminal:
+        terminal.read_until("ready")
+        (lease,) = queue.claim()
+        terminal.read_until("running")
+        queue.ack(lease)
+        terminal.read_until("completed")
+        assert terminal.wait() == 0
+
+
+# dlq
+
+
+def test_dlq_ls(url: str, queue: Queue) -> None:
+    first, second = die(queue, Task(id="a", kind="k1", user="u1"), Task(id="b", kind="k2"))
+    (third,) = die(queue, Task(id="c", kind="k2"), reason="told_to")
+    queue.enqueue(kind="k2")
+    arguments = ["dlq", "ls", queue.name, "--url", url]
+    assert [task["id"] for task in answer(*arguments)] == [first, second, third]
+    for options, ids in (
+        (["--kind", "k2"], [second, third]),
+        (["--reason", "told_to"], [third]),
+        (["--user", "u1"], [first]),
+        (["--limit", "1"], [first]),
+    ):
+        assert [task["id"] for task in answer(*arguments, *options)] == ids, options
+    assert lines(*arguments, "--reason", "told_to")[1][-2] == "told_to"
+
+
+def test_dlq_retry(url: str, queue: Queue) -> None:
+    ids = die(queue, Task(kind="k1"), Task(kind="k2"), Task(kind="k2"))
+    arguments = ["dlq", "retry", queue.name, "--url", url]
+    assert "which tasks? Name some, or give a filter" in error(2, *arguments)
+    assert answer(*arguments, "--kind", "k2", "--dry-run") == {
+        "queue": queue.name,
+        "matched": 2,
+        "retried": 0,
+        "dry_run": True,
+    }
+    assert adeq(*arguments, "--all", "--dry-run").stdout == "3 dead tasks would be retried; nothing was done\n"
+    assert queue.stats().dead == 3
+    assert adeq(*arguments, "--kind", "k2").stdout == "2 of 2 dead tasks retried\n"
+    assert answer(*arguments, ids[0])["tasks"] == [{"id": ids[0], "status": "retried"}]
+    assert answer(*arguments, "--all")["matched"] == 0
+    assert (queue.stats().dead, queue.stats().ready) == (0, 3)
+
+
+def test_dlq_abandon(url: str, queue: Queue) -> None:
+    ids = die(queue, Task(kind="k1"), Task(kind="k2"), Task(kind="k2"), Task())
+    arguments = ["dlq", "abandon", queue.name, "--url", url]
+    assert "which tasks?" in error(2, *arguments, "--yes")
+    assert f"This deletes 1 dead task of queue '{queue.name}' for good. There is no" in error(2, *arguments, ids[0])
+    assert "This deletes 2 dead tasks of" in error(2, *arguments, "--kind", "k2")
+    assert answer(*arguments, "--kind", "k2", "--dry-run")["matched"] == 2
+    assert queue.stats().dead == 4
+    assert answer(*arguments, ids[0], "--yes")["tasks"] == [{"id": ids[0], "status": "abandoned"}]
+    assert answer(*arguments, "nobody", "-y", status=1)["tasks"] == [{"id": "nobody", "status": "not_found"}]
+    assert adeq(*arguments, "--kind", "k2", "--yes").stdout == "2 of 2 dead tasks abandoned\n"
+    with Terminal(*arguments, "--all") as terminal:
+        terminal.read_until("This deletes 1 dead task")
+        terminal.enter("y\n")
+        assert terminal.wait() == 0
+    assert queue.stats().dead == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["t1", "--all"], "not several of these"),
+        (["t1", "--kind", "k"], "not several of these"),
+        (["--all", "--kind", "k"], "--all is all dead tasks"),
+        (["t1", "--dry-run"], "--dry-run counts"),
+        (["no id"], "'no id' is not accepted"),
+        (["--kind", "no kind"], "kind: 'no kind' is not accepted"),
+    ],
+)
+def test_dlq_of_nonsense(url: str, queue: Queue, options: list[str], text: str) -> None:
+    assert text in error(2, "dlq", "retry", queue.name, *options, "--url", url)
+    assert text in error(2, "dlq", "abandon", queue.name, *options, "--yes", "--url", url)

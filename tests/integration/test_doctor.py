@@ -1,0 +1,263 @@
+"""`adeq doctor` on servers that are well, ill, and silent."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from pyadeq import Adeq, EmbeddedServer, library
+from pyadeq.ext.doctor import CHECKS, Check, check, examine, gather
+from tests.integration.servers import start
+
+
+@pytest.fixture
+def own(binary: Path) -> Iterator[EmbeddedServer]:
+    """A server that a test may make ill."""
+    with EmbeddedServer(binary=binary) as server:
+        yield server
+
+
+def look(server: EmbeddedServer, url: str = "", queues: tuple[str, ...] = ()) -> dict[str, Check]:
+    with Adeq.from_url(url or server.url) as adeq:
+        return {check.name: check for check in examine(adeq, queues).checks}
+
+
+def run(server: EmbeddedServer, *commands: str) -> None:
+    """Commands of words with spaces between them."""
+    with redis.Redis.from_url(server.url) as client:
+        for command in commands:
+            client.execute_command(*command.split(" "))
+
+
+def as_user(server: EmbeddedServer, *rules: str) -> str:
+    """The URL of a user who may do no more than the rules say."""
+    run(server, f"ACL SETUSER al reset on >secret {' '.join(rules)}")
+    return f"unix://al:secret@{server.socket_path}"
+
+
+def adeq(*arguments: str) -> subprocess.CompletedProcess[str]:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("ADEQ_")}
+    command = [sys.executable, "-m", "pyadeq.ext.cli", "doctor", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=env)
+
+
+def test_a_server_that_is_well(own: EmbeddedServer) -> None:
+    with Adeq.from_url(own.url) as client:
+        client.load_scripts()
+        client.queue("jobs").enqueue({})
+    ended = adeq("--url", own.url, "-o", "json")
+    assert ended.returncode == 0, ended
+    report = json.loads(ended.stdout)
+    assert report["ok"]
+    assert report["engine"].lower() == own.engine
+    assert [check["name"] for check in report["checks"]] == list(CHECKS)
+    assert {check["status"] for check in report["checks"]} == {"ok"}
+    assert {check["found"] for check in report["checks"]} >= {
+        "maxmemory-policy is noeviction",
+        "appendfsync is everysec: a crash loses a second at most",
+        f"all {len(library())} are loaded",
+        "1 queue of layout 1",
+        "user default may run all that queue 'jobs' needs",
+    }
+    assert adeq("--url", own.url).stdout.splitlines()[-1] == f"{len(CHECKS)} ok"
+
+
+def test_a_server_that_loses_tasks_ends_with_1_and_the_commands(own: EmbeddedServer) -> None:
+    run(own, "CONFIG SET maxmemory 100mb", "CONFIG SET maxmemory-policy allkeys-lru")
+    ended = adeq("--url", own.url)
+    assert ended.returncode == 1
+    assert "FAIL  eviction" in ended.stdout
+    assert "Some guides recommend allkeys-lru; that is for caches, and here it deletes tasks." in ended.stdout
+    assert f"-cli -s {own.socket_path} CONFIG SET maxmemory-policy noeviction\n" in "\n".join(
+        line.rstrip() for line in ended.stdout.splitlines()
+    )
+    assert ended.stdout.splitlines()[-1].endswith("1 failed")
+
+
+def test_an_unreachable_server_ends_with_3() -> None:
+    ended = adeq("--url", "redis://127.0.0.1:1")
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert adeq("no name").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("commands", "name", "status", "found"),
+    [
+        (["CONFIG SET maxmemory-policy volatile-ttl"], "eviction", "fail", "maxmemory-policy is volatile-ttl"),
+        (["CONFIG SET maxmemory 1gb"], "memory", "ok", "of 1 GiB (0%)"),
+        (["CONFIG SET maxmemory 500kb"], "memory", "fail", "used of 500 KiB"),
+        (["CONFIG SET appendonly no"], "append-only file", "fail", "appendonly is no"),
+        (["CONFIG SET appendfsync no"], "append-only file", "warn", "appendfsync is no"),
+        (["CONFIG SET appendfsync always"], "append-only file", "ok", "a crash loses nothing"),
+        (["CONFIG SET maxclients 2"], "clients", "ok", "1 connected of 2"),
+        (["CONFIG SET maxclients 1"], "clients", "warn", "1 connected of 1"),
+        (["CONFIG SET timeout 5"], "connections", "warn", "timeout is 5 s"),
+        (["CONFIG SET timeout 300"], "connections", "ok", "timeout 300"),
+        (["CONFIG SET tcp-keepalive 0"], "connections", "warn", "tcp-keepalive is 0"),
+        (["SCRIPT FLUSH"], "scripts", "warn", f"{len(library())} of {len(library())} are not loaded"),
+        (["CONFIG SET slowlog-log-slower-than -1"], "slow log", "ok", "off"),
+    ],
+)
+def test_settings(own: EmbeddedServer, commands: list[str], name: str, status: str, found: str) -> None:
+    run(own, *commands)
+    seen = look(own)[name]
+    assert seen.status == status
+    assert found in seen.found
+    if status != "ok":
+        assert seen.why
+        assert seen.how
+
+
+def test_a_small_buffer_for_replies(own: EmbeddedServer) -> None:
+    with redis.Redis.from_url(own.url) as client:
+        client.config_set("client-output-buffer-limit", "normal 1mb 0 0")
+    seen = look(own)["connections"]
+    assert (seen.status, seen.found) == ("warn", "client-output-buffer-limit is 1048576 0 0 for normal clients")
+
+
+def test_snapshots_alone(own: EmbeddedServer) -> None:
+    with redis.Redis.from_url(own.url) as client:
+        client.config_set("save", "3600 1")
+        client.config_set("appendonly", "no")
+    seen = look(own)
+    assert seen["append-only file"].status == "warn"
+    assert seen["append-only file"].why.startswith("A restart loses what came since the last snapshot")
+    assert seen["snapshots"].found == "save is '3600 1'"
+
+
+def test_slow_scripts_are_named(own: EmbeddedServer) -> None:
+    run(own, "CONFIG SET slowlog-log-slower-than 0")
+    with Adeq.from_url(own.url) as client:
+        client.queue("jobs").stats()
+    seen = look(own)["slow log"]
+    assert seen.status == "warn"
+    assert "above 0 ms; the slowest: queue.stats.v1, " in seen.found
+
+
+def test_layouts(own: EmbeddedServer) -> None:
+    with Adeq.from_url(own.url) as client:
+        for name in ("old", "new", "well"):
+            client.queue(name).enqueue({})
+    run(own, "HSET ade:{queue:new}:config layout 3 layout_min 2")
+    seen = look(own)["layout"]
+    assert (seen.status, seen.found) == ("fail", "queue new: layout 2 is needed, this release has 1")
+    assert look(own, queues=("old", "well"))["layout"].found == "2 queues of layout 1"
+    run(own, "HSET ade:{queue:new}:config layout_min 1")
+    assert look(own)["layout"].status == "ok"
+    with Adeq.from_url(own.url) as client:
+        newer = replace(gather(client, ["old", "new"]), layout=2)
+    (seen,) = (one for one in check(newer).checks if one.name == "layout")
+    assert (seen.status, seen.found) == ("warn", "queue old: layout 1, this release has 2")
+
+
+def test_a_replica_and_its_primary(binary: Path, until: Any) -> None:
+    with start(binary, {}) as primary, start(binary, {"replicaof": f"127.0.0.1 {primary.port}"}) as replica:
+        with redis.Redis.from_url(primary.url) as client, redis.Redis.from_url(replica.url) as follower:
+            until(lambda: follower.info()["master_link_status"] == "up")
+            until(lambda: client.info().get("slave0", {}).get("state") == "online")
+        seen = look(replica)["replicas"]
+        assert (seen.status, seen.found) == ("fail", f"this is a replica of 127.0.0.1:{primary.port}")
+        assert seen.how == [f"use the primary: --url redis://127.0.0.1:{primary.port}"]
+        seen = look(primary)["replicas"]
+        assert (seen.status, seen.found) == ("warn", "1 follow; min-replicas-to-write is 0")
+        run(primary, "CONFIG SET min-replicas-to-write 1")
+        assert look(primary)["replicas"].status == "ok"
+
+
+def test_a_cluster_without_slots(binary: Path, until: Any) -> None:
+    with start(binary, {"cluster-enabled": "yes"}) as server, redis.Redis.from_url(server.url) as client:
+        seen = look(server)["cluster"]
+        assert (seen.status, seen.found) == ("fail", "1 node, state fail, 0 of 16,384 slots served")
+        client.execute_command("CLUSTER ADDSLOTSRANGE", 0, 16383)
+        until(lambda: client.execute_command("CLUSTER INFO")["cluster_state"] == "ok")
+        assert look(server)["cluster"].status == "ok"
+
+
+def test_a_user_who_may_not(own: EmbeddedServer) -> None:
+    url = as_user(own, "~ade:*", "&*", "+@all", "-zadd", "-script|load")
+    seen = look(own, url)["rights"]
+    assert (seen.status, seen.found) == ("fail", "user al may not run SCRIPT LOAD, ZADD")
+    assert seen.how[0].endswith("--user al --askpass ACL SETUSER al '~ade:*' +script|load +zadd")
+    url = as_user(own, "~ade:{queue:mine}:*", "&*", "+@all")
+    seen = look(own, url)["rights"]
+    assert (seen.status, seen.found) == ("fail", "user al may not touch the keys of queue 'default'")
+    assert "adeq doctor QUEUE" in seen.how[-1]
+    assert look(own, url, queues=("mine",))["rights"].status == "ok"
+
+
+def test_a_user_who_may_work_and_not_look(own: EmbeddedServer) -> None:
+    """A managed service gives such users; what cannot be seen is said to be unknown, and where it is to be seen."""
+    url = as_user(own, "~ade:*", "+@all", "-@admin", "-@dangerous", "+scan")
+    seen = look(own, url)
+    assert all(one.status in ("ok", "unknown") for one in seen.values() if one.name != "scripts"), seen
+    for name in ("rights", "eviction", "append-only file", "replicas", "slow log", "connections"):
+        assert seen[name].status == "unknown", name
+        assert seen[name].why
+        assert seen[name].how
+    assert "al can read queue 'default'" in seen["rights"].found
+    url = as_user(own, "~ade:*", "+@all", "-@admin", "-@dangerous", "-hmget")
+    assert look(own, url)["rights"].status == "fail"
+
+
+def test_a_user_who_may_nothing(own: EmbeddedServer) -> None:
+    seen = look(own, as_user(own, "+ping"))
+    assert seen["rights"].status == "fail"
+    assert {one.status for name, one in seen.items() if name != "rights"} == {"unknown"}
+    assert all(one.why and one.how for one in seen.values())
+
+
+def test_a_service_without_config(binary: Path) -> None:
+    with EmbeddedServer(
+        binary=binary, config={"rename-command": 'CONFIG ""', "maxmemory-policy": "allkeys-lfu"}
+    ) as own:
+        seen = look(own)
+    assert (seen["eviction"].status, seen["eviction"].found) == ("fail", "maxmemory-policy is allkeys-lfu")
+    assert seen["eviction"].how == [
+        "set maxmemory-policy to noeviction in the settings of the service that runs the server"
+    ]
+    assert seen["append-only file"].found == "appendonly is yes, appendfsync is not told"
+    assert [name for name, one in seen.items() if one.status == "unknown"] == [
+        "append-only file",
+        "snapshots",
+        "connections",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "status", "found"),
+    [
+        ({"info": {"redis_version": "6.2.14"}, "shebang": False}, "engine", "fail", "Redis 6.2.14 is too old"),
+        ({"info": {"redis_version": "7.2.0"}, "shebang": False}, "engine", "fail", "does not run scripts"),
+        ({"info": {"redis_version": "7.0.15"}, "shebang": None}, "engine", "ok", "Redis 7.0.15, by its version"),
+        ({"info": {"dragonfly_version": "1.40"}}, "engine", "warn", "Dragonfly 1.40 is untested"),
+        ({"clock": (-75.0, 0.001)}, "clock", "warn", "the server is 75.0 s behind this machine"),
+        ({"clock": (1.2, 0.5)}, "clock", "ok", "within 1.700 s"),
+        ({"info": {"maxmemory_policy": "noeviction", "evicted_keys": 3}}, "eviction", "warn", "3 keys were deleted"),
+        ({"info": {"used_memory": 90, "maxmemory": 100}}, "memory", "warn", "(90%)"),
+        ({"info": {"aof_enabled": 1, "aof_last_write_status": "err"}}, "append-only file", "fail", "failed"),
+        ({"info": {"rdb_last_bgsave_status": "err"}}, "snapshots", "warn", "the last snapshot failed"),
+        ({"info": {"role": "master", "connected_slaves": 1}}, "replicas", "warn", "1 of 1 do not follow"),
+        ({"info": {"connected_clients": 1, "rejected_connections": 9}}, "clients", "warn", "9 were refused"),
+    ],
+)
+def test_what_a_test_cannot_make(url: str, changes: dict[str, Any], name: str, status: str, found: str) -> None:
+    with Adeq.from_url(url) as client:
+        facts = replace(gather(client, ["default"]), **changes)
+    (seen,) = (one for one in check(facts).checks if one.name == name)
+    assert seen.status == status
+    assert found in seen.found
+
+
+def test_nothing_is_changed(own: EmbeddedServer) -> None:
+    with redis.Redis.from_url(own.url) as client:
+        before = client.dbsize(), client.config_get()
+        look(own)
+        assert (client.dbsize(), client.config_get()) == before
+        assert not any(client.script_exists(*[library()[id].sha1 for id in library()]))
