@@ -16,9 +16,10 @@ PYTHON ?= $(shell \
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
+DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup gen check test test-unit test-engines test-all demo bench clean
+.PHONY: help setup gen check test test-unit test-engines test-all demo bench docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,9 +72,18 @@ test-all: test test-engines ## test, then test-engines
 demo: $(READY) ## a queue at work on a private server
 	$(VENV)/bin/adeq demo
 
-bench: $(READY) ## the server's CPU for each task
+bench: $(READY) ## the server's CPU and memory for each task
 	$(PY) -m bench.queue_cpu
+	$(PY) -m bench.queue_memory
+
+docs: $(DOCS_READY) ## build the documents into site/
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
+	@echo "site/index.html"
+
+$(DOCS_READY): $(READY)
+	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
 
 clean: ## delete .venv, caches and what was built
-	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .benchmarks
+	rm -rf $(VENV) build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -2,16 +2,14 @@
 
 import asyncio
 import inspect
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pyadeq import Adeq, Lease
+from tests.integration.examples import ROOT, blocks
 
-README = Path(__file__).parents[2] / "README.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+BLOCKS = [block.text for block in blocks(ROOT / "README.md") if block.language == "python"]
 
 
 def test_the_first_example_ends_with_a_completed_task(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,4 +35,12 @@ def test_the_pipeline_example_runs(url: str, base_name: str, capsys: pytest.Capt
         receipt = queue.enqueue("work")
         exec(compile(BLOCKS[2], "README.md", "exec"), {"adeq": adeq, "queue": queue, "receipt": receipt})
     assert receipt.id in capsys.readouterr().out
-    assert len(BLOCKS) == 3, "a new example in the README wants a test here"
+
+
+def test_what_else_can_be_said_runs(url: str, base_name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with Adeq.from_url(url) as adeq:
+        queue = adeq.queue(base_name)
+        exec(compile(BLOCKS[3], "README.md", "exec"), {"queue": queue})
+        assert queue.stats().mode == "paused"
+    assert capsys.readouterr().out.splitlines() == ["deduplicated", "0"]
+    assert len(BLOCKS) == 4, "a new example in the README wants a test here"

@@ -1,0 +1,91 @@
+"""What the site's pages take from the code: `mkdocs build` calls these functions.
+
+A line `{{ part }}` or `{{ part argument }}` in a page is replaced by what the part's function answers. The pages of
+the scripts are made from lua/manifest.json, one for each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import sources
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+from python_api import errors, python
+from scripts import error_codes, event_names, index, load_manifest, script_page
+
+PART = re.compile(r"^\{\{ (\w+) ?(.*?) \}\}$", re.MULTILINE)
+NOT_RUN = re.compile(r"^(```\w+) notest$", re.MULTILINE)  # a word for the tests, which run all other examples
+OUTSIDE = re.compile(r"""<(?:script|img|iframe|link|source)\b[^>]*?\s(?:src|href)=["']?(?:https?:)?//[^"'\s>]+""")
+SCRIPTS = "reference/scripts"
+
+PARTS: dict[str, Callable[[str], str]] = {
+    "python": python,
+    "errors": errors,
+    "scripts": index,
+    "error_codes": error_codes,
+    "event_names": event_names,
+    "data_model": sources.data_model,
+    "contract": sources.contract,
+    "command_line": sources.command_line,
+    "changelog": sources.changelog,
+}
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Fill in the lists of the navigation, and build again when what the pages are made of changes."""
+    decisions = sorted(path.name for path in Path(config.docs_dir, "decisions").glob("*.md"))
+    lists: dict[object, list[object]] = {
+        f"{SCRIPTS}/*": [{script["id"]: _path(script["id"])} for script in load_manifest()["scripts"]],
+        "decisions/*": [f"decisions/{name}" for name in decisions],
+    }
+    config.nav = _filled(config.nav, lists)
+    config.watch += [str(sources.ROOT / name) for name in ("lua", "pyadeq", "CHANGELOG.md")]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add a page for each script."""
+    manifest = load_manifest()
+    for script in manifest["scripts"]:
+        files.append(File.generated(config, _path(script["id"]), content=script_page(script, manifest)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Fill in the parts of a page."""
+    return PART.sub(_part, NOT_RUN.sub(r"\1", markdown))
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Refuse a page that a browser would have to fetch something for from elsewhere."""
+    if found := OUTSIDE.search(output):
+        raise PluginError(f"{page.file.src_uri}: needs something from outside: {found[0]}")
+    return output
+
+
+def _part(match: re.Match[str]) -> str:
+    try:
+        return PARTS[match[1]](match[2])
+    except KeyError:
+        raise PluginError(f"{match[0]}: no such part; there are {', '.join(PARTS)}") from None
+
+
+def _path(script_id: str) -> str:
+    return f"{SCRIPTS}/{script_id}.md"
+
+
+def _filled(nav: object, lists: dict[object, list[object]]) -> object:
+    if isinstance(nav, list):
+        return [
+            entry
+            for one in nav
+            for entry in (lists[one] if isinstance(one, str) and one in lists else [_filled(one, lists)])
+        ]
+    if isinstance(nav, dict):
+        return {title: _filled(entry, lists) for title, entry in nav.items()}
+    return nav

@@ -1,0 +1,163 @@
+"""The reference of the Python API, from signatures and docstrings as they stand in the code."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+WIDTH = 80
+IMPLEMENTED_IN = re.compile(r"\bpyadeq\.(?:_\w+|models)\.(?:\w+\.)*")
+
+
+def python(path: str) -> str:
+    """A class or function by its public path, `pyadeq.Queue` for instance, with all its public members."""
+    module, _, name = path.rpartition(".")
+    thing = getattr(importlib.import_module(module), name)
+    parts = [f"## {name} {{ #{name} }}", *(_class(name, thing) if inspect.isclass(thing) else _callable(name, thing))]
+    return "\n\n".join(parts)
+
+
+def errors(_: str = "") -> str:
+    """The tree of the exceptions' names, as the module draws it, and each of them."""
+    module = importlib.import_module("pyadeq.errors")
+    classes = [name for name, thing in vars(module).items() if inspect.isclass(thing) and issubclass(thing, Exception)]
+    tree = re.sub(r"(?<=\w) {3,}.*", "", (module.__doc__ or "").partition("\n\n")[2].rstrip())
+    return "\n\n".join([f"```text\n{tree}\n```", *(python(f"pyadeq.errors.{name}") for name in classes)])
+
+
+def _class(name: str, thing: type) -> Iterator[str]:
+    if issubclass(thing, BaseModel):
+        yield _fields(name, thing)
+    elif issubclass(thing, Exception) and "__init__" not in vars(thing):
+        yield _code(f"class {name}({', '.join(base.__name__ for base in thing.__bases__)})")
+    else:
+        yield _signature(name, thing)
+    yield _prose(thing)
+    for member_name, member in _members(thing):
+        if member_name.startswith("_"):
+            continue
+        if (property_doc := _property(member)) is not None:
+            yield f"### {member_name} {{ #{name}.{member_name} }}"
+            yield property_doc
+        elif inspect.isfunction(member) or isinstance(member, classmethod):
+            yield f"### {member_name} {{ #{name}.{member_name} }}"
+            yield from _callable(member_name, getattr(thing, member_name))
+
+
+def _members(thing: type) -> Iterator[tuple[str, Any]]:
+    """What the class and its bases of ours define, each name once."""
+    seen: set[str] = set()
+    for base in thing.__mro__:
+        if base.__module__.startswith("pyadeq.") and base.__name__ != "Model":
+            yield from ((name, member) for name, member in vars(base).items() if name not in seen)
+            seen |= set(vars(base))
+
+
+def _callable(name: str, thing: Any) -> Iterator[str]:
+    yield _signature(name, thing)
+    yield _prose(thing)
+
+
+def _property(member: object) -> str | None:
+    """The text on an attribute that is computed; None for anything else."""
+    getter = getattr(member, "fget", None) or getattr(member, "func", None) or getattr(member, "wrapped", None)
+    if isinstance(getter, property):
+        getter = getter.fget
+    return _prose(getter) if inspect.isfunction(getter) else None
+
+
+def _signature(name: str, thing: Any) -> str:
+    signature = inspect.signature(thing)
+    parameters = [part for one in signature.parameters.values() if one.name != "self" for part in _unpacked(one, thing)]
+    signature = signature.replace(parameters=parameters)
+    if inspect.isgeneratorfunction(inspect.unwrap(thing)) and hasattr(thing, "__wrapped__"):
+        managed = re.sub(r"^Iterator", "AbstractContextManager", str(signature.return_annotation))
+        signature = signature.replace(return_annotation=managed)
+    is_async = "async " if inspect.iscoroutinefunction(thing) or inspect.isasyncgenfunction(thing) else ""
+    shown = f"{is_async}{name}{_clean(signature)}"
+    if len(shown) > WIDTH:
+        shown = f"{is_async}{name}(\n{_lines(parameters)}){_clean(signature.replace(parameters=[]))[2:]}"
+    return _code(shown)
+
+
+def _unpacked(parameter: inspect.Parameter, thing: Any) -> list[inspect.Parameter]:
+    """`**filter: Unpack[TaskFilter]` as the keywords that it stands for."""
+    if not (typed := re.fullmatch(r"Unpack\[(\w+)\]", str(parameter.annotation))):
+        return [parameter]
+    keywords = inspect.get_annotations(thing.__globals__[typed[1]])
+    return [
+        inspect.Parameter(name, parameter.KEYWORD_ONLY, default=..., annotation=_forward(kind))
+        for name, kind in keywords.items()
+    ]
+
+
+def _forward(kind: Any) -> Any:
+    return getattr(kind, "__forward_arg__", kind)
+
+
+def _lines(parameters: list[inspect.Parameter]) -> str:
+    lines, keyword_only = [], False
+    for one in parameters:
+        if one.kind is one.KEYWORD_ONLY and not keyword_only:
+            keyword_only = True
+            lines.append("    *,\n")
+        lines.append(f"    {_clean(one)},\n")
+    return "".join(lines)
+
+
+def _clean(signature: inspect.Signature | inspect.Parameter) -> str:
+    """Annotations are text where they stand in the code, and would be shown in quotes."""
+    text = re.sub(r"((?:: |-> ))'([^']*)'", r"\1\2", str(signature)).replace("Ellipsis", "...")
+    return IMPLEMENTED_IN.sub("", text)
+
+
+def _fields(name: str, model: type[BaseModel]) -> str:
+    lines = [f"class {name}:"]
+    for base in reversed(model.__mro__):
+        for field, annotation in inspect.get_annotations(base).items():
+            if field in model.model_fields:
+                lines.append(f"    {field}: {annotation}{_default(model, field)}")
+    return _code("\n".join(lines))
+
+
+def _default(model: type[BaseModel], field: str) -> str:
+    default = model.model_fields[field].default
+    if default is PydanticUndefined:
+        return ""
+    return f" = {type(default).__name__}()" if isinstance(default, BaseModel) else f" = {default!r}"
+
+
+def _prose(thing: Any) -> str:
+    """A docstring as Markdown: its notes on parameters, `name: what it is.`, become a list."""
+    doc = inspect.cleandoc(thing.__doc__ or "")
+    names = "|".join(_names(thing))
+    if not names:
+        return doc
+    note = rf"(?:{names})(?:, (?:{names}))*: "
+    paragraphs = []
+    for paragraph in doc.split("\n\n"):
+        text = " ".join(paragraph.splitlines())
+        parts = re.split(rf"(?:^|(?<=[.);] ))(?={note})", text)
+        notes = [re.sub(r"^(.*?): ", r"- `\1`: ", part.strip(" ;")) for part in parts if re.match(note, part)]
+        rest = "".join(part for part in parts if not re.match(note, part))
+        paragraphs += [part for part in (rest.strip() if notes else paragraph, "\n".join(notes)) if part]
+    return "\n\n".join(paragraphs)
+
+
+def _names(thing: Any) -> list[str]:
+    """What notes in a docstring may be about: parameters, fields, attributes."""
+    if not inspect.isclass(thing):
+        return [name for name in inspect.signature(thing).parameters if name != "self"]
+    of_class = [name for base in thing.__mro__ for name in (*inspect.get_annotations(base), *vars(base))]
+    names = dict.fromkeys([*of_class, *inspect.signature(thing.__init__).parameters])
+    return [name for name in names if not name.startswith("_")]
+
+
+def _code(text: str) -> str:
+    return f"```python\n{text}\n```"

@@ -1,0 +1,153 @@
+"""The reference of the scripts, from lua/manifest.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import sources
+
+from pyadeq.errors import SCRIPT_ERRORS
+
+Manifest = dict[str, Any]
+
+
+@cache
+def load_manifest() -> Manifest:
+    """The manifest as it stands in the repository."""
+    manifest: Manifest = json.loads((sources.ROOT / "lua/manifest.json").read_text(encoding="utf-8"))
+    return manifest
+
+
+def index(_: str = "") -> str:
+    """A table of all scripts, each with what it does and whether it may write."""
+    rows = [
+        (f"[`{script['id']}`]({script['id']}.md)", _first_sentence(script["doc"]), _kind(script))
+        for script in load_manifest()["scripts"]
+    ]
+    return _table(("script", "does", ""), rows)
+
+
+def error_codes(_: str = "") -> str:
+    """A table of the codes that open error replies, each with the exception that it becomes."""
+    codes = load_manifest()["errors"].items()
+    return _table(
+        ("code", "means", "raised as"),
+        [(f"`{code}`", text, f"[{(name := SCRIPT_ERRORS[code].__name__)}](#{name})") for code, text in codes],
+    )
+
+
+def event_names(_: str = "") -> str:
+    """A table of the events, each with the scripts that write it."""
+    writers: dict[str, list[str]] = {}
+    for script in load_manifest()["scripts"]:
+        for event in script["events"]:
+            writers.setdefault(event, []).append(f"[{script['verb']}](scripts/{script['id']}.md)")
+    return _table(("event", "written by"), [(f"`{event}`", ", ".join(writers[event])) for event in sorted(writers)])
+
+
+def script_page(script: dict[str, Any], manifest: Manifest) -> str:
+    """All that the manifest says of one script."""
+    groups = [part for group in script["groups"] for part in _group(group)]
+    parts = [
+        f"# {script['id']}",
+        _capital(script["doc"]),
+        _table(("", ""), _facts(script)),
+        "## Keys",
+        _table(("", "name", "type", "template"), [_key(n, key) for n, key in enumerate(script["keys"], 1)]),
+        "## Arguments",
+        "In this order, all of them, then the groups. An empty string means the default." if script["args"] else "",
+        _arguments(script["args"]) if script["args"] else "None before the groups.",
+        *groups,
+        "## Replies",
+        _table(("status", "fields"), [_status(one) for one in script["returns"]]),
+        *(part for name, statuses in script["shapes"].items() for part in _shape(name, statuses)),
+        "## Errors",
+        _table(("code", "means"), [(f"`{code}`", manifest["errors"][code]) for code in script["errors"]]),
+        "## Events",
+        ", ".join(f"`{event}`" for event in script["events"]) or "None.",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _facts(script: dict[str, Any]) -> list[tuple[str, str]]:
+    flags = ", ".join(f"`{flag}`" for flag in script["flags"])
+    return [
+        ("file", f"`lua/{script['file']}`, made from `lua/{script['source']}`"),
+        ("SHA-1", f"`{script['sha1']}`"),
+        ("on Dragonfly", f"`{script['sha1_dragonfly']}`"),
+        ("call it with", "`EVALSHA_RO` or `EVALSHA`" if script["read_only"] else "`EVALSHA`"),
+        ("flags", flags or "none: refused on a replica, and when memory is full"),
+        ("layout", str(script["layout"])),
+        ("cost", script["cost"]),
+    ]
+
+
+def _key(number: int, key: dict[str, Any]) -> tuple[str, str, str, str]:
+    suffix = f"`{key['template']}`*{key['suffix']}*" if key["kind"] == "prefix" else f"`{key['template']}`"
+    return (str(number), f"`{key['name']}`", key["type"], suffix)
+
+
+def _group(group: dict[str, Any]) -> Iterable[str]:
+    yield f"### Group `{group['name']}`, {group['min']:,} to {group['max']:,} times"
+    yield _arguments(group["fields"])
+    if group["pairs"]:
+        yield "Then the number of name/value pairs, and the pairs, each name at most once:"
+        yield _arguments(group["pairs"])
+
+
+def _arguments(arguments: Sequence[dict[str, Any]]) -> str:
+    return _table(("name", "type", "default"), [_argument(argument) for argument in arguments])
+
+
+def _argument(argument: dict[str, Any]) -> tuple[str, str, str]:
+    default = argument.get("default")
+    shown = "" if "default" not in argument else "empty" if default == "" else json.dumps(default).strip('"')
+    return (f"`{argument['name']}`", _type(argument), shown)
+
+
+def _type(argument: dict[str, Any]) -> str:
+    if argument["type"] == "enum":
+        return "one of " + ", ".join(f"`{value}`" for value in argument["values"])
+    if "max" not in argument:
+        return str(argument["type"])
+    low, high = argument.get("min", 0), argument["max"]
+    unit = " bytes" if argument["type"] == "bytes" else ""
+    name = "" if unit else f"{argument['type']} "
+    return f"{name}{_number(low)} to {_number(high)}{unit}"
+
+
+def _number(value: int) -> str:
+    return "2^53 − 1" if value == 2**53 - 1 else f"{value:,}".replace("-", "−")
+
+
+def _shape(name: str, statuses: list[dict[str, Any]]) -> Iterable[str]:
+    yield f"### Each `{name}`"
+    yield _table(("status", "fields"), [_status(one) for one in statuses])
+
+
+def _status(status: dict[str, Any]) -> tuple[str, str]:
+    fields = []
+    for field in status["fields"]:
+        kind = f"list of {field['of']}" if field["type"] == "list" else field["type"]
+        fields.append(f"`{field['name']}` {kind}")
+    return (f"`{status['status']}`", ", ".join(fields))
+
+
+def _kind(script: dict[str, Any]) -> str:
+    return "reads" if script["read_only"] else "writes, also when memory is full" if script["flags"] else "writes"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _first_sentence(text: str) -> str:
+    return _capital(text.partition(". ")[0].rstrip(".")) + "."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,44 @@
+"""Text that stands elsewhere in the repository, and the command line's own description of itself."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LINK = re.compile(r"\]\((?!https?:|#)([^)]+)\)")
+
+
+def contract(_: str = "") -> str:
+    """lua/README.md without its title; links into the folder are shown as names."""
+    text = (ROOT / "lua/README.md").read_text(encoding="utf-8")
+    return _without_links(text.partition("\n")[2])
+
+
+def data_model(_: str = "") -> str:
+    """The chapter of lua/README.md on what is stored."""
+    text = (ROOT / "lua/README.md").read_text(encoding="utf-8")
+    found = re.search(r"^## Stored data[^\n]*\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    if not found:
+        raise ValueError("lua/README.md has no chapter 'Stored data'")
+    return _without_links(found[1])
+
+
+def changelog(_: str = "") -> str:
+    """CHANGELOG.md without its title."""
+    return _without_links((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").partition("\n")[2])
+
+
+def command_line(_: str = "") -> str:
+    """Every command with its arguments and options, as typer describes them."""
+    command = [sys.executable, "-m", "typer", "pyadeq.ext.cli.app", "utils", "docs", "--name", "adeq"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if ran.returncode:
+        raise ValueError(f"the command line does not describe itself: {ran.stderr}")
+    return ran.stdout.partition("\n")[2].replace("```console\n$ ", "```text\n")
+
+
+def _without_links(text: str) -> str:
+    return LINK.sub("]", text).replace("[`", "`").replace("`]", "`")

@@ -1,0 +1,92 @@
+"""The examples in docs/ run as they stand there, each page in order on a server of its own."""
+
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+import redis
+
+import pyadeq.asyncio
+from pyadeq import Settings, library
+from pyadeq.embedded import EmbeddedServer
+from tests.conftest import CLUSTER, free_port
+from tests.integration.examples import ROOT, RUN, SHOWN, Block, Run, blocks, link_tools, matches
+
+DOCS = ROOT / "docs"
+PAGES = {
+    str(path.relative_to(DOCS)): blocks(path) for path in sorted(DOCS.rglob("*.md")) if path.parent.name != "decisions"
+}
+MOST_NOT_RUN = 2
+
+
+def run_all(found: list[Block]) -> list[Block]:
+    """What is run, and the files that it needs."""
+    return [block for block in found if block.word != "notest" and (block.language in RUN or block.title)]
+
+
+@pytest.mark.skipif(CLUSTER, reason="the pages are written for a single server")
+@pytest.mark.parametrize("page", [name for name, found in PAGES.items() if run_all(found)])
+def test_the_examples_of_a_page_run(page: str, binary: Path) -> None:
+    found = run_all(PAGES[page])
+    # The path of a socket must be short, which pytest's tmp_path is not.
+    with TemporaryDirectory(prefix="adeq-", ignore_cleanup_errors=True) as name:
+        if lacking := link_tools(Path(name), found, binary):
+            pytest.skip(f"the page uses {lacking}, which is not on the PATH")
+        with EmbeddedServer(binary=binary, port=free_port()) as server, Run(Path(name), server) as run:
+            if any('durability="aof"' in block.text for block in found) and not has_waitaof(server):
+                pytest.skip(f"the page uses durability='aof', for which {server.engine} is too old")
+            for block in found:
+                run.block(block)
+
+
+def has_waitaof(server: EmbeddedServer) -> bool:
+    with redis.Redis.from_url(server.url) as client:
+        return b"waitaof" in client.execute_command("COMMAND LIST")
+
+
+def test_every_block_says_what_it_is() -> None:
+    found = [block for page in PAGES.values() for block in page]
+    assert [block.place for block in found if block.language not in RUN | SHOWN] == []
+    assert [block.place for block in found if block.word not in (None, "notest")] == []
+
+
+def test_few_examples_are_only_shown() -> None:
+    shown = [block.place for page in PAGES.values() for block in page if block.word == "notest"]
+    assert len(shown) <= MOST_NOT_RUN, shown
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    text = "".join((DOCS / f"reference/{page}.md").read_text(encoding="utf-8") for page in ("python", "models"))
+    described = set(re.findall(r"^{{ python pyadeq\.(?:asyncio\.)?(\w+) }}$", text, re.MULTILINE))
+    for module in (pyadeq, pyadeq.asyncio):
+        names = {name for name in module.__all__ if not name.startswith("_")}
+        errors = {name for name in names if name in vars(pyadeq.errors)}
+        assert names - errors - described == set()
+
+
+def test_every_setting_is_explained() -> None:
+    text = (DOCS / "reference/settings.md").read_text(encoding="utf-8")
+    assert [name for name in Settings.model_fields if f"`{name}`" not in text] == []
+
+
+def test_every_event_is_explained() -> None:
+    text = (DOCS / "reference/events.md").read_text(encoding="utf-8")
+    events = {event for id in library() for event in library()[id].events}
+    assert [event for event in sorted(events) if f"`{event}`" not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("said", "printed", "same"),
+    [
+        ("a\nb", "a \nb\n", True),
+        ("a …", "a b c", True),
+        ("a …", "a b\nc", False),
+        ("a\n…\nz", "a\nb\nc\nz", True),
+        ("a\n…", "a\nb\nc", True),
+        ("…\nz", "z", True),
+        ("a (b)", "a b", False),
+    ],
+)
+def test_output_is_compared_as_the_pages_write_it(said: str, printed: str, same: bool) -> None:
+    assert matches(said, printed) is same
