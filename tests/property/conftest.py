@@ -1,3 +1,4 @@
 import pytest
 
-pytest.register_assert_rewrite("tests.property.driver")
+for module in ("checks", "driver", "views"):
+    pytest.register_assert_rewrite(f"tests.property.{module}")

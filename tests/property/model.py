@@ -6,59 +6,70 @@ names, which is rid and index, slot and n, and the token that was settled last.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import count
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tests.property.records import LOST, Answer, Backoff, Lease, Spec, Task, Worker
+from tests.property.model_kept import ENDS, Kept
+from tests.property.model_workers import Workers
+from tests.property.records import LOST, Answer, Lease, Spec, Task, Worker
 
-SILENCE = 30_000  # a worker that was not heard of for so long is gone
-BLOCK = 10_000  # how long a worker blocks at the most
-SWEEP = 100  # how many a claim reaps, and promotes, at the most
+SWEEP = 100  # how many a claim reaps, expires and promotes at the most
+NOT_FOUND: Answer = ("not_found",)
 
 
-class Model:
-    def __init__(self, now: int) -> None:
-        self.now = now
-        self.settings: dict[str, Any] = {"lease": 15_000, "max_attempts": 3, "max_crashes": 5, "backoff": Backoff()}
-        self.tasks: dict[str, Task] = {}
-        self.workers: dict[str, Worker] = {}
-        self.ended: set[tuple[str, str]] = set()  # workers' incarnations that were replaced, lost or stopped
-        self.wake: set[str] = set()  # lanes with a wake-up token
-        self.counts: Counter[str] = Counter()
-        self.events: list[tuple[str, str, int]] = []  # with ids and time
-        self._places = count()
+class Model(Kept, Workers):
+    def call(self, verb: str, *args: Any, **kwargs: Any) -> Any:
+        answer = getattr(self, verb)(*args, **kwargs)
+        self.retain()
+        return answer
 
-    def of(self, *states: str) -> list[Task]:
-        return [task for task in self.tasks.values() if task.state in states]
+    def unswept(self) -> bool:
+        """Whether time has brought something that the next sweep changes."""
+        due = self.due("running") or self.due("delayed") or self.overdue() or self.overdue_keys()
+        return bool(due or self.silent() or any(self.excess(name) for name in ENDS))
 
-    def line(self, lane: str) -> list[Task]:
-        """The ready tasks of a lane, the first one first."""
-        ready = [task for task in self.of("ready") if task.spec.lane == lane]
-        return sorted(ready, key=lambda task: (task.spec.priority, task.place))
+    # Producers
 
-    def due(self, state: str) -> list[Task]:
-        return sorted((t for t in self.of(state) if t.at <= self.now), key=lambda task: (task.at, task.id))
-
-    # Verbs
-
-    def configure(self, **changes: Any) -> dict[str, Any]:
-        self.settings |= changes
-        return dict(self.settings)
-
-    def enqueue(self, rid: str, specs: Sequence[Spec]) -> list[str]:
-        answers, created = [], []
-        for index, spec in enumerate(specs, 1):
-            stamp, known = f"{rid}/{index}", self.tasks.get(spec.id)
-            answers.append("exists" if known and known.stamp != stamp else "created")
+    def enqueue(self, rid: str, specs: Sequence[Spec]) -> str | list[Answer]:
+        stamps = [f"{rid}/{index}" for index in range(1, len(specs) + 1)]
+        if self.mode == "draining" and self._are_new(specs, stamps):
+            return "ADEQ_DRAINING"
+        answers: list[Answer] = []
+        seen, created = set(), []
+        for spec, stamp in zip(specs, stamps, strict=True):
+            known = "exists" if spec.id in seen else self._known(spec.id, stamp)
+            twin, by = (None, "") if known == "created" else self._twin(spec, stamp)
+            if twin and (by == "rid" or not known):
+                answers.append(("deduplicated", twin))
+                self._merge(twin, by, spec, stamp)
+                continue
+            answers.append((known or "created", spec.id))
+            seen.add(spec.id)
             if not known:
-                task = Task(spec.id, spec, stamp, next(self._places), self.now)
-                self.tasks[spec.id] = task
-                created.append(task)
-                self._delay(task, spec.delay) if spec.delay else self._line_up(task)
+                created.append(self._create(spec, stamp))
+        if self._held_keys:
+            self._forget_keys(10 + 2 * self._held_keys)
         self._note("enqueued", *created)
         return answers
+
+    def _are_new(self, specs: Sequence[Spec], stamps: Sequence[str]) -> bool:
+        """Whether one of them at least would be made."""
+        first = {spec.id: (spec, stamp) for spec, stamp in reversed(list(zip(specs, stamps, strict=True)))}
+        return not all(self._known(id, stamp) or self._twin(spec, stamp)[0] for id, (spec, stamp) in first.items())
+
+    def _create(self, spec: Spec, stamp: str) -> Task:
+        lane, fallback, expires = spec.lane, spec.fallback, spec.expires
+        task = Task(spec.id, spec, stamp, next(self._places), self.now, spec.payload, lane, fallback, expires, spec.key)
+        if stub := self.stubs.pop(spec.id, None):
+            task.settled = stub.settled
+        self.tasks[spec.id] = task
+        if spec.key:
+            self._hold(f"key:{spec.key}", spec.id, self.settings["idempotency"])
+        due = max(self.now + spec.delay, spec.run_after)
+        self._delay(task, due) if due > self.now else self._line_up(task)
+        return task
+
+    # Workers
 
     def claim(self, worker: str, incarnation: str, slot: int, n: int, *, acks: Sequence[Answer] = (),
               fails: Sequence[Answer] = (), limit: int, lanes: Sequence[str], lease: int = 0) -> Answer:  # fmt: skip
@@ -71,17 +82,16 @@ class Model:
             return ("stale",)
         acked, failed = self.ack(acks), self.fail(fails)
         self._take_back(SWEEP)
+        self.expire(SWEEP)
         self.promote(SWEEP)
-        next_due = min((task.at for task in self.of("running", "delayed")), default=0)
+        next_due = min([task.at for task in self.of("running", "delayed")] + [*self.deadlines().values()], default=0)
         if n > last:
+            if self.now - noted >= 1000 and self._keep_house(known):  # a second is fine enough
+                noted = self.now
             given = self._lease(worker, f"{incarnation}.{slot}.{n}", limit, lanes, lease)
-            if self.now - noted >= 1000:  # a second is fine enough for presence
-                known.seen = noted = self.now
             known.slots[slot] = n, noted, given
-            if not given:
-                self._forget_silent()
         held = [task for id, token in given if (task := self._held(id, token))]
-        leases = [(t.id, t.lease.token, t.attempts + 1, t.deliveries, t.spec.payload) for t in held if t.lease]
+        leases = [(t.id, t.lease.token, t.attempts + 1, t.deliveries, t.payload) for t in held if t.lease]
         return "ok", acked, failed, next_due, leases
 
     settle = claim
@@ -90,7 +100,10 @@ class Model:
         answers, done = [], []
         for id, token, result in acks:
             if task := self._held(id, token):
-                task.attempts, task.result = task.attempts + 1, result or None
+                task.attempts += 1
+                keep = self.settings["result_ttl"] if task.spec.result_ttl is None else task.spec.result_ttl
+                if result and keep != 0:
+                    task.result, task.result_ends = result, None if keep is None else self.now + keep
                 self._observe("run_ms", self.now - task.last.started if task.last else 0)
                 if task.attempts > 1:
                     self._observe("attempts", task.attempts)
@@ -121,40 +134,130 @@ class Model:
         return answers
 
     def release(self, leases: Iterable[Answer]) -> list[Answer]:
-        answers = []
-        for id, token in leases:
-            task = self._held(id, token)
-            if task and task.at > self.now:
-                if self._free(task):
-                    task.settled = token, ("cancelled",)
+        return [self._give_back("released", id, token) for id, token in leases]
+
+    def snooze(self, leases: Iterable[Answer]) -> list[Answer]:
+        return [self._give_back("snoozed", id, token, delay) for id, token, delay in leases]
+
+    def _give_back(self, verb: str, id: str, token: str, delay: int = 0) -> Answer:
+        task = self._held(id, token)
+        if task and task.at > self.now:
+            if self._free(task):
+                task.settled = token, ("cancelled",)
+            else:
+                if verb == "snoozed":
+                    self._delay(task, self.now + delay)
+                    task.settled = token, (verb, task.at)
                 else:
-                    task.settled = token, ("released",)
                     self._line_up(task)
-                    self._note("released", task)
-            answers.append(self._settlement(id, token, "released", "cancelled"))
-        return answers
+                    task.settled = token, (verb,)
+                self._note(verb, task)
+        return self._settlement(id, token, verb, "cancelled")
 
     def heartbeat(self, leases: Iterable[Answer], worker: str, lease: int) -> list[Answer]:
         answers = []
         for id, token in leases:
             task = self._held(id, token)
-            if task and task.lease and task.at > self.now:
+            end = self.now + 1  # of the time that it may run
+            if task and task.lease and task.spec.timeout:
+                end = task.lease.started + task.spec.timeout
+            if task and task.lease and task.at > self.now and self.now < end + self.settings["timeout_grace"]:
                 task.at = self.now + (lease or self.settings["lease"])
-                answers.append(("cancelling" if task.lease.cancelling else "renewed", task.at))
+                late = "timed_out" if end <= self.now else "renewed"
+                answers.append(("cancelling" if task.lease.cancelling else late, task.at))
             else:
                 answers.append(LOST)
         if worker in self.workers:
             self.workers[worker].seen = self.now
         return answers
 
-    def cancel(self, ids: Iterable[str]) -> list[str]:
-        return [self._cancel(self.tasks[id]) if id in self.tasks else "not_found" for id in ids]
+    # Operators
+
+    def configure(self, rid: str | None = None, **changes: Any) -> dict[str, Any]:
+        if changes and not self._done("configure", rid):
+            self.settings |= changes
+            self._note_done("configure", rid, "done")
+        return self.settings | {"mode": self.mode}
+
+    def pause(self, rid: str) -> str:
+        return self._set_mode(rid, "paused", "queue.paused")
+
+    def resume(self, rid: str) -> str:
+        return self._set_mode(rid, "running", "queue.resumed")
+
+    def drain(self, rid: str) -> str:
+        return self._set_mode(rid, "draining", "queue.draining")
+
+    def _set_mode(self, rid: str, mode: str, event: str) -> str:
+        if not self._done(mode, rid):
+            self._note_done(mode, rid, "done")
+            if self.mode != mode:
+                self.events.append((event, "-", self.now))
+            self.mode = mode
+        for task in self.of("ready"):
+            self._wake(task.lane)
+        return "ok"
+
+    def cancel(self, ids: Iterable[str], rid: str | None = None) -> list[Answer]:
+        return self._for_each(ids, "cancel", rid, lambda task: (self._cancel(task),))
+
+    def retry(self, ids: Iterable[str], rid: str | None = None) -> list[Answer]:
+        return self._for_each(ids, "retry", rid, self._retry)
+
+    def abandon(self, ids: Iterable[str], rid: str | None = None) -> list[Answer]:
+        return self._for_each(ids, "abandon", rid, self._abandon)
+
+    def _for_each(self, ids: Iterable[str], verb: str, rid: str | None, act: Callable[[Task], Answer]) -> list[Answer]:
+        if word := self._done(verb, rid):
+            return [tuple(answer.split("=")) for answer in word.split(",")]
+        answers = [act(self.tasks[id]) if id in self.tasks else NOT_FOUND for id in ids]
+        self._note_done(verb, rid, ",".join("=".join(answer) for answer in answers))
+        return answers
+
+    def _retry(self, task: Task) -> Answer:
+        if task.state != "dead":
+            return ("not_dead",)
+        if holder := self._holder(task):
+            return ("conflict", holder)
+        task.attempts, task.crashes, task.expires, task.reason, task.error = 0, 0, 0, None, None
+        task.holds_scope, task.place = True, next(self._places)
+        self._line_up(task)
+        self.counts["revived"] += 1
+        self._event("task.retried", task)
+        return ("retried",)
+
+    def _abandon(self, task: Task) -> Answer:
+        if task.state != "dead":
+            return ("not_dead",)
+        self._discard("abandoned", task)
+        return ("abandoned",)
+
+    def purge(self, rid: str, all: bool, page: int = 1000) -> int:
+        """In calls of a page each, rid.0, rid.1, …, until all is gone."""
+        done = [word for call in range(len(self.timed)) if (word := self._done("purge", f"{rid}.{call}"))]
+        if done:
+            return sum(int(word.partition(":")[0]) for word in done)
+        ready = self.of("ready")
+        gone = ready + self.of("delayed", "completed", "cancelled", "dead") if all else ready + self.of("delayed")
+        if ready and not (self.of("delayed") or self.deadlines()):
+            self.wake -= {task.lane for task in ready}
+        self.perhaps = {task.lane for task in ready}  # one may be there for a time that goes as well, or was gone
+        for task in gone:
+            if self.timed.get(f"key:{task.key}", ("", 0))[0] == task.id:
+                del self.timed[f"key:{task.key}"]
+        self._discard("purged", *gone)
+        for call in range(len(gone) // page + 1):
+            some = min(page, len(gone) - call * page)
+            self._note_done("purge", f"{rid}.{call}", f"{some}:{int(some == page)}")
+        return len(gone)
+
+    # Sweeps
 
     def promote(self, limit: int) -> int:
         due = self.due("delayed")[:limit]
         for task in due:
             task.place = next(self._places)
-            self._line_up(task)
+            self._line_up(task, task.waits_from)
         self._note("promoted", *due)
         return len(due)
 
@@ -163,45 +266,33 @@ class Model:
         self._forget_silent()
         return reaped
 
-    def register(self, worker: str, incarnation: str) -> str:
-        known = self.workers.get(worker)
-        if (worker, incarnation) in self.ended:
-            return "stale"
-        if known and known.incarnation == incarnation:
-            known.seen = self.now
-        else:
-            if known:
-                self.ended.add((worker, known.incarnation))
-            self.workers[worker] = Worker(incarnation, self.now)
-            self.events.append(("worker.registered", worker, self.now))
-        return "registered"
+    def expire(self, limit: int) -> int:
+        late = self.overdue()[:limit]
+        moved = []
+        for at, task in enumerate(late):
+            lane, state = task.lane, task.state
+            if task.expires_at and task.expires_at <= self.now:
+                self._expire(task)
+            elif task.fallback:
+                task.lane, task.fallback = task.fallback, None
+                self._event("task.moved", task)
+                moved += [task] if state == "ready" else []
+            if state == "ready" and not [one for one in self.line(lane) if one not in moved]:
+                self._empty(lane, but=late[at:])
+        for task in moved:
+            self._wake(task.lane)
+        return len(late)
 
-    def deregister(self, worker: str, incarnation: str) -> str:
-        if worker not in self.workers:
-            return "deregistered" if (worker, incarnation) in self.ended else "unregistered"
-        if self.workers[worker].incarnation != incarnation:
-            return "stale"
-        self._forget(worker, "worker.deregistered")
-        return "deregistered"
+    def trim(self, limit: int) -> Answer:
+        """How many tasks were removed, and whether there may be more to do."""
+        removed, forgotten = self._trim(limit), self._forget_keys(limit)
+        return removed, removed >= limit or forgotten == limit
 
-    # What becomes of tasks and workers
-
-    def _lease(self, worker: str, call: str, limit: int, lanes: Sequence[str], ms: int) -> list[tuple[str, str]]:
-        """The lowest band first and, inside a band, the lanes in order."""
-        waiting = [task for lane in dict.fromkeys(lanes) for task in self.line(lane)]
-        taken = sorted(waiting, key=lambda task: task.spec.priority)[:limit]  # stable
-        for index, task in enumerate(taken, 1):
-            task.state, task.at = "running", self.now + (ms or self.settings["lease"])
-            task.lease = task.last = Lease(f"{call}/{index}", worker, self.now)
-            task.deliveries += 1
-            self._observe("wait_ms", self.now - task.since)
-        for lane in lanes:
-            if self.line(lane):
-                self.wake.add(lane)
-            elif lane in [task.spec.lane for task in taken]:
-                self._empty(lane)
-        self._note("claimed", *taken)
-        return [(task.id, task.lease.token) for task in taken if task.lease]
+    def _keep_house(self, worker: Worker) -> bool:
+        """Whether that was all."""
+        worker.seen = self.now
+        self._forget_silent()
+        return self._trim(100) + self._forget_keys(100) < 100
 
     def _take_back(self, limit: int) -> int:
         """The first crash returns a task to its place, the n-th waits for the backoff of n-1, the last ends it."""
@@ -221,69 +312,25 @@ class Model:
                 self._delay(task, self._backoff(task, task.crashes - 1))
         return len(late)
 
-    def _free(self, task: Task) -> bool:
-        """Nobody holds the task any more; True if that ended it, because somebody wanted it cancelled."""
-        cancelling = bool(task.lease and task.lease.cancelling)
-        task.state, task.lease = "freed", None
-        return cancelling and self._cancel(task) == "cancelled"
-
-    def _cancel(self, task: Task) -> str:
-        if task.state in ("completed", "dead"):
-            return "finished"
-        if task.lease:
-            task.lease.cancelling = True
-            return "cancelling"
-        if task.state != "cancelled":
-            was_ready = task.state == "ready"
-            self._end(task, "cancelled")
-            self._note("cancelled", task)
-            if was_ready and not self.line(task.spec.lane):
-                self._empty(task.spec.lane)
-        return "cancelled"
-
-    def _line_up(self, task: Task) -> None:
-        task.state, task.since = "ready", self.now
-        self.wake.add(task.spec.lane)
-
-    def _empty(self, lane: str) -> None:
-        if not self.of("delayed"):  # for one of these the token may be there
-            self.wake.discard(lane)
-
-    def _delay(self, task: Task, ms: int) -> None:
-        task.state, task.at = "delayed", self.now + ms
-        if ms < BLOCK:
-            self.wake.add(task.spec.lane)  # whoever is blocked would sleep too long
-
-    def _backoff(self, task: Task, n: int, ppm: int = 500_000) -> int:
-        return (task.spec.backoff or self.settings["backoff"]).before(n, ppm)
-
-    def _end(self, task: Task, state: str) -> None:
-        task.state, task.at, task.lease = state, self.now, None
-
-    def _held(self, id: str, token: str) -> Task | None:
-        task = self.tasks.get(id)
-        return task if task and task.lease and task.lease.token == token else None
-
-    def _settlement(self, id: str, token: str, *answers: str) -> Answer:
-        """What the token's settlement answered, until a later one overwrites it."""
-        by, answer = self.tasks[id].settled if id in self.tasks else ("", LOST)
-        return answer if by == token and answer[0] in answers else LOST
-
-    def _forget_silent(self) -> None:
-        for name in [name for name, worker in self.workers.items() if worker.seen <= self.now - SILENCE]:
-            self._forget(name, "worker.lost")
-            self.counts["workers_lost"] += 1
-
-    def _forget(self, name: str, event: str) -> None:
-        self.ended.add((name, self.workers.pop(name).incarnation))
-        self.events.append((event, name, self.now))
-
-    def _note(self, what: str, *tasks: Task) -> None:
-        """Count the tasks, and make one event of them all."""
-        if tasks:
-            self.counts[what] += len(tasks)
-            self.events.append((f"task.{what}", " ".join(task.id for task in tasks), self.now))
-
-    def _observe(self, name: str, value: int) -> None:
-        """Count a value in the bucket of the next power of two."""
-        self.counts[f"{name}:{min(1 << max(value - 1, 0).bit_length(), 2**31)}"] += 1
+    def _lease(self, worker: str, call: str, limit: int, lanes: Sequence[str], ms: int) -> list[tuple[str, str]]:
+        """The lowest band first and, inside a band, the lanes in order."""
+        lanes = [] if self.mode == "paused" else lanes
+        waiting = [task for lane in dict.fromkeys(lanes) for task in self.line(lane)]
+        taken = sorted(waiting, key=lambda task: task.spec.priority)[:limit]  # stable
+        leased = []
+        for task in taken:
+            if task.expires_at and task.expires_at <= self.now:
+                self._expire(task)
+                continue
+            leased.append(task)
+            task.state, task.at, task.holds_scope = "running", self.now + (ms or self.settings["lease"]), False
+            task.lease = task.last = Lease(f"{call}/{len(leased)}", worker, self.now)
+            task.deliveries += 1
+            self._observe("wait_ms", self.now - task.since)
+        for lane in lanes:
+            if self.line(lane):
+                self._wake(lane)
+            elif lane in [task.lane for task in taken]:
+                self._empty(lane)
+        self._note("claimed", *leased)
+        return [(task.id, task.lease.token) for task in leased if task.lease]

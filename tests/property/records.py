@@ -1,4 +1,4 @@
-"""What the model keeps: tasks, leases and workers. Times are milliseconds."""
+"""What the model keeps: tasks, leases, workers and stubs. Times are milliseconds."""
 
 from __future__ import annotations
 
@@ -26,16 +26,27 @@ class Backoff:
 
 @dataclass(frozen=True)
 class Spec:
-    """What a producer says of a task."""
+    """What a producer says of a task. run_after and expires are points in time, 0 is none."""
 
     id: str
     payload: bytes = b""
     lane: str = "any"
     priority: int = 5
     delay: int = 0
+    run_after: int = 0
+    expires: int = 0
+    timeout: int | None = None
+    fallback: str | None = None
+    fallback_after: int = 0
     kind: str | None = None
     user: str | None = None
     tags: tuple[str, ...] = ()
+    parent: str | None = None
+    key: str | None = None
+    unique: str | None = None
+    scope: str | None = None
+    coalesce: str = "first"
+    result_ttl: int | None = None
     max_attempts: int | None = None
     backoff: Backoff | None = None
 
@@ -55,18 +66,58 @@ class Task:
     stamp: str  # rid and index of the call that made it
     place: int
     created: int
+    payload: bytes
+    lane: str
+    fallback: str | None
+    expires: int
+    key: str | None  # its idempotency key, or one of a call that was answered with it
     state: str = "new"  # ready, delayed, running, completed, cancelled or dead
     since: int = 0  # when it last became ready
+    waits_from: int = 0  # from when its wait for the fallback lane counts
     at: int = 0  # due time, deadline or time of the end
     attempts: int = 0
     crashes: int = 0
     deliveries: int = 0
+    holds_scope: bool = True
     lease: Lease | None = None
     last: Lease | None = None  # the current lease, or the one before
     settled: tuple[str, Answer] = ("", LOST)  # the last settlement's token and answer
     reason: str | None = None
     error: str | None = None
     result: bytes | None = None
+    result_ends: int | None = None  # when a result that is kept for a time is shown no more
+
+    def has(self, index: str) -> tuple[str, ...]:
+        """Its entries in an index: user, tag or parent."""
+        if index == "tag":
+            return self.spec.tags
+        value = self.spec.user if index == "user" else self.spec.parent
+        return (value,) if value else ()
+
+    @property
+    def waiting(self) -> bool:
+        return self.state in ("ready", "delayed")
+
+    @property
+    def expires_at(self) -> int | None:
+        """Once leased, a task expires no more."""
+        return self.expires if self.expires and not self.deliveries else None
+
+    @property
+    def deadline(self) -> int | None:
+        """When a waiting task expires or goes over to its fallback lane, whichever is first."""
+        falls_back = self.waits_from + self.spec.fallback_after if self.fallback else None
+        times = [time for time in (self.expires_at, falls_back) if time is not None]
+        return min(times) if self.waiting and times else None
+
+
+@dataclass(frozen=True)
+class Stub:
+    """What is remembered of a task that was removed inside the replay window."""
+
+    stamp: str
+    settled: tuple[str, Answer]
+    until: int
 
 
 @dataclass

@@ -8,7 +8,8 @@ import pytest
 import redis
 
 from pyadeq.keys import queue_base
-from tests.property.driver import Driver, load_scripts
+from tests.property.driver import Driver
+from tests.property.link import load_scripts
 from tests.property.records import Backoff, Spec
 
 

@@ -19,57 +19,32 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from tests.property.driver import Driver, Scripts, load_scripts
-from tests.property.model import SILENCE
-from tests.property.records import LOST, Answer, Backoff, Spec
+from tests.property.driver import Driver
+from tests.property.link import Scripts, load_scripts
+from tests.property.model_workers import SILENCE
+from tests.property.records import LOST, Answer, Spec
+from tests.property.strategies import (
+    LANES,
+    WORKERS,
+    changes,
+    failures,
+    few_picks,
+    filters,
+    lane_lists,
+    lease_times,
+    limits,
+    picks,
+    results,
+    snoozes,
+    specs,
+)
 
 CI = os.environ.get("HYPOTHESIS_PROFILE") == "ci"
 PARTS = 4  # shares of the examples, for several processes
 WINDOW = 45_000  # how long after its first sending a call may be sent again
-LANES = ("any", "group/g", "group/g/inst/i")
-WORKERS = ("w1", "w2")
-
-names = st.sampled_from([*"abcdef", "1", "2", "x:y/z@+-.", None, None])  # None: an id of its own
-backoffs = st.builds(
-    Backoff,
-    st.sampled_from([0, 1, 1000]),
-    st.sampled_from([1.0, 1.5, 2.0]),
-    st.sampled_from([0, 1500, 60_000]),
-    st.sampled_from([0.0, 0.25, 1.0]),
-)
-specs = st.builds(
-    Spec,
-    id=names,
-    payload=st.sampled_from([b"", b"\x00\xff", b"p" * 1100]),
-    lane=st.sampled_from(LANES),
-    priority=st.sampled_from([0, 5, 5, 9]),
-    delay=st.sampled_from([0, 0, 0, 1, 1000, 5000]),
-    kind=st.none() | st.just("mail"),
-    user=st.none() | st.just("u1"),
-    tags=st.sampled_from([(), ("x",), ("x", "y")]),
-    max_attempts=st.sampled_from([None, 1, 2]),
-    backoff=st.none() | backoffs,
-)
-lane_lists = st.permutations(LANES).flatmap(lambda lanes: st.integers(1, 3).map(lambda n: lanes[:n]))
-lane_lists |= st.just(["any", "group/g", "any"])
-picks = st.lists(st.integers(0, 9), min_size=1, max_size=3)
-few_picks = st.lists(st.integers(0, 9), max_size=2)
-limits = st.sampled_from([1, 2, 3, 10])
-lease_times = st.sampled_from([0, 0, 1000, 20_000])
-changes = st.fixed_dictionaries(
-    {},
-    optional={
-        "lease": st.sampled_from([1000, 10_000]),
-        "max_attempts": st.integers(1, 4),
-        "max_crashes": st.integers(1, 3),
-        "backoff": backoffs,
-    },
-)
-failures = st.tuples(
-    st.sampled_from([True, True, False]), st.sampled_from(["error", "timeout"]), st.sampled_from(["", "é"]),
-    st.sampled_from([0, 123_457, 500_000, 1_000_000]),
-)  # fmt: skip
-results = st.sampled_from([b"", b"[]"])
+DAY = 86_400_000
+STAY = {"config", "counters", "events"}
+OPERATE = ("configure", "configure", "configure", "pause", "pause", "drain", "purge", "purge all")
 
 
 class Sent(NamedTuple):
@@ -100,15 +75,33 @@ class QueueMachine(RuleBasedStateMachine):
         self.numbers = count(1)
         self.given: list[tuple[str, str]] = []  # ids and tokens of all leases, the newest last
         self.sent: list[Sent] = []
+        self.at_once = False  # whether nothing has happened since the last of them
         self.names: dict[str, list[str]] = {worker: [] for worker in WORKERS}  # incarnations
         self.ns: dict[tuple[str, int], int] = {}
 
     def teardown(self) -> None:
-        self.queue.close()
+        try:
+            if self.queue.agrees:
+                self.wind_up()
+        finally:
+            self.queue.close()
+
+    def wind_up(self) -> None:
+        """When all is said and done, nothing is left that does not go by itself."""
+        do = self.queue.do
+        do("drain", "last-1")
+        self.model.now += 2 * SILENCE
+        do("reap", 1000)
+        do("purge", "last-2", all=True)
+        self.model.now += DAY
+        do("trim", 1000)
+        self.queue.check()
+        assert {name for name, key in self.queue.read().items() if key.ttl < 0} == STAY
 
     def send(self, verb: str, *args: Any, **kwargs: Any) -> Any:
         answer = self.queue.do(verb, *args, **kwargs)
         self.sent.append(Sent(self.model.now, verb, args, kwargs, answer))
+        self.at_once = True
         if answer == ("unregistered",) or answer == ("stale",):
             self.register(args[0])
         elif verb in ("claim", "settle"):
@@ -132,8 +125,8 @@ class QueueMachine(RuleBasedStateMachine):
         return worker, incarnation, slot, n
 
     @initialize(specs=st.lists(specs, min_size=3, max_size=8), changes=changes)
-    def start(self, specs: list[Spec], changes: dict[str, Any]) -> None:
-        self.send("configure", **changes)
+    def start(self, specs: list[Any], changes: dict[str, Any]) -> None:
+        self.send("configure", self.rid(), **changes)
         for worker in WORKERS:
             self.register(worker)
         self.enqueue(specs)
@@ -141,28 +134,44 @@ class QueueMachine(RuleBasedStateMachine):
 
     @invariant()
     def keys_are_the_models(self) -> None:
+        self.queue.agrees = False
         self.queue.check()
+        self.queue.agrees = True
 
     # Producers and operators
 
     @rule(specs=st.lists(specs, min_size=1, max_size=5))
-    def enqueue(self, specs: list[Spec]) -> None:
-        named = [spec if spec.id else Spec(**vars(spec) | {"id": f"own-{next(self.numbers)}"}) for spec in specs]
-        self.send("enqueue", f"rid-{next(self.numbers)}", named)
+    def enqueue(self, specs: list[Any]) -> None:
+        self.send("enqueue", self.rid(), [self.spec(*parts) for parts in specs])
+
+    def rid(self) -> str:
+        return f"rid-{next(self.numbers)}"
+
+    def spec(self, id: str | None, payload: bytes, traits: dict[str, Any]) -> Spec:
+        times = {name: self.model.now + traits[name] for name in ("run_after", "expires") if name in traits}
+        return Spec(id or f"own-{next(self.numbers)}", **{"payload": payload} | traits | times)
 
     @precondition(lambda self: self.model.tasks)
     @rule(at=st.lists(st.integers(0, 30), min_size=1, max_size=2))
     def cancel(self, at: list[int]) -> None:
-        self.send("cancel", self.ids(at))
+        self.send("cancel", self.ids(at), self.rid())
+
+    @precondition(lambda self: self.model.of("dead"))
+    @rule(verb=st.sampled_from(["retry", "retry", "abandon"]), at=st.lists(st.integers(0, 5), min_size=1, max_size=2))
+    def look_after_the_dead(self, verb: str, at: list[int]) -> None:
+        dead = [task.id for task in self.model.of("dead")]
+        ids = [dead[one % len(dead)] if one else self.ids([one])[0] for one in at]
+        self.send(verb, ids, self.rid())
 
     @rule(
-        what=st.sampled_from(["configure", "start", "stop", "wake"]), worker=st.sampled_from(WORKERS),
-        lane=st.sampled_from(LANES), older=st.booleans(), changes=changes,
+        what=st.sampled_from([*OPERATE, "start", "start", "stop", "wake", "wake"]),
+        worker=st.sampled_from(WORKERS), lane=st.sampled_from(LANES), older=st.booleans(), changes=changes,
+        page=st.sampled_from([1000, 1, 2]),
     )  # fmt: skip
-    def now_and_then(self, what: str, worker: str, lane: str, older: bool, changes: dict[str, Any]) -> None:
+    def now_and_then(self, what: str, worker: str, lane: str, older: bool, changes: dict[str, Any], page: int) -> None:
         match what:
             case "configure":
-                self.send("configure", **changes)
+                self.send("configure", self.rid(), **changes)
             case "start":
                 self.register(worker)  # under a new incarnation
             case "stop":
@@ -171,6 +180,16 @@ class QueueMachine(RuleBasedStateMachine):
                 token = self.client.lpop(f"{self.queue.base}:wake:{lane}")
                 assert token == (b"1" if lane in self.model.wake else None)
                 self.model.wake.discard(lane)
+                self.at_once = False
+            case "pause" | "drain":
+                self.send(what, self.rid())
+            case "purge" | "purge all":
+                self.send("purge", self.rid(), all=what == "purge all", page=page)
+
+    @precondition(lambda self: self.model.mode != "running")
+    @rule()
+    def resume(self) -> None:
+        self.send("resume", self.rid())
 
     # Workers
 
@@ -207,9 +226,13 @@ class QueueMachine(RuleBasedStateMachine):
         self.send_some("fail", [(*one, *failure) for one in self.leases(at)])
 
     @precondition(has_leased)
-    @rule(at=picks)
-    def release(self, at: list[int]) -> None:
-        self.send_some("release", self.leases(at))
+    @rule(at=picks, delay=st.none() | snoozes)
+    def release(self, at: list[int], delay: int | None) -> None:
+        """At once, or for later."""
+        if delay is None:
+            self.send_some("release", self.leases(at))
+        else:
+            self.send_some("snooze", [(*one, delay) for one in self.leases(at)])
 
     @precondition(has_leased)
     @rule(at=picks, worker=st.sampled_from(WORKERS), lease=lease_times)
@@ -218,39 +241,48 @@ class QueueMachine(RuleBasedStateMachine):
 
     # Calls that are sent again
 
-    @precondition(lambda self: self.sent)
+    @precondition(lambda self: self.at_once and self.model.now == self.sent[-1].at)
     @rule()
     def send_again_at_once(self) -> None:
         """The state is that of one call."""
-        due = self.model.due("running") + self.model.due("delayed")
-        silent = [worker for worker in self.model.workers.values() if worker.seen <= self.model.now - SILENCE]
-        before = self.state()
-        self.send_again(self.sent[-1])
-        if self.model.now == self.sent[-1].at and not due and not silent:
+        sent, sweeping, before = self.sent[-1], self.model.unswept(), self.state()
+        again, self.at_once = self.send_again(sent), False
+        if not sweeping:
             assert self.state() == before
+            match sent.verb:
+                case "claim" | "settle":
+                    assert again[4:] == sent.answer[4:]
+                case "promote" | "reap" | "expire" | "trim" | "ack" | "fail" | "release" | "snooze":
+                    pass  # a count, or what send_again has looked at
+                case _:
+                    assert again == sent.answer
 
     def state(self) -> dict[str, Any]:
         """What a re-sent call may not change; places may be skipped."""
-        found = self.queue.read()
-        del found["config"][b"place"]
+        found = {name: key.value for name, key in self.queue.read().items()}
+        del found["config"]["place"]
         return found
 
     @precondition(lambda self: self.sent)
     @rule(back=st.integers(1, 8))
     def send_again_late(self, back: int) -> None:
         sent = self.sent[-back:][0]
-        if self.model.now - sent.at <= WINDOW and sent.verb != "configure":
+        if self.model.now - sent.at <= WINDOW:
             self.send_again(sent)
+            self.at_once = False
 
-    def send_again(self, sent: Sent) -> None:
+    def send_again(self, sent: Sent) -> Any:
         """The answer is the same, or less where a later call superseded a part of it."""
         again = self.queue.do(sent.verb, *sent.args, **sent.kwargs)
         match sent.verb, sent.answer:
-            case "enqueue" | "configure", _:
+            case "purge" | "pause" | "resume" | "drain" | "cancel" | "retry" | "abandon", _:
                 assert again == sent.answer
             case "register" | "deregister", _:
                 assert again in (sent.answer, "stale", "deregistered")
-            case "ack" | "fail" | "release", answers:
+            case "enqueue", list(answers) if again != "ADEQ_DRAINING":
+                for new, old in zip(again, answers, strict=True):
+                    assert new == old or old[0] == "exists" or new[0] == "exists"
+            case "ack" | "fail" | "release" | "snooze", answers:
                 assert same_or_lost(again, answers)
             case "claim" | "settle", ("ok", acks, fails, _, leases) if again[0] == "ok":
                 assert same_or_lost(again[1], acks)
@@ -258,6 +290,7 @@ class QueueMachine(RuleBasedStateMachine):
                 assert set(again[4]) <= set(leases)
             case "claim" | "settle", (status, *_):
                 assert again[0] in (status, "stale", "unregistered")
+        return again
 
     # Time, and readers
 
@@ -265,33 +298,44 @@ class QueueMachine(RuleBasedStateMachine):
     def pass_time(self, by: int) -> None:
         self.model.now += by
 
-    @precondition(lambda self: self.model.of("running", "delayed"))
+    @precondition(lambda self: self.moments())
     @rule(
-        step=st.sampled_from([-1, 0, 1]), at=st.integers(0, 3),
-        verb=st.sampled_from(["promote", "reap", "release", "heartbeat", None]), limit=limits,
+        step=st.sampled_from([-1, 0, 1]), at=st.integers(0, 5), limit=limits,
+        verb=st.sampled_from(["promote", "reap", "expire", "trim", "release", "heartbeat", None]),
     )  # fmt: skip
     def pass_time_until_due(self, step: int, at: int, verb: str | None, limit: int) -> None:
-        times = sorted({task.at for task in self.model.of("running", "delayed")})
+        times = self.moments()
         self.model.now = max(self.model.now, times[at % len(times)] + step)
         match verb:
-            case "promote" | "reap":
+            case "promote" | "reap" | "expire" | "trim":
                 self.send(verb, limit)
             case "release":
                 self.send_some("release", self.leases([0]))
             case "heartbeat":
                 self.send_some("heartbeat", self.leases([0, 1, 2]), "w1", 0)
 
-    @rule(
-        at=st.lists(st.integers(0, 30), min_size=1, max_size=5), lane=st.sampled_from(LANES),
-        state=st.sampled_from(["ready", "delayed", "blocked", "running", "stalled", "completed", "cancelled", "dead"]),
-        limit=st.sampled_from([1, 3, 100]),
-    )  # fmt: skip
-    def read(self, at: list[int], state: str, lane: str, limit: int) -> None:
+    def moments(self) -> list[int]:
+        """When something will happen, or would be lost."""
+        model = self.model
+        times = {task.at for task in model.of("running", "delayed")} | {*model.deadlines().values()}
+        times |= {until for _, until in model.timed.values()}
+        times |= {task.result_ends for task in model.of("completed") if task.result_ends}
+        times |= {task.at + model.settings["finished_keep"] for task in model.of("completed", "cancelled")}
+        times |= {task.at + model.settings["dead_keep"] for task in model.of("dead")}
+        for task in model.of("running"):
+            if task.lease and task.spec.timeout:
+                end = task.lease.started + task.spec.timeout
+                times |= {end, end + model.settings["timeout_grace"]}
+        return sorted(time for time in times if model.now <= time <= model.now + 2 * WINDOW)
+
+    @rule(at=st.lists(st.integers(0, 30), min_size=1, max_size=5), named=filters, limit=st.sampled_from([1, 3, 100]))
+    def read(self, at: list[int], named: dict[str, str], limit: int) -> None:
         self.queue.compare_views(self.ids(at))
-        self.queue.compare_lists(state, lane, limit)
+        if named.keys() & {"state", "user", "tag", "parent"}:
+            self.queue.compare_lists(limit, **named)
 
     def ids(self, at: list[int]) -> list[str]:
-        ids = ["nobody", *self.model.tasks]
+        ids = ["nobody", *self.model.stubs, *self.model.tasks]
         return [ids[-1 - one % len(ids)] for one in at]
 
 

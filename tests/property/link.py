@@ -1,0 +1,87 @@
+"""The way to the server: calls of the real scripts, and all keys of a queue at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import redis
+
+from pyadeq._core.call import Call
+from pyadeq._core.manifest import library
+from pyadeq._core.queue import QueueCalls
+from tests.property.model import Model
+
+START = 1_700_000_000_000
+DUMP = """
+local found = {}
+for _, key in ipairs(redis.call('KEYS', ARGV[1] .. ':*')) do
+  local type, value = redis.call('TYPE', key).ok, nil
+  if type == 'hash' then value = redis.call('HGETALL', key)
+  elseif type == 'zset' then value = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
+  elseif type == 'set' then value = redis.call('SMEMBERS', key)
+  elseif type == 'list' then value = redis.call('LRANGE', key, 0, -1)
+  elseif type == 'string' then value = redis.call('GET', key)
+  else value = redis.call('XRANGE', key, ARGV[2], '+') end
+  found[#found + 1] = { string.sub(key, #ARGV[1] + 2), type, redis.call('PTTL', key), value }
+end
+return found
+"""
+Scripts = dict[str, str]  # id -> the SHA-1 of its text on the server
+
+
+class Key(NamedTuple):
+    value: Any
+    ttl: int  # ms; -1: none
+
+
+def load_scripts(client: redis.Redis, change: Callable[[str], str] = lambda text: text) -> Scripts:
+    return {id: client.script_load(change(library()[id].text)) for id in library()} | {"dump": client.script_load(DUMP)}
+
+
+class Link:
+    def __init__(self, client: redis.Redis, base: str, scripts: Scripts) -> None:
+        self.client, self.base, self.scripts = client, base, scripts
+        self.model = Model(START)
+        self.calls = QueueCalls(base, lambda: self.model.now)
+        self.fences: dict[str, int] = {}  # by token
+
+    def run(self, call: Call[Any]) -> Any:
+        verb, _, *rest = call.command()
+        client: Any = self.client
+        return call.decode(client.execute_command(verb, self.scripts[call.script.id], *rest))
+
+    def close(self) -> None:
+        if keys := self.client.keys(f"{self.base}:*"):
+            self.client.delete(*keys)
+
+    def read(self, events_from: str = "-") -> dict[str, Key]:
+        """What every key of the queue holds; fails on one that no header declares."""
+        found: Any = self.client.evalsha(self.scripts["dump"], 0, self.base, events_from)
+        keys = {}
+        for name, type, ttl, value in found:
+            declared = type_of(name.decode())
+            assert type.decode() == declared, f"{name} is a {type}, not a {declared}"
+            keys[name.decode()] = Key(pairs(value) if declared in ("hash", "zset") else value, ttl)
+        return keys
+
+
+@cache
+def templates() -> dict[str, str]:
+    """All declared keys with their types; those of a prefix end with a colon."""
+    keys = [key for id in library() for key in library()[id].keys]
+    return {key.template.removeprefix("{base}:"): key.type for key in keys}
+
+
+def type_of(name: str) -> str:
+    if name in templates():
+        return templates()[name]
+    for template, type in templates().items():
+        if template.endswith(":") and name.startswith(template):
+            return type
+    raise AssertionError(f"no header declares the key {{base}}:{name}")
+
+
+def pairs(flat: list[bytes]) -> dict[str, bytes]:
+    return {name.decode(): value for name, value in zip(flat[::2], flat[1::2], strict=True)}

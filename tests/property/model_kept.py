@@ -1,0 +1,49 @@
+"""What is kept of ended tasks and for how long, and what stays behind of those that are removed."""
+
+from __future__ import annotations
+
+from tests.property.model_once import Once
+from tests.property.model_state import WINDOW, oldest
+from tests.property.records import Stub, Task
+
+ENDS = {"finished": ("completed", "cancelled"), "dead": ("dead",)}  # sets, by the states that are in them
+
+
+class Kept(Once):
+    def retain(self) -> None:
+        """At the end of a call in which tasks ended: their sets stay within their numbers."""
+        for name, count in self._just_ended.items():
+            self._trim_set(name, 100 + count, aged=False)
+        self._just_ended.clear()
+        self._held_keys = 0
+
+    def excess(self, name: str, *, aged: bool = True) -> list[Task]:
+        """The tasks of a set that are too old or too many, the oldest first."""
+        ended = oldest(self.of(*ENDS[name]))
+        old = sum(task.at <= self.now - self.settings[f"{name}_keep"] for task in ended) if aged else 0
+        return ended[: max(old, len(ended) - self.settings[f"{name}_max"])]
+
+    def _trim(self, limit: int) -> int:
+        return sum(self._trim_set(name, limit) for name in ENDS)
+
+    def _trim_set(self, name: str, limit: int, *, aged: bool = True) -> int:
+        gone = self.excess(name, aged=aged)[:limit]
+        for task in gone:
+            self._remove(task, since=task.at)
+            if name == "dead":  # nothing disappears from it silently
+                self._event("task.removed", task)
+        self.counts["dropped" if name == "dead" else "trimmed"] += len(gone)
+        return len(gone)
+
+    def _remove(self, task: Task, since: int) -> None:
+        """What was done to it since then may be sent again."""
+        del self.tasks[task.id]
+        if self.now - since < WINDOW:
+            self.stubs[task.id] = Stub(task.stamp, task.settled, since + WINDOW)
+
+    def _discard(self, why: str, *tasks: Task) -> None:
+        """Remove tasks because somebody said so."""
+        for task in tasks:
+            self._remove(task, since=self.now)
+            self._event("task.removed", task)
+        self.counts[why] += len(tasks)

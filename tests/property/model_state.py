@@ -1,0 +1,152 @@
+"""The model's state, and what becomes of tasks: the steps that its verbs are made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import count
+from typing import Any
+
+from tests.property.records import LOST, Answer, Backoff, Stub, Task, Worker
+
+BLOCK = 10_000  # how long a worker blocks at the most
+WINDOW = 60_000  # how long what was done is remembered for a re-sent call
+DEFAULTS: dict[str, Any] = {
+    "lease": 15_000, "max_attempts": 3, "max_crashes": 5, "backoff": Backoff(), "finished_keep": 604_800_000,
+    "finished_max": 100_000, "dead_keep": 2_592_000_000, "dead_max": 100_000, "result_ttl": None,
+    "idempotency": 86_400_000, "timeout_grace": 10_000,
+}  # fmt: skip
+
+
+class State:
+    def __init__(self, now: int) -> None:
+        self.now = now
+        self.settings = dict(DEFAULTS)
+        self.mode = "running"
+        self.tasks: dict[str, Task] = {}
+        self.stubs: dict[str, Stub] = {}
+        self.timed: dict[str, tuple[str, int]] = {}  # keys of `once` that end by themselves: id and time
+        self.workers: dict[str, Worker] = {}
+        self.ended: set[tuple[str, str]] = set()  # workers' incarnations that were replaced, lost or stopped
+        self.wake: set[str] = set()  # lanes with a wake-up token
+        self.perhaps: set[str] = set()  # those of them whose token may be gone
+        self.counts: Counter[str] = Counter()
+        self.events: list[tuple[str, str, int]] = []  # with ids and time
+        self._places = count()
+        self._held_keys = 0  # in this call
+        self._just_ended: Counter[str] = Counter()  # in this call, by set
+
+    def of(self, *states: str) -> list[Task]:
+        return [task for task in self.tasks.values() if task.state in states]
+
+    def line(self, lane: str) -> list[Task]:
+        """The ready tasks of a lane, the first one first."""
+        ready = [task for task in self.of("ready") if task.lane == lane]
+        return sorted(ready, key=lambda task: (task.spec.priority, task.place))
+
+    def due(self, state: str) -> list[Task]:
+        return sorted((t for t in self.of(state) if t.at <= self.now), key=lambda task: (task.at, task.id))
+
+    def overdue(self) -> list[Task]:
+        """Waiting tasks whose deadline has come, the earliest first."""
+        late = [(task.deadline, task.id) for task in self.tasks.values() if (task.deadline or self.now + 1) <= self.now]
+        return [self.tasks[id] for _, id in sorted(late, key=lambda one: (one[0] or 0, one[1]))]
+
+    def deadlines(self) -> dict[str, int]:
+        return {task.id: task.deadline for task in self.tasks.values() if task.deadline is not None}
+
+    # What becomes of tasks
+
+    def _line_up(self, task: Task, waits_from: int | None = None) -> None:
+        task.state, task.since = "ready", self.now
+        self._wake(task.lane)
+        if waits_from is None:
+            self._wait(task, self.now)
+
+    def _delay(self, task: Task, due: int) -> None:
+        task.state, task.at = "delayed", due
+        self._tell(task.lane, due)
+        self._wait(task, due)
+
+    def _wait(self, task: Task, since: int) -> None:
+        task.waits_from = since
+        if task.fallback:
+            self._tell(task.fallback, since + task.spec.fallback_after)
+
+    def _tell(self, lane: str, due: int) -> None:
+        """Whoever is blocked would sleep too long; in a pause, too, for it is a time and not a task."""
+        if due - self.now < BLOCK:
+            self.wake.add(lane)
+
+    def _end(self, task: Task, state: str) -> None:
+        task.state, task.at, task.lease, task.holds_scope = state, self.now, None, False
+        self._just_ended["dead" if state == "dead" else "finished"] += 1
+
+    def _free(self, task: Task) -> bool:
+        """Nobody holds the task any more; True if that ended it, because somebody wanted it cancelled."""
+        cancelling = bool(task.lease and task.lease.cancelling)
+        task.state, task.lease = "freed", None
+        return cancelling and self._cancel(task) == "cancelled"
+
+    def _cancel(self, task: Task) -> str:
+        if task.state in ("completed", "dead"):
+            return "finished"
+        if task.lease:
+            task.lease.cancelling = True
+            return "cancelling"
+        if task.state != "cancelled":
+            if self.line(task.lane) == [task]:
+                self._empty(task.lane)
+            self._end(task, "cancelled")
+            self._note("cancelled", task)
+        return "cancelled"
+
+    def _expire(self, task: Task) -> None:
+        task.reason = "expired"
+        self._end(task, "dead")
+        self.counts["dead"] += 1
+        self._event("task.expired", task)
+
+    def _wake(self, lane: str) -> None:
+        if self.mode != "paused":
+            self.wake.add(lane)
+
+    def _empty(self, lane: str, but: Iterable[Task] = ()) -> None:
+        """Its token goes, unless it may be there for a time that will come."""
+        times = self.deadlines().keys() - {task.id for task in but}
+        if not self.of("delayed") and not times:
+            self.wake.discard(lane)
+
+    def _backoff(self, task: Task, n: int, ppm: int = 500_000) -> int:
+        """When the task is due again."""
+        backoff: Backoff = task.spec.backoff or self.settings["backoff"]
+        return self.now + backoff.before(n, ppm)
+
+    # What calls ask and leave behind
+
+    def _held(self, id: str, token: str) -> Task | None:
+        task = self.tasks.get(id)
+        return task if task and task.lease and task.lease.token == token else None
+
+    def _settlement(self, id: str, token: str, *answers: str) -> Answer:
+        """What the token's settlement answered, until a later one overwrites it."""
+        there = self.tasks.get(id) or self.stubs.get(id)
+        by, answer = there.settled if there else ("", LOST)
+        return answer if by == token and answer[0] in answers else LOST
+
+    def _note(self, what: str, *tasks: Task) -> None:
+        """Count the tasks, and make one event of them all."""
+        if tasks:
+            self.counts[what] += len(tasks)
+            self._event(f"task.{what}", *tasks)
+
+    def _event(self, name: str, *tasks: Task) -> None:
+        self.events.append((name, " ".join(task.id for task in tasks), self.now))
+
+    def _observe(self, name: str, value: int) -> None:
+        """Count a value in the bucket of the next power of two."""
+        self.counts[f"{name}:{min(1 << max(value - 1, 0).bit_length(), 2**31)}"] += 1
+
+
+def oldest(tasks: Iterable[Task]) -> list[Task]:
+    return sorted(tasks, key=lambda task: (task.at, task.id))

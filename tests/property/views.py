@@ -1,0 +1,103 @@
+"""What readers are told, held against the model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from pyadeq import models
+from tests.property.convert import seconds
+from tests.property.link import Link
+from tests.property.model_kept import ENDS
+from tests.property.model_workers import SILENCE
+from tests.property.records import Task
+
+
+class Views(Link):
+    def compare_views(self, ids: Sequence[str]) -> None:
+        for id, view in zip(ids, self.run(self.calls.get(ids)), strict=True):
+            task = self.model.tasks.get(id)
+            if task is None:
+                assert view is None
+            else:
+                shown = task.result_ends is None or task.result_ends > self.model.now
+                parts = (view.data, view.error, view.result_data or None)
+                assert parts == (task.payload, task.error, task.result if shown else None), view
+                self._compare_view(task, view)
+
+    def compare_lists(self, limit: int, **named: Any) -> None:
+        expected = self.listed(**named)
+        views: list[models.TaskView] = []
+        cursor = ""
+        for _ in range(len(self.model.tasks) + 1):
+            page = self.run(self.calls.list(**named, cursor=cursor, limit=limit))
+            assert len(page.tasks) <= limit
+            views += page.tasks
+            if not (cursor := page.cursor):
+                break
+        else:
+            raise AssertionError(f"the pages of {named} do not end")
+        assert [view.id for view in views] == [task.id for task in expected], named
+        for task, view in zip(expected, views, strict=True):
+            assert (view.data, view.error, view.result_data) == (None, None, None)
+            self._compare_view(task, view)
+
+    def listed(self, state: str | None = None, lane: str | None = None, kind: str | None = None,
+               reason: str | None = None, **named: str | None) -> list[Task]:  # fmt: skip
+        """The tasks that match, in the order of the smallest set that is named."""
+        sets = [self._indexed(name, of) for name, of in named.items() if of]
+        if state == "ready" and not lane and not sets:
+            lane = "any"
+        if state == "ready" and lane:
+            sets.insert(0, self.model.line(lane))
+        elif state and state != "ready":
+            members = [task for task in self.model.tasks.values() if task.state in MEMBERS[state]]
+            sets.insert(0, sorted(members, key=lambda task: (task.at, task.id)))
+        matching = set.intersection(*({task.id for task in one} for one in sets))
+        return [
+            task for task in min(sets, key=len)
+            if task.id in matching and state in (None, self.state_of(task)) and lane in (None, task.lane)
+            and kind in (None, task.spec.kind) and reason in (None, task.reason)
+        ]  # fmt: skip
+
+    def _indexed(self, name: str, of: str) -> list[Task]:
+        members = [task for task in self.model.tasks.values() if of in task.has(name)]
+        return sorted(members, key=lambda task: (task.created, task.id))
+
+    def compare_stats(self) -> None:
+        model, stats = self.model, self.run(self.calls.stats())
+        states = Counter(map(self.state_of, model.tasks.values()))
+        assert stats.mode == model.mode
+        assert (stats.ready, stats.delayed, stats.blocked) == (states["ready"], states["delayed"], 0)
+        assert (stats.running, stats.stalled) == (states["running"] + states["stalled"], states["stalled"])
+        ended = {name: sum(states[state] for state in of) for name, of in ENDS.items()}
+        assert {"finished": stats.finished, "dead": stats.dead} == ended
+        assert stats.workers == sum(worker.seen > model.now - SILENCE for worker in model.workers.values())
+        assert stats.lanes == Counter(task.lane for task in model.of("ready"))
+        assert stats.counters == +model.counts
+
+    def state_of(self, task: Task) -> str:
+        return "stalled" if task.state == "running" and task.at <= self.model.now else task.state
+
+    def _compare_view(self, task: Task, view: models.TaskView) -> None:
+        spec, state, at, last = task.spec, self.state_of(task), task.at / 1000, task.last
+        expected = {
+            "state": state, "kind": spec.kind, "priority": spec.priority, "lane": task.lane, "user": spec.user,
+            "tags": spec.tags, "parent": spec.parent, "max_attempts": spec.max_attempts, "created": task.created / 1000,
+            "idempotency_key": task.key, "unique": spec.unique, "scope": spec.scope, "fallback": task.fallback,
+            "expires_at": seconds(task.expires or None), "timeout": seconds(spec.timeout),
+            "due": at if state == "delayed" else None,
+            "deadline": at if state in ("running", "stalled") else None,
+            "ended": at if state in ("completed", "cancelled", "dead") else None,
+            "attempts": task.attempts + bool(task.lease), "crashes": task.crashes, "deliveries": task.deliveries,
+            "started": last.started / 1000 if last else None, "worker": last.worker if last else None,
+            "fence": self.fences[last.token] if last else None, "reason": task.reason,
+        }  # fmt: skip
+        assert {name: getattr(view, name) for name in expected} == expected
+
+
+MEMBERS = {
+    "delayed": ["delayed"], "running": ["running"], "stalled": ["running"], "blocked": [],
+    "completed": ["completed", "cancelled"], "cancelled": ["completed", "cancelled"], "dead": ["dead"],
+}  # fmt: skip
