@@ -3,8 +3,9 @@
 from pyadeq._async.client import Adeq
 from pyadeq._async.pipeline import Pipeline
 from pyadeq._async.queue import Queue
-from pyadeq._async.worker import TaskFailed, Worker
+from pyadeq._async.worker import Worker
 from pyadeq._core.call import Call
+from pyadeq._core.failures import TaskFailed
 from pyadeq._core.manifest import Script, library
 from pyadeq._core.queue import QueueCalls
 from pyadeq._core.queue_items import Failure

@@ -156,9 +156,9 @@ class Adeq:
 
     def queue(self, name: str) -> Queue:
         """The queue of that name, always the same object; on the server it is made by its first task."""
-        if name not in self._queues:
-            self._queues[name] = Queue(self, name, queue_base(name, self.prefix, self.slot))
-        return self._queues[name]
+        known = self._queues.get(name)
+        # Two threads may come at once: both get the one that is there first.
+        return known or self._queues.setdefault(name, Queue(self, name, queue_base(name, self.prefix, self.slot)))
 
     async def run(self, call: Call[T], retry_for: float | None = None) -> T:
         """Run one call. Raises its ScriptError, TransportError without an answer in `retry_for`, or DurabilityError.

@@ -18,33 +18,45 @@ from pyadeq.ids import default_worker_name, new_incarnation
 T = TypeVar("T")
 
 
+class Process:
+    """The workers that one process is: a fork must not claim as its parent, whose calls its own would be taken for."""
+
+    def __init__(self) -> None:
+        self.own_name = default_worker_name()
+        self.known: dict[str, WorkerIdentity] = {}
+        self.registering = aio_Lock()
+
+
 class Identities:
     """The workers that this process is on one queue: registered on first use, and whenever the server forgot one."""
 
     def __init__(self, runner: Runner, calls: QueueCalls) -> None:
         self._runner = runner
         self._calls = calls
-        self._pid = 0
+        self._processes: dict[int, Process] = {}
 
     def own_name(self) -> str:
         """The name of the worker that has been given none."""
-        self._become_this_process()
-        return self._own_name
+        return self._process.own_name
+
+    @property
+    def _process(self) -> Process:
+        """That of this process; made by the first thread that asks."""
+        pid = os.getpid()
+        return self._processes.get(pid) or self._processes.setdefault(pid, Process())
 
     async def register(self, name: str, capacity: int | None) -> None:
         """Make a worker known under a new incarnation. WorkerReplaced if another came in between."""
-        self._become_this_process()
-        async with self._registering:
+        async with self._process.registering:
             await self._register(name, capacity)
 
     async def deregister(self, name: str, reason: str) -> str:
         """Forget a worker, here and on the server; the script's answer."""
-        self._become_this_process()
-        identity = self._known.get(name)
+        identity = self._process.known.get(name)
         if identity is None:
             return "unregistered"
         answer = await self._runner.run(self._calls.deregister(name, identity.incarnation, reason))
-        self._known.pop(name, None)
+        self._process.known.pop(name, None)
         return answer
 
     async def run(
@@ -55,7 +67,6 @@ class Identities:
         retry_for: float | None = None,
     ) -> T:
         """Run a claiming call as this worker. WorkerReplaced if its name was registered elsewhere."""
-        self._become_this_process()
         spent: WorkerIdentity | None = None
         for _ in range(3):
             identity = await self._identity(name, spent)
@@ -64,15 +75,15 @@ class Identities:
             match status(answer):
                 case "ok":
                     return answer
-                case "stale" if self._known.get(name) in (identity, None):
+                case "stale" if self._process.known.get(name) in (identity, None):
                     break  # to register anew would take the name from whoever has it now
             spent = identity  # forgotten by the server, or replaced by another call of this process
-        self._known.pop(name, None)
+        self._process.known.pop(name, None)
         raise _replaced(name)
 
     async def _identity(self, name: str, spent: WorkerIdentity | None) -> WorkerIdentity:
-        async with self._registering:
-            known = self._known.get(name)
+        async with self._process.registering:
+            known = self._process.known.get(name)
             if known is None or known is spent:
                 return await self._register(name, spent.capacity if spent else None)
             return known
@@ -82,16 +93,8 @@ class Identities:
         identity = WorkerIdentity(name, new_incarnation(), capacity)
         if await self._runner.run(self._calls.register(name, identity.incarnation, about)) != "registered":
             raise _replaced(name)
-        self._known[name] = identity
+        self._process.known[name] = identity
         return identity
-
-    def _become_this_process(self) -> None:
-        """A fork must not claim under its parent's identity: its claims would be taken for the parent's, sent again."""
-        if self._pid != os.getpid():
-            self._pid = os.getpid()
-            self._own_name = default_worker_name()
-            self._known: dict[str, WorkerIdentity] = {}
-            self._registering = aio_Lock()
 
 
 def _replaced(name: str) -> WorkerReplaced:

@@ -7,7 +7,6 @@ import contextlib
 import inspect
 import logging
 import random
-import re
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ from pyadeq._async.queue import Queue
 from pyadeq._async.queue_produce import MAX_BATCH_BYTES
 from pyadeq._async.queue_work import until_due
 from pyadeq._async.runner import LONGEST_BLOCK
+from pyadeq._core.failures import TaskFailed, failure_of, timed_out
 from pyadeq._core.queue_items import MAX_ITEMS, Failure, checked_lanes
 from pyadeq.errors import AdeqError, ConfigError, DurabilityError, TransportError
 from pyadeq.keys import check_name
@@ -35,15 +35,6 @@ SHORTEST_LEASE = 1.0
 # A worker that is full shows itself with its renewals; after 30 s of silence it counts as gone.
 LONGEST_SILENCE = 10.0
 log = logging.getLogger("pyadeq.worker")
-
-
-class TaskFailed(Exception):
-    """Raise it in a handler to say how the attempt failed. Any other exception is retryable, its class the reason."""
-
-    def __init__(self, message: str = "", *, reason: str = "error", retryable: bool = True) -> None:
-        super().__init__(message)
-        self.reason = reason
-        self.retryable = retryable
 
 
 class Worker:
@@ -95,6 +86,7 @@ class Worker:
         self._acks: list[tuple[Lease, bytes]] = []
         self._fails: list[Failure] = []
         self._started = False
+        self._confirmed = True  # what was settled last is where the client's durability wants it
         self._ended = asyncio.Event()
         self._stopping = asyncio.Event()
         self._out_of_time = asyncio.Event()
@@ -130,8 +122,7 @@ class Worker:
             await self._lasting(lambda: self.queue.deregister(self.name))
         except BaseException as error:
             # Replaced, cancelled, broken or without the server. The leases are still ours, by their tokens.
-            lost = isinstance(error, TransportError | DurabilityError) and error.retryable
-            at_the_end = self._stopping.is_set() and lost
+            at_the_end = self._stopping.is_set() and isinstance(error, TransportError) and error.retryable
             self._stopping.set()
             with contextlib.suppress(AdeqError):
                 await self._give_back()
@@ -164,8 +155,9 @@ class Worker:
         try:
             while not self._stopping.is_set():
                 self._ended.clear()
-                next_due = await self._settle(0 if blocked else max(self._free, 0))
-                if not blocked and self._free > 0:
+                claim = 0 if blocked or not self._confirmed else max(self._free, 0)
+                next_due = await self._settle(claim)
+                if not blocked and self._free > 0 and self._confirmed:
                     blocked = asyncio.create_task(self._block())
                 ended = asyncio.create_task(self._ended.wait())
                 waits: set[asyncio.Task[Any]] = {ended, stopping, renewal} | ({blocked} if blocked else set())
@@ -200,9 +192,10 @@ class Worker:
         """One call for what has ended and up to `claim` new tasks; seconds until something is due."""
         acks, fails = self._some_acks(), self._fails[:MOST_SETTLED]
 
-        async def settle() -> tuple[Settled, bool]:
+        async def settle() -> Settled:
+            self._confirmed = True
             try:
-                settled = await self.queue.settle(
+                return await self.queue.settle(
                     self.name,
                     acks=acks,
                     fails=fails,
@@ -212,22 +205,25 @@ class Worker:
                     retry_for=RESEND_FOR,
                 )
             except DurabilityError as error:
-                log.warning("not confirmed, sending the results again: %s", error)
-                return error.answer, False
-            return settled, True
+                # It was applied, and the confirmation of a later call covers it. Until then, take no new work.
+                log.warning("no confirmation from the server, claiming nothing until there is one: %s", error)
+                self._confirmed = False
+                answer: Settled = error.answer
+                return answer
 
-        settled, confirmed = await self._lasting(settle)
+        settled = await self._lasting(settle)
         if settled.claimed.status != "ok":
             return 0.0
-        if confirmed:
-            del self._acks[: len(acks)], self._fails[: len(fails)]
-            for (lease, _), status in zip(acks, settled.acks, strict=True):
-                self._report(lease, status)
-            for failure, answer in zip(fails, settled.fails, strict=True):
-                self._report(failure.lease, answer.status)
+        del self._acks[: len(acks)], self._fails[: len(fails)]
+        for (lease, _), status in zip(acks, settled.acks, strict=True):
+            self._report(lease, status)
+        for failure, answer in zip(fails, settled.fails, strict=True):
+            self._report(failure.lease, answer.status)
         self._lease_time = settled.claimed.lease
         for lease in settled.claimed.leases:
             self._running[lease.token] = (lease, asyncio.create_task(self._handle(lease)))
+        if not self._confirmed:
+            return random.uniform(0.1, 0.5)
         return 0.0 if self._unsettled else until_due(settled.claimed)
 
     def _some_acks(self) -> list[tuple[Lease, bytes]]:
@@ -349,8 +345,10 @@ class Worker:
             del self._acks[: len(acks)]
             for (lease, _), status in zip(acks, statuses, strict=True):
                 self._report(lease, status)
-        fails, self._fails = self._fails, []
-        for failure, answer in zip(fails, await self._lasting(partial(self.queue.fail_many, fails)), strict=True):
+        fails = self._fails[:]
+        answers = await self._lasting(partial(self.queue.fail_many, fails))
+        del self._fails[: len(fails)]
+        for failure, answer in zip(fails, answers, strict=True):
             self._report(failure.lease, answer.status)
         leases = [lease for lease, _ in self._running.values()]
         await self._lasting(partial(self.queue.release_many, leases))
@@ -362,11 +360,15 @@ class Worker:
         while True:
             try:
                 return await self._in_time(act())
-            except (TransportError, DurabilityError) as error:
+            except DurabilityError as error:
+                log.warning("no confirmation from the server: %s", error)
+                if self._out_of_time.is_set():
+                    answer: T = error.answer  # it was applied
+                    return answer
+            except TransportError as error:
                 if not error.retryable or self._out_of_time.is_set():
                     raise
-                what = "answer" if isinstance(error, TransportError) else "confirmation"
-                log.warning("no %s from the server, trying again: %s", what, error)
+                log.warning("no answer from the server, trying again: %s", error)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._out_of_time.wait(), pause * random.uniform(0.5, 1.5))
             pause = min(pause * 2, 5.0)
@@ -385,20 +387,3 @@ class Worker:
             acting.cancel()
             out_of_time.cancel()
             await asyncio.gather(acting, out_of_time, return_exceptions=True)
-
-
-def failure_of(lease: Lease, error: BaseException) -> Failure:
-    """How an exception fails an attempt: with its traceback, and its class or its own word as the reason."""
-    if isinstance(error, TaskFailed):
-        return Failure(lease, error, word(str(error.reason)), bool(error.retryable))
-    return Failure(lease, error, word(type(error).__name__))
-
-
-def timed_out(lease: Lease) -> Failure:
-    """How an attempt ends that took longer than the task's timeout."""
-    return Failure(lease, f"the run took longer than its timeout of {lease.timeout:g} s", "timeout")
-
-
-def word(text: str) -> str:
-    """A text in the form of a reason: at most 100 of A-Z a-z 0-9 . _ @ + -"""
-    return re.sub(r"[^A-Za-z0-9._@+-]+", "_", text)[:100] or "error"

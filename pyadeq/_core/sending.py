@@ -16,7 +16,7 @@ from pyadeq._core.durability import Durability, confirm
 from pyadeq._core.manifest import Script
 from pyadeq._core.refusals import Loss, Refusal, is_passing, loss_error, refusal_error
 from pyadeq._core.routes import Node, OneServer, Routes
-from pyadeq.errors import AdeqError, DurabilityError
+from pyadeq.errors import AdeqError, DurabilityError, TransportError
 
 T = TypeVar("T")
 Outcome = Reply | AdeqError
@@ -150,7 +150,9 @@ class Sending:
         for node, jobs in elsewhere.items():
             self._line(node).extendleft(reversed(jobs))
         if parcel.obstacle is None:
-            self._failing.pop(parcel.node, None)
+            # That a node sends a call elsewhere is no sign that all is well.
+            if parcel.loads or any(job.outcome is not None for job in parcel.jobs):
+                self._failing.pop(parcel.node, None)
             return True
         hopeless = loss is not None and not loss.retryable
         since, _ = self._failing.get(parcel.node, (began, None))
@@ -160,8 +162,9 @@ class Sending:
     def give_up(self, since: float) -> None:
         """End what is in line at nodes that have failed since that time or longer, with the error of the obstacle."""
         for node, (failing, obstacle) in list(self._failing.items()):
-            if failing <= since:
-                for job in self._lines.pop(node, ()):
+            # One without a line stays noted: a call may go to and fro between two of them.
+            if failing <= since and self._lines.get(node):
+                for job in self._lines.pop(node):
                     job.outcome = _obstacle_error(job, obstacle)
                 del self._failing[node]
 
@@ -218,9 +221,11 @@ class Sending:
         elif reply.code == "NOSCRIPT":
             job.outcome = self._load(parcel, job.script, reply)
         elif (node := self._routes.follow(reply, parcel.node)) is not None:
-            job.node, job.asking = node, reply.code == "ASK"
             job.redirects += 1
-            if job.redirects > MOST_REDIRECTS:
+            if job.redirects <= MOST_REDIRECTS:
+                job.node, job.asking = node, reply.code == "ASK"
+            else:  # sent from one node to another: begun anew after a pause, or given up here
+                job.redirects = 0
                 parcel.obstacle = reply
         elif is_passing(reply):
             parcel.obstacle = reply
@@ -271,6 +276,13 @@ def _load_error(script: Script, reply: Any) -> AdeqError | None:
 def _obstacle_error(job: Job, obstacle: Loss | Refusal) -> AdeqError:
     if isinstance(obstacle, Loss):
         return loss_error(job.subject, obstacle, job.maybe_applied)
+    if obstacle.code in ("MOVED", "ASK"):
+        advice = "the nodes of the cluster send it from one to another; look at CLUSTER NODES on each"
+        return TransportError(
+            f"{job.subject}: {advice} ({obstacle.code} {obstacle.text})",
+            retryable=True,
+            may_have_applied=job.maybe_applied,
+        )
     return refusal_error(job.subject, obstacle, job.maybe_applied)
 
 

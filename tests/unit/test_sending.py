@@ -288,6 +288,26 @@ def test_a_call_is_not_sent_to_and_fro_for_ever(scripts: list[Script]) -> None:
         assert well is (turn < MOST_REDIRECTS)
 
 
+@pytest.mark.parametrize("code", ["ASK", "MOVED"])
+def test_a_call_that_nodes_send_to_each_other_is_given_up_in_time(scripts: list[Script], code: str) -> None:
+    """A says that B has the slot, B says that A has it, and the map says A again after each pause."""
+    (call,) = keyed(scripts[0], "{a}")
+    slot, sending = hash_slot("{a}"), Sending([call], slots())
+    time = 0.0
+    while parcels := sending.parcels():
+        time += 0.1
+        assert time < 10, "it goes on for ever"
+        (parcel,) = parcels
+        told = Refusal(code, f"{slot} {B[0]}:{B[1]}") if parcel.node == A else Refusal("MOVED", f"{slot} {A[0]}:{A[1]}")
+        if not sending.take(parcel, [b"OK"] * (len(parcel.commands) - 1) + [told], None, time):
+            sending.give_up(time - 5)
+            sending.plan()
+    (error,) = sending.outcomes
+    assert isinstance(error, TransportError)
+    assert "from one to another" in str(error)
+    assert (error.retryable, error.may_have_applied) == (True, False)
+
+
 def test_without_a_cluster_a_moved_call_ends(scripts: list[Script]) -> None:
     server = Server(Sending(calls(scripts[0], 1)))
     server.next()

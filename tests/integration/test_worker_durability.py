@@ -1,0 +1,81 @@
+"""A worker whose client wants replicas to have what it wrote, while no replica does."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pyadeq import Lease
+from pyadeq.asyncio import Adeq, Queue, Worker
+from pyadeq.embedded import EmbeddedServer
+from tests.conftest import CLUSTER, wait_until
+from tests.integration.servers import HOST, ask, replicates, start
+
+pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
+DEADLINE = 30.0
+
+
+@pytest.fixture
+def primary(binary: Path) -> Iterator[EmbeddedServer]:
+    with start(binary, {}) as primary:
+        yield primary
+
+
+@pytest.fixture
+def replica(binary: Path, primary: EmbeddedServer) -> Iterator[EmbeddedServer]:
+    with start(binary, {"replicaof": f"{HOST} {primary.port}"}) as replica:
+        wait_until(lambda: replicates(replica))
+        yield replica
+
+
+async def eventually(condition: Callable[[], Awaitable[object]]) -> None:
+    async with asyncio.timeout(DEADLINE):
+        while not await condition():
+            await asyncio.sleep(0.01)
+
+
+async def finished(queue: Queue) -> int:
+    return (await queue.stats()).finished
+
+
+@pytest.mark.parametrize("comes_back", [True, False])
+async def test_what_runs_is_settled_once_and_nothing_new_is_taken(
+    primary: EmbeddedServer, replica: EmbeddedServer, comes_back: bool
+) -> None:
+    runs: list[str] = []
+    go_on = asyncio.Event()
+
+    async def handle(lease: Lease) -> None:
+        runs.append(lease.id)
+        await go_on.wait()
+
+    async with (
+        Adeq.from_url(primary.url) as plain,
+        Adeq.from_url(primary.url, durability="replica", durability_timeout=0.1) as durable,
+    ):
+        queue = plain.queue("q")
+        await queue.configure(lease=2)
+        await queue.enqueue_many(range(40))
+        worker = Worker(durable.queue("q"), handle, concurrency=5, grace=1)
+        running = asyncio.create_task(worker.run())
+        await eventually(lambda: asyncio.sleep(0, len(runs) == 5))
+        ask(replica, "REPLICAOF", "NO", "ONE")
+        wait_until(lambda: ask(primary, "INFO", "replication")["connected_slaves"] == 0)
+        go_on.set()
+        # What ran is completed on the primary; at most one more claim was under way.
+        await eventually(lambda: _at_least(queue, 5))
+        await asyncio.sleep(1)  # in which the mistake would be made: hundreds of tasks taken, run and lost
+        assert await finished(queue) == len(runs) <= 10
+        if comes_back:
+            ask(replica, "REPLICAOF", HOST, primary.port)
+            await eventually(lambda: _at_least(queue, 40))
+        worker.stop()
+        await asyncio.wait_for(running, DEADLINE)
+        stats = await queue.stats()
+        assert (len(runs), len(set(runs))) == (stats.finished, stats.finished)
+        assert (stats.running, stats.workers) == (0, 0)
+
+
+async def _at_least(queue: Queue, count: int) -> bool:
+    return await finished(queue) >= count
