@@ -34,7 +34,7 @@
 -- EVENT  task.removed
 -- FLAGS  allow-oom
 -- COST   22 + 6n commands, 10 more for user, tag, parent, unique and idempotency key, O(n log m)
--- INCLUDE open_queue emit add_counts untie lane_emptied remove_task some_lanes done_before sweep_once hold_once note_done
+-- INCLUDE open_queue emit add_counts untie lane_emptied remove_task done_before sweep_once hold_once note_done
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -207,17 +207,6 @@ local function remove_task(conf, id, since_ms, why)
   redis.call('PEXPIRE', task .. id, string.format('%.0f', left_ms))
 end
 
--- some_lanes(): the names of some lanes that hold tasks, about 100; none only if there are none, or very many have just gone.
--- NEEDS lanes
-local function some_lanes()
-  local page = { '0' }
-  for _ = 1, 10 do
-    page = redis.call('SSCAN', lanes, page[1], 'COUNT', 100)
-    if #page[2] > 0 or page[1] == '0' then break end
-  end
-  return page[2]
-end
-
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
 -- NEEDS once rid
 local function done_before(conf, verb)
@@ -265,7 +254,7 @@ if purged then return { 'ok', conf.now, tonumber(purged), tonumber(left) } end
 
 local sets = { delayed, blocked }
 if what == 'all' then sets = { delayed, blocked, finished, dead } end
-local in_line = some_lanes()
+local in_line = redis.call('SRANDMEMBER', lanes, 100)
 for i, lane in ipairs(in_line) do table.insert(sets, i, ready .. lane) end
 
 local gone = {}

@@ -2,7 +2,7 @@
 -- generated from lua/queue/stats.v1.lua by lua/bundle.py; do not edit
 -- queue.stats.v1: how many tasks are in each state, how many workers are alive, and the totals since the queue began.
 -- `attempts:<b>` counts completions that took more than one run. `stalled` is a part of `running`. At most 1,000 lanes
--- are listed, `more_lanes` says how many were not; `ready` counts those of about the first 10,000.
+-- are listed, `more_lanes` says how many were not; `ready` counts those of 10,000.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   leases    zset          {base}:leases
@@ -98,7 +98,7 @@ end
 local conf, refused = open_queue()
 if refused then return refused end
 
-local names, sizes, in_line = redis.call('SSCAN', lanes, 0, 'COUNT', 10000)[2], {}, 0
+local names, sizes, in_line = redis.call('SRANDMEMBER', lanes, 10000), {}, 0
 for i = 1, math.min(#names, 10000) do
   local size = redis.call('ZCARD', ready .. names[i])
   if i <= 1000 then sizes[2 * i - 1], sizes[2 * i] = names[i], string.format('%d', size) end

@@ -32,7 +32,7 @@
 -- EVENT  task.removed
 -- FLAGS  allow-oom
 -- COST   22 + 6n commands, 10 more for user, tag, parent, unique and idempotency key, O(n log m)
--- INCLUDE open_queue emit add_counts untie lane_emptied remove_task some_lanes done_before sweep_once hold_once note_done
+-- INCLUDE open_queue emit add_counts untie lane_emptied remove_task done_before sweep_once hold_once note_done
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -42,7 +42,7 @@ if purged then return { 'ok', conf.now, tonumber(purged), tonumber(left) } end
 
 local sets = { delayed, blocked }
 if what == 'all' then sets = { delayed, blocked, finished, dead } end
-local in_line = some_lanes()
+local in_line = redis.call('SRANDMEMBER', lanes, 100)
 for i, lane in ipairs(in_line) do table.insert(sets, i, ready .. lane) end
 
 local gone = {}

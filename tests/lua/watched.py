@@ -30,7 +30,7 @@ COMMANDS: Final = {
     **dict.fromkeys(["HDEL", "HINCRBY", "HSET", "HSETNX"], ("hash", True)),
     **dict.fromkeys(["ZCARD", "ZCOUNT", "ZMSCORE", "ZRANGE", "ZRANK", "ZSCORE"], ("zset", False)),
     **dict.fromkeys(["ZADD", "ZREM", "ZREMRANGEBYRANK"], ("zset", True)),
-    **dict.fromkeys(["SCARD", "SSCAN"], ("set", False)),
+    **dict.fromkeys(["SCARD", "SRANDMEMBER"], ("set", False)),
     **dict.fromkeys(["SADD", "SREM"], ("set", True)),
     **dict.fromkeys(["MGET"], ("string", False)),
     **dict.fromkeys(["MSET", "SET"], ("string", True)),
@@ -306,11 +306,11 @@ def is_bounded(name: str, arguments: Sequence[bytes]) -> bool:
             return int(most) <= MOST_MEMBERS
         case "ZRANGE", [_, first, last, *options]:
             return b"BYSCORE" not in options and 0 <= int(last) - int(first) < MOST_MEMBERS
-        case "SSCAN", [_, _, b"COUNT", most]:
-            return int(most) <= MOST_MEMBERS
+        case "SRANDMEMBER", [_, most]:
+            return 0 < int(most) <= MOST_MEMBERS
         case "INFO", sections:
             return len(sections) == 1
-    return name not in ("ZRANGE", "SSCAN")
+    return name not in ("ZRANGE", "SRANDMEMBER")
 
 
 def declaration(script: Script, keys: Sequence[bytes], key: bytes) -> Key:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -50,8 +52,8 @@ class Checkpoint:
         try:
             found = Run.model_validate_json(self.path.read_bytes())
         except FileNotFoundError:
-            self.save(self._run.place, 0, b"")
-            return self._run.place
+            # Of two runs that begin at once, one makes it and the other goes on with it.
+            return self._run.place if self._begin() else self.resume(rid)
         except (OSError, ValidationError):
             raise self._error("is no checkpoint, or cannot be read") from None
         ours = self._run
@@ -71,10 +73,31 @@ class Checkpoint:
     def save(self, place: Place, last_start: int, last: bytes) -> None:
         """Write it, whole or not at all."""
         run = self._run.model_copy(update={"place": place, "last_start": last_start, "last_sum": _sum(last)})
-        new = self.path.with_name(f"{self.path.name}.new")
-        try:
-            new.write_text(run.model_dump_json(indent=2))
+        with self._written(run) as new:
             os.replace(new, self.path)
+
+    def _begin(self) -> bool:
+        """Write the first one; False if there is one by now."""
+        run = self._run.model_copy(update={"last_sum": _sum(b"")})
+        with self._written(run) as new:
+            try:
+                os.link(new, self.path)
+            except FileExistsError:
+                return False
+            finally:
+                new.unlink()
+        return True
+
+    @contextmanager
+    def _written(self, run: Run) -> Iterator[Path]:
+        """What is to become the checkpoint, on the disk under a name of this process."""
+        new = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
+        try:
+            with new.open("w") as file:
+                file.write(run.model_dump_json(indent=2))
+                file.flush()
+                os.fsync(file.fileno())
+            yield new
         except OSError as error:
             raise self._error(f"cannot be written ({error.strerror})", "name another place") from None
 

@@ -65,18 +65,22 @@ class Upload:
         self.place = Place(rid=rid or new_ulid())
         self._file, self._raw, self._rid = file, raw, rid
         self._path = checkpoint
+        self._kept: Checkpoint | None = None
 
     def run(self, adeq: Adeq, queue: Queue, server: str) -> None:
         """Send what is left of the file. Raises AdeqError for a line that is no task; those before it are sent."""
         with self._opened() as source:
-            checkpoint = self._checkpoint(source, queue, server)
+            checkpoint = self._kept = self._checkpoint(source, queue, server)
             total = os.fstat(source.fileno()).st_size if checkpoint else None
             with self._advice(checkpoint), Bar("Enqueuing", total, "tasks") as bar:
                 for batch in _batches(_lines(source, self.place)):
                     self._send(adeq, queue, batch, checkpoint)
                     bar.update(self.place.offset, self.place.line)
-        if checkpoint:
-            checkpoint.remove()
+
+    def finish(self) -> None:
+        """Forget how far the file is, for it is done. To be called last: what is killed before goes on from there."""
+        if self._kept:
+            self._kept.remove()
 
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Annotated
-from uuid import uuid4
 
 import typer
 
@@ -13,7 +12,6 @@ from pyadeq.ext.cli.arguments import QueueName, Yes, confirm, many
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.progress import Bar
 
-PURGED_AT_ONCE = 1000
 MODES = {
     "paused": "is paused: it takes tasks in and gives none out. `adeq queue resume` ends this",
     "draining": "is draining: it takes no tasks in, and what is there comes to its end. `adeq queue resume` ends this",
@@ -77,15 +75,8 @@ def purge(
         if there:
             which = "tasks that wait, have finished or are dead" if all else "waiting tasks"
             confirm(f"This deletes for good all {which} of queue {name!r}: {there:,}.", yes)
-        deleted, more = 0, True
         with Bar("Purging", there, "tasks") as bar:
-            # Not more than there were: it ends under load, too.
-            while more and deleted < there:
-                call = queue.calls.purge(uuid4().hex, all=all, limit=min(PURGED_AT_ONCE, there - deleted))
-                count, more = adeq.run(call)
-                more = more and count > 0
-                deleted += count
-                bar.update(deleted)
+            deleted = queue.purge(all=all, progress=bar.update)
     if output != Format.table:
         print_json({"queue": name, "deleted": deleted}, output)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from enum import StrEnum
 from pathlib import Path
 from time import monotonic
@@ -116,6 +117,8 @@ def enqueue(
             begun = monotonic()
             upload.run(adeq, adeq.queue(queue), shown_url(url))
         _report(upload, monotonic() - begun, output)
+        sys.stdout.flush()
+        upload.finish()
         return
     if checkpoint is not None:
         raise ConfigError("--checkpoint: only a file has one; name it with --file")

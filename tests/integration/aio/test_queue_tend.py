@@ -271,6 +271,14 @@ async def test_purge_deletes_what_waits_and_all_but_what_runs(queue: Queue) -> N
     assert (await queue.stats()).running == 1
 
 
+async def test_purge_finds_every_lane(queue: Queue) -> None:
+    """However many there are, and however few are left of them."""
+    await queue.enqueue_many(Task(id=f"t{n}", lane=f"group/g{n}") for n in range(12_000))
+    assert (await queue.stats()).more_lanes == 11_000
+    assert await queue.purge() == 12_000
+    assert (await queue.stats()).ready == 0
+
+
 # Retention and results
 
 

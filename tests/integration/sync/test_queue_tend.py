@@ -272,6 +272,14 @@ def test_purge_deletes_what_waits_and_all_but_what_runs(queue: Queue) -> None:
     assert (queue.stats()).running == 1
 
 
+def test_purge_finds_every_lane(queue: Queue) -> None:
+    """However many there are, and however few are left of them."""
+    queue.enqueue_many(Task(id=f"t{n}", lane=f"group/g{n}") for n in range(12_000))
+    assert (queue.stats()).more_lanes == 11_000
+    assert queue.purge() == 12_000
+    assert (queue.stats()).ready == 0
+
+
 # Retention and results
 
 
