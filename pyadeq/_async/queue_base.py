@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from pyadeq._async.identities import Identities
@@ -10,6 +10,7 @@ from pyadeq._async.runner import Runner
 from pyadeq._core.call import Call
 from pyadeq._core.queue import QueueCalls
 from pyadeq._core.queue_items import MAX_ITEMS
+from pyadeq.errors import DurabilityError
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -35,7 +36,20 @@ class QueueBase:
 
     async def _in_batches(self, call: Callable[[Sequence[T]], Call[list[A]]], items: Sequence[T]) -> list[A]:
         """One call for every 1,000 items; their answers in order."""
+        starts = range(0, len(items), MAX_ITEMS)
+        return await self._in_turn(call(items[start : start + MAX_ITEMS]) for start in starts)
+
+    async def _in_turn(self, calls: Iterable[Call[list[A]]]) -> list[A]:
+        """The answers of some calls, made one after the other; if one is not confirmed, that is raised at the end."""
         answers: list[A] = []
-        for start in range(0, len(items), MAX_ITEMS):
-            answers += await self._runner.run(call(items[start : start + MAX_ITEMS]))
+        unconfirmed: DurabilityError | None = None
+        for call in calls:
+            try:
+                answers += await self._runner.run(call)
+            except DurabilityError as error:
+                answers += error.answer
+                unconfirmed = error
+        if unconfirmed is not None:
+            unconfirmed.answer = answers
+            raise unconfirmed
         return answers

@@ -285,8 +285,8 @@ class Worker:
                 log.warning("leases could not be renewed, trying again: %s", error)
                 continue
             except DurabilityError as error:
-                answers = error.answer  # of the first 1,000 at least
-            for lease, answer in zip(leases, answers, strict=False):
+                answers = error.answer
+            for lease, answer in zip(leases, answers, strict=True):
                 if answer.status != "renewed":
                     self._interrupt(lease, answer.status)
 

@@ -83,17 +83,14 @@ class Producing(QueueBase):
     def enqueue_many(self, tasks: Iterable[Any], *, rid: str | None = None) -> list[Receipt]:
         """Put many tasks in line, in order: Task models, or payloads. Any number; each call carries at most 1,000.
 
-        A list is checked as a whole before anything is sent. Of an iterator, which is read as it is sent, the tasks
-        before a bad one are in line when BadArgument is raised. With your own rid the same call made again creates
-        nothing twice; tasks without an id have `<rid>.<index>`.
+        A list is checked as a whole before anything is sent. Of an iterator, which is read as it is sent, the tasks of
+        the calls before that of a bad one are in line when BadArgument is raised. With your own rid the same call made
+        again creates nothing twice; tasks without an id have `<rid>.<index>`.
         """
         calls = self._enqueue_calls(tasks, rid)
         if isinstance(tasks, list | tuple):
             calls = list(calls)
-        receipts: list[Receipt] = []
-        for call in calls:
-            receipts += self._runner.run(call)
-        return receipts
+        return self._in_turn(calls)
 
     def enqueue_stream(self, tasks: Iterable[Any], *, rid: str | None = None) -> Iterator[Receipt]:
         """As `enqueue_many`, for more tasks than memory holds: they are read as they are sent, 1,000 ahead at most.

@@ -301,3 +301,15 @@ def test_on_a_cluster_each_primary_has_its_own(binary: Path, base_name: str) -> 
 def test_what_cannot_work_is_refused(primary: EmbeddedServer, wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=f"^{next(iter(wrong))}: .* allowed: "):
         Adeq.from_url(primary.url, **wrong)
+
+
+def test_what_many_calls_answered_is_all_told(primary: EmbeddedServer, base_name: str) -> None:
+    """No replica is there: none of the calls is confirmed, and all of them are made."""
+    options: dict[str, Any] = {"durability": "replica", "replicas": 9, **SHORT}
+    with Adeq.from_url(primary.url, **options) as adeq:
+        queue = adeq.queue(base_name)
+        with pytest.raises(DurabilityError) as unconfirmed:
+            queue.enqueue_many(range(2_500))
+    assert len(unconfirmed.value.answer) == 2_500
+    with Adeq.from_url(primary.url) as adeq:
+        assert (adeq.queue(base_name).stats()).ready == 2_500
