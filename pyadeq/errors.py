@@ -88,7 +88,8 @@ class TransportError(AdeqError):
 class DurabilityError(AdeqError):
     """The call was applied, but it is not known to be where the client's `durability` wants it.
 
-    answer: what the script answered, as the call returns it; what it says holds unless the primary is lost now.
+    answer: what the script behind the call answered, as its Call decodes it (a list where it takes many); what it says
+    holds unless the primary is lost now.
     retryable: True. The same call, with the same rid, changes nothing and waits for the confirmation again.
     """
 

@@ -12,7 +12,7 @@ from pyadeq._core.call import Call
 from pyadeq._core.queue import QueueCalls
 from pyadeq._core.slots import Slot, WorkerIdentity
 from pyadeq._twins import aio_Lock
-from pyadeq.errors import WorkerReplaced
+from pyadeq.errors import DurabilityError, WorkerReplaced
 from pyadeq.ids import default_worker_name, new_incarnation
 
 T = TypeVar("T")
@@ -71,7 +71,12 @@ class Identities:
         for _ in range(3):
             identity = await self._identity(name, spent)
             with identity.slot() as slot:
-                answer = await self._runner.run(call(identity, slot), retry_for)
+                try:
+                    answer = await self._runner.run(call(identity, slot), retry_for)
+                except DurabilityError as error:
+                    if status(error.answer) == "ok":
+                        raise
+                    answer = error.answer  # nothing was written, so there is nothing to confirm
             match status(answer):
                 case "ok":
                     return answer
@@ -91,7 +96,11 @@ class Identities:
     async def _register(self, name: str, capacity: int | None) -> WorkerIdentity:
         about = {"hostname": socket.gethostname(), "pid": os.getpid(), "capacity": capacity}
         identity = WorkerIdentity(name, new_incarnation(), capacity)
-        if await self._runner.run(self._calls.register(name, identity.incarnation, about)) != "registered":
+        try:
+            answer = await self._runner.run(self._calls.register(name, identity.incarnation, about))
+        except DurabilityError as error:
+            answer = error.answer  # one that is lost with its primary is made again when a call needs it
+        if answer != "registered":
             raise _replaced(name)
         self._process.known[name] = identity
         return identity

@@ -212,8 +212,6 @@ class Worker:
                 return answer
 
         settled = await self._lasting(settle)
-        if settled.claimed.status != "ok":
-            return 0.0
         del self._acks[: len(acks)], self._fails[: len(fails)]
         for (lease, _), status in zip(acks, settled.acks, strict=True):
             self._report(lease, status)
@@ -276,13 +274,19 @@ class Worker:
         return lease.token not in self._running
 
     async def _renew(self) -> None:
+        failed = False
         while True:
-            await asyncio.sleep(min(self._lease_time / 3, LONGEST_SILENCE))
+            # After a failure every second counts.
+            await asyncio.sleep(
+                min(self._lease_time / 10, 1.0) if failed else min(self._lease_time / 3, LONGEST_SILENCE)
+            )
             leases = [lease for lease, _ in self._running.values()]
+            failed = False
             try:
                 answers = await self.queue.heartbeat_many(leases, worker=self.name, extend=self._lease)
             except TransportError as error:
                 log.warning("leases could not be renewed, trying again: %s", error)
+                failed = True
                 continue
             except DurabilityError as error:
                 answers = error.answer

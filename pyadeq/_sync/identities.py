@@ -13,7 +13,7 @@ from pyadeq._core.call import Call
 from pyadeq._core.queue import QueueCalls
 from pyadeq._core.slots import Slot, WorkerIdentity
 from pyadeq._twins import Lock
-from pyadeq.errors import WorkerReplaced
+from pyadeq.errors import DurabilityError, WorkerReplaced
 from pyadeq.ids import default_worker_name, new_incarnation
 
 T = TypeVar("T")
@@ -72,7 +72,12 @@ class Identities:
         for _ in range(3):
             identity = self._identity(name, spent)
             with identity.slot() as slot:
-                answer = self._runner.run(call(identity, slot), retry_for)
+                try:
+                    answer = self._runner.run(call(identity, slot), retry_for)
+                except DurabilityError as error:
+                    if status(error.answer) == "ok":
+                        raise
+                    answer = error.answer  # nothing was written, so there is nothing to confirm
             match status(answer):
                 case "ok":
                     return answer
@@ -92,7 +97,11 @@ class Identities:
     def _register(self, name: str, capacity: int | None) -> WorkerIdentity:
         about = {"hostname": socket.gethostname(), "pid": os.getpid(), "capacity": capacity}
         identity = WorkerIdentity(name, new_incarnation(), capacity)
-        if self._runner.run(self._calls.register(name, identity.incarnation, about)) != "registered":
+        try:
+            answer = self._runner.run(self._calls.register(name, identity.incarnation, about))
+        except DurabilityError as error:
+            answer = error.answer  # one that is lost with its primary is made again when a call needs it
+        if answer != "registered":
             raise _replaced(name)
         self._process.known[name] = identity
         return identity

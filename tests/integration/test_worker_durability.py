@@ -77,5 +77,34 @@ async def test_what_runs_is_settled_once_and_nothing_new_is_taken(
         assert (stats.running, stats.workers) == (0, 0)
 
 
+async def test_a_worker_that_the_new_primary_does_not_know_registers_again(
+    primary: EmbeddedServer, replica: EmbeddedServer
+) -> None:
+    """As after a failover: the registration is lost, and there is no replica yet."""
+    started, go_on = asyncio.Event(), asyncio.Event()
+
+    async def handle(lease: Lease) -> None:
+        started.set()
+        await go_on.wait()
+
+    async with (
+        Adeq.from_url(primary.url) as plain,
+        Adeq.from_url(primary.url, durability="replica", durability_timeout=0.1) as durable,
+    ):
+        queue = plain.queue("q")
+        await queue.enqueue(id="t")
+        worker = Worker(durable.queue("q"), handle, name="w", grace=1)
+        running = asyncio.create_task(worker.run())
+        await asyncio.wait_for(started.wait(), DEADLINE)
+        ask(replica, "REPLICAOF", "NO", "ONE")
+        wait_until(lambda: ask(primary, "INFO", "replication")["connected_slaves"] == 0)
+        ask(primary, "DEL", f"{queue.base}:worker:w", f"{queue.base}:workers")
+        go_on.set()
+        await eventually(lambda: _at_least(queue, 1))
+        worker.stop()
+        await asyncio.wait_for(running, DEADLINE)
+        assert worker.done == 1
+
+
 async def _at_least(queue: Queue, count: int) -> bool:
     return await finished(queue) >= count
