@@ -365,5 +365,5 @@ def read_json(data: bytes | None) -> Any:
         return None
     try:
         return json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):  # what is nested too deep is not looked into
         return data.decode(errors="replace")

@@ -14,6 +14,7 @@ import pytest
 import redis
 
 from pyadeq import Adeq, EmbeddedServer, __version__, library
+from pyadeq.ext.cli.common import shown_url
 from pyadeq.ext.cli.scripts import packaged
 from tests.integration.cli import COMMAND, adeq, answer, error, process
 
@@ -120,7 +121,8 @@ def test_a_packaged_file_that_differs_is_found() -> None:
 def test_an_unreachable_server_ends_with_3_and_advice(arguments: list[str]) -> None:
     line = error(3, *arguments, "--url", NOBODY)
     assert line.startswith("adeq: ")
-    assert f"start a server at {NOBODY}, or name another with --url or ADEQ_URL" in line
+    assert ".;" not in line
+    assert f"; start a server at {NOBODY}, or name another with --url or ADEQ_URL" in line
 
 
 @pytest.mark.parametrize("arguments", [["doctor"], ["queue", "ls"], ["queue", "stats", "q"], ["queue", "pause", "q"]])
@@ -137,6 +139,12 @@ def test_secrets_in_urls_are_not_shown() -> None:
     line = error(3, "queue", "stats", "q", "--url", "redis://me:secret@127.0.0.1:1/0?password=secret")
     assert "redis://127.0.0.1:1/0," in line
     assert "secret" not in line
+    for given, shown in (
+        ("redis://:123/456@host", "redis://host"),
+        ("redis://me:a@b@[::1]:1/0?x=@", "redis://[::1]:1/0"),
+        ("unix://me:s@/tmp/r.sock", "unix:///tmp/r.sock"),
+    ):
+        assert shown_url(given) == shown
     for url in ("http://me:secret@host", "me:secret@host", "redis://me:secret"):
         assert "secret" not in error(2, "queue", "stats", "q", "--url", url)
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 
 import pytest
+import redis
 
 from pyadeq import Adeq, Queue, Task
 from pyadeq.ext.cli.common import iso
@@ -63,6 +64,13 @@ def test_ls_of_a_queue_that_cannot_be_read_shows_the_others(url: str, queue: Que
     assert "ADEQ_CLOCK" in rows[f"{base_name}-test"]["error"]
 
 
+def test_keys_of_others_that_look_like_queues(url: str, queue: Queue, client: redis.Redis) -> None:
+    client.hset(f"ade:{{queue:{queue.name} odd}}:config", "a", "b")
+    names = [row["queue"] for row in answer("queue", "ls", "--url", url)]
+    assert queue.name in names
+    assert f"{queue.name} odd" not in names
+
+
 def test_show(url: str, queue: Queue) -> None:
     found = answer("queue", "show", queue.name, "--url", url)
     assert (found["mode"], found["ready"], found["workers"]) == ("running", 2, 1)
@@ -72,7 +80,7 @@ def test_show(url: str, queue: Queue) -> None:
         assert row in table
 
 
-@pytest.mark.parametrize("verb", ["show", "pause", "resume", "drain", "purge", "trim"])
+@pytest.mark.parametrize("verb", ["show", "stats", "watch", "pause", "resume", "drain", "purge", "trim"])
 def test_a_queue_that_there_is_not_is_not_made(url: str, base_name: str, verb: str) -> None:
     assert f"there is no '{base_name}'" in error(1, "queue", verb, base_name, "--url", url)
     with Adeq.from_url(url) as client:

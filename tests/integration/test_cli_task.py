@@ -115,6 +115,17 @@ def test_enqueue_of_nonsense(url: str, queue: Queue, options: list[str], text: s
 # ls and show
 
 
+@pytest.mark.parametrize("data", [b'"\\ud800"', b"[" * 100_000], ids=["half", "deep"])
+def test_show_and_watch_what_others_enqueued(url: str, queue: Queue, data: bytes) -> None:
+    queue.enqueue(data, id="t1")
+    (lease,) = queue.claim()
+    queue.ack(lease)
+    for verb in ("show", "watch"):
+        found = answer("task", verb, queue.name, "t1", "--url", url)["payload"]
+        assert found == ("\ud800" if data[:1] == b'"' else data.decode())
+        assert data[:8].decode() in adeq("task", verb, queue.name, "t1", "--url", url).stdout
+
+
 def test_ls(url: str, queue: Queue) -> None:
     queue.enqueue_many([Task(id="a", kind="k1", user="u1"), Task(id="b", kind="k2", tags=["x"], lane="group/g")])
     queue.enqueue(delay=60, id="c", user="u1", payload="secret")

@@ -14,6 +14,7 @@ import redis
 
 from pyadeq import Adeq, EmbeddedServer, library
 from pyadeq.ext.doctor import CHECKS, Check, check, examine, gather
+from tests.integration.cli import answer, error
 from tests.integration.servers import start
 
 
@@ -90,7 +91,7 @@ def test_an_unreachable_server_ends_with_3() -> None:
 @pytest.mark.parametrize(
     ("commands", "name", "status", "found"),
     [
-        (["CONFIG SET maxmemory-policy volatile-ttl"], "eviction", "fail", "maxmemory-policy is volatile-ttl"),
+        (["CONFIG SET maxmemory-policy volatile-ttl"], "eviction", "warn", "maxmemory-policy is volatile-ttl"),
         (["CONFIG SET maxmemory 1gb"], "memory", "ok", "of 1 GiB (0%)"),
         (["CONFIG SET maxmemory 500kb"], "memory", "fail", "used of 500 KiB"),
         (["CONFIG SET appendonly no"], "append-only file", "fail", "appendonly is no"),
@@ -132,6 +133,65 @@ def test_snapshots_alone(own: EmbeddedServer) -> None:
     assert seen["snapshots"].found == "save is '3600 1'"
 
 
+def test_neither_snapshots_nor_append_only_file(own: EmbeddedServer) -> None:
+    run(own, "CONFIG SET appendonly no")
+    seen = look(own)["snapshots"]
+    assert (seen.status, seen.found) == ("warn", "off, as the append-only file is")
+
+
+def test_a_server_that_answers_nothing_now(own: EmbeddedServer) -> None:
+    assert "DB index is out of range" in error(1, "doctor", "--url", f"unix://{own.socket_path}?db=99")
+    run(own, "CONFIG SET busy-reply-threshold 1")
+    with redis.Redis.from_url(own.url) as client:
+        pool: Any = client.connection_pool
+        pool.get_connection().send_command("EVAL", "while true do end", 0)
+        try:
+            assert "busy running a script" in error(1, "doctor", "--url", own.url)
+        finally:
+            client.script_kill()
+
+
+def test_commands_of_ours_name_the_server_that_was_named(own: EmbeddedServer) -> None:
+    def advice(*arguments: str, **environment: Any) -> list[str]:
+        (scripts,) = (one for one in answer("doctor", *arguments, **environment)["checks"] if one["name"] == "scripts")
+        return list(scripts["how"])
+
+    assert advice("--url", own.url) == [f"adeq scripts load --url {own.url}"]
+    assert advice(ADEQ_URL=own.url) == ["adeq scripts load"]
+    url = as_user(own, "~*", "&*", "+@all")
+    assert advice("--url", url) == [f"adeq scripts load --url unix://USER:PASSWORD@{own.socket_path}"]
+
+
+def test_a_server_without_a_configuration_file(own: EmbeddedServer) -> None:
+    run(own, "CONFIG SET appendonly no")
+    with Adeq.from_url(own.url) as client:
+        facts = gather(client, [])
+    for file, word in (("", "has no configuration file"), ("a.conf", "CONFIG REWRITE")):
+        report = check(replace(facts, info={**facts.info, "config_file": file}))
+        (seen,) = (one for one in report.checks if one.name == "append-only file")
+        assert word in seen.how[-1]
+
+
+def test_a_queue_that_there_is_not(own: EmbeddedServer) -> None:
+    seen = look(own, queues=("nosuch",))["layout"]
+    assert (seen.status, seen.found) == ("warn", "there is no queue nosuch")
+
+
+@pytest.mark.parametrize(
+    ("used", "advice"),
+    [
+        (1 << 30, "CONFIG SET maxmemory 4096mb"),
+        (5 << 30, "CONFIG SET maxmemory 6144mb"),
+        (7 << 30, "move to a machine with more memory, then set maxmemory"),
+    ],
+)
+def test_no_limit_is_advised_above_the_memory_of_the_machine(url: str, used: int, advice: str) -> None:
+    with Adeq.from_url(url) as client:
+        facts = replace(gather(client, []), info={"used_memory": used, "total_system_memory": 8 << 30})
+    (seen,) = (one for one in check(facts).checks if one.name == "memory")
+    assert seen.how[0].endswith(advice)
+
+
 def test_slow_scripts_are_named(own: EmbeddedServer) -> None:
     run(own, "CONFIG SET slowlog-log-slower-than 0")
     with Adeq.from_url(own.url) as client:
@@ -139,6 +199,8 @@ def test_slow_scripts_are_named(own: EmbeddedServer) -> None:
     seen = look(own)["slow log"]
     assert seen.status == "warn"
     assert "above 0 ms; the slowest: queue.stats.v1, " in seen.found
+    assert seen.how[1].startswith("on the server's machine: ")
+    assert seen.how[1].endswith("-cli --intrinsic-latency 30")
 
 
 def test_layouts(own: EmbeddedServer) -> None:

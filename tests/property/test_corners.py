@@ -294,6 +294,15 @@ def test_an_id_may_be_taken_again(queue: Driver) -> None:
     queue.compare_views(["a"])
 
 
+def test_a_stub_goes_a_minute_after_the_end(queue: Driver) -> None:
+    enqueue(queue, Spec("a"))
+    end(queue, "ack", *claim(queue))
+    wait(queue, 30_000)
+    queue.do("configure", finished_max=0)
+    queue.do("trim", 1000)
+    queue.check()
+
+
 @pytest.mark.parametrize("keep", [0, 5000, 30_000])
 def test_results_are_kept_for_their_time(queue: Driver, keep: int) -> None:
     queue.do("configure", result_ttl=10_000)

@@ -46,6 +46,7 @@ class Checkpoint:
         self.path = path
         self._source = source
         self._run = run
+        self.begun = False  # whether this run made it
 
     def resume(self, rid: str | None) -> Place:
         """Where to begin: where the last run stopped, or at the start. ConfigError if it was another run."""
@@ -53,7 +54,8 @@ class Checkpoint:
             found = Run.model_validate_json(self.path.read_bytes())
         except FileNotFoundError:
             # Of two runs that begin at once, one makes it and the other goes on with it.
-            return self._run.place if self._begin() else self.resume(rid)
+            self.begun = self._begin()
+            return self._run.place if self.begun else self.resume(rid)
         except (OSError, ValidationError):
             raise self._error("is no checkpoint, or cannot be read") from None
         ours = self._run

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 import typer
 from redis import Redis
@@ -82,18 +81,19 @@ def check_url(url: str) -> None:
 def unreachable(url: str, error: Exception) -> AdeqError:
     """The error that says what to do; one that the server itself gave says it already."""
     cause = error.__cause__ if isinstance(error, TransportError) else error
+    said = re.sub(r"\.(?=;|$)", "", str(error))  # more is to follow
     if isinstance(cause, AuthenticationError):
-        return AdeqError(f"{error}; name a user and a password in the URL: redis://USER:PASSWORD@HOST:PORT")
+        return AdeqError(f"{said}; name a user and a password in the URL: redis://USER:PASSWORD@HOST:PORT")
     if cause is None or isinstance(cause, ResponseError):
         return AdeqError(str(error))
     advice = f"start a server at {shown_url(url)}, or name another with --url or ADEQ_URL"
-    return TransportError(f"{error}; {advice}", retryable=True, may_have_applied=True)
+    return TransportError(f"{said}; {advice}", retryable=True, may_have_applied=True)
 
 
 def shown_url(url: str) -> str:
     """A URL without what may be secret in it."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    scheme, _, rest = re.split("[?#]", url, maxsplit=1)[0].partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
 
 
 def iso(seconds: float) -> str:
@@ -116,18 +116,23 @@ def stdout() -> Console:
 
 def print_json(value: Any, output: Format = Format.json) -> None:
     """Print a value as a JSON document, or as a line."""
-    print(json.dumps(value, indent=None if output == Format.jsonl else 2, ensure_ascii=False))
+    print(as_json(value, None if output == Format.jsonl else 2))
+
+
+def as_json(value: Any, indent: int | None = None) -> str:
+    """A value as JSON. Halves of surrogate pairs, which no encoding knows, stay escaped."""
+    return json.dumps(value, indent=indent, ensure_ascii=False).encode(errors="backslashreplace").decode()
 
 
 def print_lines(values: Iterable[Any], output: Format) -> None:
     """Print values as one JSON array, or one a line; the array is never in memory as a whole."""
     if output == Format.jsonl:
         for value in values:
-            print(json.dumps(value, ensure_ascii=False))
+            print(as_json(value))
         return
     separator = "[\n  "
     for value in values:
-        print(separator, json.dumps(value, ensure_ascii=False), sep="", end="")
+        print(separator, as_json(value), sep="", end="")
         separator = ",\n  "
     print("[]" if separator[0] == "[" else "\n]")
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import re
 import sys
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from pydantic import ValidationError
+import typer
+from pydantic import ValidationError, field_validator
 
 from pyadeq import Adeq, Call, Queue, Receipt, Task
-from pyadeq.errors import AdeqError, BadArgument, ConfigError
-from pyadeq.ext.cli.arguments import many
+from pyadeq.errors import AdeqError, BadArgument, ConfigError, ScriptError, TransportError
+from pyadeq.ext.cli.arguments import DURATION, duration, many
 from pyadeq.ext.cli.checkpoint import SUFFIX, Checkpoint, Place, Run
 from pyadeq.ext.cli.progress import Bar
 from pyadeq.ids import new_ulid
@@ -26,6 +28,7 @@ BATCH_LINES = 1000
 BATCH_BYTES = 4 * 1024 * 1024
 LONGEST_LINE = 8 * 1024 * 1024  # a payload may have 1 MiB, and JSON may take six bytes for each of them
 FIELDS = ", ".join(Task.model_fields)
+SPANS = ("fallback_after", "delay", "timeout", "result_ttl")
 
 
 class Line(NamedTuple):
@@ -34,6 +37,23 @@ class Line(NamedTuple):
     number: int
     start: int
     data: bytes
+
+    @property
+    def text(self) -> bytes:
+        """Without its end, and without the mark of UTF-8 that some programs put at the start of a file."""
+        return (self.data if self.start else self.data.removeprefix(BOM_UTF8)).rstrip(b"\r\n")
+
+
+class Row(Task):
+    """A task as a line has it: times may have a unit, as on the command line."""
+
+    @field_validator(*SPANS, mode="before")
+    @classmethod
+    def _with_unit(cls, value: object) -> object:
+        try:
+            return duration(value) if isinstance(value, str) else value
+        except typer.BadParameter:
+            return value  # pydantic knows ISO 8601 too
 
 
 class Item(NamedTuple):
@@ -66,6 +86,8 @@ class Upload:
         self._file, self._raw, self._rid = file, raw, rid
         self._path = checkpoint
         self._kept: Checkpoint | None = None
+        self.before = self.place  # where this run began
+        self._untouched = True  # nothing can have come of this run, nor of one before
 
     def run(self, adeq: Adeq, queue: Queue, server: str) -> None:
         """Send what is left of the file. Raises AdeqError for a line that is no task; those before it are sent."""
@@ -103,6 +125,7 @@ class Upload:
         run = Run(file=self.name, base=queue.base, server=server, raw=self._raw, place=self.place)
         checkpoint = Checkpoint(path, source, run)
         self.place = checkpoint.resume(self._rid)
+        self.before, self._untouched = self.place, checkpoint.begun
         source.seek(self.place.offset)
         if self.place.line:
             print(f"{self.name}: going on after line {self.place.line:,} (rid {self.place.rid})", file=sys.stderr)
@@ -113,6 +136,9 @@ class Upload:
         try:
             yield
         except (AdeqError, KeyboardInterrupt):
+            if self._untouched:
+                self.finish()
+                raise
             done = f"{self.name}: {many(self.place.line, 'line')} done, nothing after that; "
             if checkpoint:
                 done += f"the same command goes on there (checkpoint {checkpoint.path})"
@@ -126,7 +152,7 @@ class Upload:
         tasks, bad = self._parse(batch)
         calls, refused = self._calls(queue, tasks)
         bad = refused or bad
-        receipts = [receipt for call in calls for receipt in adeq.run(call)]
+        receipts = [receipt for call in calls for receipt in self._run(adeq, call)]
         done = [line for line in batch if bad is None or line.number < bad.line.number]
         if done:
             self._advance(done[-1], receipts)
@@ -135,11 +161,19 @@ class Upload:
         if bad:
             raise AdeqError(f"{self.name}, line {bad.line.number}: {bad}")
 
+    def _run(self, adeq: Adeq, call: Call[list[Receipt]]) -> list[Receipt]:
+        untouched, self._untouched = self._untouched, False
+        try:
+            return adeq.run(call)
+        except (ScriptError, TransportError) as error:
+            self._untouched = untouched and not getattr(error, "may_have_applied", False)
+            raise
+
     def _parse(self, batch: list[Line]) -> tuple[list[Item], BadLine | None]:
         """The tasks of the lines up to the first that is none."""
         tasks: list[Item] = []
         for line in batch:
-            if not line.data.strip():
+            if not (line.text if self._raw else line.text.strip()):
                 continue
             try:
                 task = self._task(line)
@@ -152,9 +186,9 @@ class Upload:
         if len(line.data) > LONGEST_LINE:
             raise BadLine(line, f"it is longer than {LONGEST_LINE >> 20} MiB; a payload may have 1 MiB")
         if self._raw:
-            return Task.model_construct(payload=line.data.rstrip(b"\r\n"))
+            return Task.model_construct(payload=line.text)
         try:
-            return Task.model_validate_json(line.data.rstrip())
+            return Row.model_validate_json(line.text.rstrip())
         except ValidationError as error:
             raise BadLine(line, _problem(error)) from None
 
@@ -221,5 +255,7 @@ def _problem(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden" and len(first["loc"]) == 1:
         return f"{field}: there is no such field; allowed: {FIELDS}"
     allowed = " or ".join(dict.fromkeys(one["msg"] for one in problems if one["loc"][0] == field))
+    if field in SPANS and isinstance(first["input"], str):
+        return f"{field}: {shown(first['input'])} is not accepted; allowed: {DURATION}"
     name = ".".join(map(str, first["loc"][:2])) if field == "backoff" else field
     return f"{name}: {shown(first['input'])} is not accepted: {allowed}"

@@ -14,7 +14,7 @@ from rich.text import Text
 from pyadeq import Queue, TaskView
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import StateName
-from pyadeq.ext.cli.common import Format, columns, iso, print_lines, safe, stdout
+from pyadeq.ext.cli.common import Format, as_json, columns, iso, print_lines, safe, stdout
 from pyadeq.models import State
 
 RIGHT = ("priority", "runs")
@@ -63,7 +63,7 @@ def summary(task: TaskView) -> dict[str, Any]:
 
 def whole(task: TaskView) -> dict[str, Any]:
     """A task as JSON has it."""
-    return _with_iso(task.model_dump())
+    return _with_iso({**task.model_dump(exclude={*TEXTS}), **{name: _value(task, name) for name in TEXTS}})
 
 
 def not_found(queue: str, id: str) -> AdeqError:
@@ -80,10 +80,8 @@ def print_task(console: Console, task: TaskView) -> None:
         if value not in (None, ())
     ]
     console.print(columns(["field", "value"], rows))
-    texts = {name: getattr(task, name) for name in TEXTS}
-    shown = {
-        name: json.dumps(value, indent=2, ensure_ascii=False) for name, value in texts.items() if value is not None
-    }
+    texts = {name: _value(task, name) for name in TEXTS}
+    shown = {name: as_json(value, 2) for name, value in texts.items() if value is not None}
     if task.error:
         shown["error"] = task.error
     for name, text in shown.items():
@@ -107,6 +105,16 @@ def more(task: TaskView) -> str:
 def time_of(seconds: float | None) -> str:
     """A point in time, or nothing."""
     return "" if seconds is None else iso(seconds)
+
+
+def _value(task: TaskView, name: str) -> Any:
+    """A long text as JSON; its characters where that is nested deeper than Python goes."""
+    try:
+        value = getattr(task, name)
+        json.dumps([[[[value]]]], indent=2)  # deeper than it will be printed
+    except RecursionError:
+        return ((task.data if name == "payload" else task.result_data) or b"").decode(errors="replace")
+    return value
 
 
 def _with_iso(fields: dict[str, Any]) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def show(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table)
 def stats(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Show how many tasks are in each state, and the totals since the queue began."""
     with connected(url) as adeq:
-        found = adeq.queue(name).stats()
+        found = queue_control.existing(adeq, name).stats()
     if output != Format.table:
         print_json({"queue": name, **found.model_dump(), "now_iso": iso(found.now)}, output)
         return

@@ -17,6 +17,7 @@ from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, p
 from pyadeq.ext.cli.enqueue_file import Upload
 from pyadeq.keys import check_name
 
+STATUSES = ("created", "exists", "deduplicated")
 LONGEST_RID = 150  # characters: ids of tasks are made of it
 
 
@@ -83,8 +84,8 @@ def enqueue(
     instance; or, with --raw, a payload. Empty lines are skipped. How far it is stands in a checkpoint beside the file
     until the end: a run that was killed goes on there when it is started again, and nothing is created twice.
 
-    TIME is in seconds, or with a unit: 90, 500ms, 1.5h, 7d. WHEN is an ISO 8601 time with a zone, or seconds since the
-    epoch.
+    TIME is in seconds, or with a unit: 90, 500ms, 1.5h, 7d; so too in a file, "delay": "5m". WHEN is an ISO 8601 time
+    with a zone, or seconds since the epoch.
     """
     fields = {
         "id": id,
@@ -148,10 +149,22 @@ def _payload(text: str | None, raw: bool) -> Any:
 
 def _report(upload: Upload, seconds: float, output: Format) -> None:
     place = upload.place
-    counts = {status: getattr(place, status) for status in ("created", "exists", "deduplicated")}
+    counts = {status: getattr(place, status) for status in STATUSES}
+    this_run = {status: count - getattr(upload.before, status) for status, count in counts.items()}
     if output != Format.table:
-        about = {"file": upload.name, "rid": place.rid, "lines": place.line, **counts, "seconds": round(seconds, 3)}
+        about = {
+            "file": upload.name,
+            "rid": place.rid,
+            "lines": place.line,
+            **counts,
+            "this_run": this_run,
+            "seconds": round(seconds, 3),
+        }
         print_json(about, output)
     else:
-        done = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count) or "no tasks"
-        print(f"{upload.name}: {done} in {seconds:,.1f} s (rid {place.rid})")
+        in_all = f"; with the runs before {_listed(counts)}" if upload.before.line else ""
+        print(f"{upload.name}: {_listed(this_run)} in {seconds:,.1f} s{in_all} (rid {place.rid})")
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {status}" for status, count in counts.items() if count) or "no tasks"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from math import inf
 from time import monotonic, sleep
@@ -13,7 +12,7 @@ from rich.text import Text
 
 from pyadeq import Queue, TaskView
 from pyadeq.ext.cli.arguments import QueueName, TaskId, time_option
-from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, print_json, stdout
+from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, as_json, connected, print_json, stdout
 from pyadeq.ext.cli.listing import more, not_found, print_task, whole
 from pyadeq.ext.cli.live import Live
 
@@ -41,7 +40,7 @@ def watch(
             if output == Format.table:
                 live.show(_picture(task), _line(task))
             elif output == Format.jsonl:
-                print(json.dumps(whole(task), ensure_ascii=False), flush=True)
+                print(as_json(whole(task)), flush=True)
     if task is None:
         raise not_found(queue, id)
     if output == Format.json:

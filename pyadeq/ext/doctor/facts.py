@@ -6,11 +6,12 @@ import re
 import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from redis import RedisCluster, SSLConnection
-from redis.exceptions import NoPermissionError, ResponseError
+from redis.exceptions import MasterDownError, NoPermissionError, ResponseError
 
 from pyadeq import Adeq, AdeqError, ConfigError, library
 from pyadeq.ext.doctor.queues import find_queues
@@ -46,11 +47,12 @@ class Slow(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """What the data of a queue is written in, and the oldest scripts that may touch it."""
+    """What the data of a queue is written in, and the oldest scripts that may touch it; exists: if there is one."""
 
     queue: str
     layout: int
     layout_min: int
+    exists: bool = True
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,8 @@ def gather(adeq: Adeq, names: Sequence[str]) -> Facts:
     if isinstance(adeq.client, RedisCluster):
         raise ConfigError("client: the doctor looks at one server; connect to each node of the cluster on its own")
     client = adeq.client
+    with suppress(NoPermissionError):
+        client.ping()  # what refuses this, a wrong database or a script that runs on and on, refuses all
     info = _ask(client.info) or {}
     found, complete = (list(names), True) if names else _ask(lambda: find_queues(adeq, SCAN_SECONDS)) or (None, False)
     probed = found[0] if found else "default"
@@ -133,8 +137,15 @@ def _ask(question: Callable[[], T]) -> T | None:
     """The answer, or None if the server knows no such command or this user may not run it."""
     try:
         return question()
-    except ResponseError:
+    except ResponseError as error:
+        if _not_now(error):
+            raise
         return None
+
+
+def _not_now(error: ResponseError) -> bool:
+    """Whether the server refuses whatever it is asked: a script runs too long, or a replica has lost its primary."""
+    return isinstance(error, MasterDownError) or str(error).startswith("BUSY ")
 
 
 def _tool(adeq: Adeq, name: str) -> str:
@@ -173,7 +184,9 @@ def _runs_shebang(adeq: Adeq) -> bool | None:
         _command(adeq, "EVAL_RO", PROBE, 0)
     except NoPermissionError:
         return None
-    except ResponseError:
+    except ResponseError as error:
+        if _not_now(error):
+            raise
         return False
     return True
 
@@ -202,8 +215,9 @@ def _missing(adeq: Adeq) -> list[str]:
 
 def _layout(adeq: Adeq, name: str) -> Layout:
     key = f"{queue_base(name, adeq.prefix, adeq.slot)}:config"
-    layout, oldest = (int(value or 1) for value in adeq.client.hmget(key, ["layout", "layout_min"]))
-    return Layout(name, layout, oldest)
+    stored = adeq.client.hmget(key, ["layout", "layout_min"])
+    layout, oldest = (int(value or 1) for value in stored)
+    return Layout(name, layout, oldest, any(stored) or bool(adeq.client.exists(key)))
 
 
 def _denied(adeq: Adeq, user: str, base: str) -> dict[str, str]:

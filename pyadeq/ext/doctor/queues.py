@@ -8,7 +8,7 @@ from typing import NamedTuple
 from redis import Redis, RedisCluster
 
 from pyadeq import Adeq
-from pyadeq.keys import queue_base
+from pyadeq.keys import PATTERNS, queue_base
 
 SCAN_COUNT = 1000  # keys looked at in one command
 
@@ -33,7 +33,9 @@ def find_queues(adeq: Adeq, seconds: float, most: int = 100_000) -> Found:
             cursor, keys = node.scan(max(cursor, 0), match=f"{head}*{tail}", count=SCAN_COUNT)
             for key in keys:
                 text = key.decode(errors="replace") if isinstance(key, bytes) else str(key)
-                names.add(text[len(head) : -len(tail)])
+                name = text[len(head) : -len(tail)]
+                if PATTERNS["name"].fullmatch(name):  # anything else is a key of somebody else
+                    names.add(name)
     return Found(sorted(names), True)
 
 

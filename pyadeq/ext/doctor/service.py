@@ -107,6 +107,13 @@ def layout(facts: Facts) -> Finding:
             "It reads both, and writes the old one until a migration.",
             "read the notes of this release on its migration",
         )
+    absent = [one.queue for one in facts.queues if not one.exists]
+    if absent:
+        return warn(
+            f"there is no {_named(absent)}",
+            "A name may be mistyped, or --prefix and --slot be others. A queue is made by its first task.",
+            "adeq queue ls",
+        )
     if not facts.queues:
         return ok("no queue yet" if facts.all_queues else "no queue found in time; name some: adeq doctor QUEUE")
     many = f"{len(facts.queues)} queue{'' if len(facts.queues) == 1 else 's'} of layout {facts.layout}"
@@ -168,7 +175,7 @@ def slow_log(facts: Facts) -> Finding:
         f"{many}{above}; the slowest: {worst.script or 'one of another release'}, {worst.seconds * 1000:,.1f} ms",
         f"{why} Slow ones come of large batches, of swapped memory, and of a machine that is shared.",
         "> SLOWLOG GET 128",
-        "> --intrinsic-latency 30",
+        f"on the server's machine: {facts.tool.split()[0]} --intrinsic-latency 30",
         "> SLOWLOG RESET",
     )
 

@@ -6,6 +6,7 @@ from pyadeq.ext.doctor.facts import Facts
 from pyadeq.ext.doctor.report import Finding, fail, ok, unknown, warn
 
 NEARLY_FULL = 0.8  # of maxmemory
+MOST = 0.75  # of the machine's memory, for maxmemory
 CUT_OFF = "A primary that is cut off goes on taking tasks; they are lost when it comes back as a replica."
 REWRITE = "> CONFIG REWRITE"
 
@@ -30,13 +31,20 @@ def eviction(facts: Facts) -> Finding:
             "compare with what the producers sent, and enqueue again what is missing; then",
             "> CONFIG RESETSTAT",
         )
-    which = "any key" if policy.startswith("allkeys") else "keys that have an expiry"
-    why = f"When memory is full the server deletes {which} to make room: tasks are lost, and nobody is told."
+    how = ("> CONFIG SET maxmemory-policy noeviction", REWRITE)
+    if policy.startswith("volatile"):
+        return warn(
+            f"maxmemory-policy is {policy}{lost}",
+            "When memory is full the server deletes keys that have an expiry. Tasks have none; what wakes idle workers "
+            "and what tells a call that is sent again from a new one have, and go.",
+            *how,
+        )
+    why = "When memory is full the server deletes any key to make room: tasks are lost, and nobody is told."
     if policy == "allkeys-lru":
         why += " Some guides recommend allkeys-lru; that is for caches, and here it deletes tasks."
     if not int(facts.info.get("maxmemory", 0)):
         why += " There is no maxmemory yet: it begins on the day that one is set."
-    return fail(f"maxmemory-policy is {policy}{lost}", why, "> CONFIG SET maxmemory-policy noeviction", REWRITE)
+    return fail(f"maxmemory-policy is {policy}{lost}", why, *how)
 
 
 def memory(facts: Facts) -> Finding:
@@ -52,7 +60,9 @@ def memory(facts: Facts) -> Finding:
             + (f" (the machine has {_size(whole)})" if whole else "")
             + ". "
             "With a limit it refuses new tasks instead, and works off what it has.",
-            f"> CONFIG SET maxmemory {_advised(whole, used)}",
+            f"> CONFIG SET maxmemory {_advised(whole, used)}"
+            if not whole or used < MOST * whole
+            else "move to a machine with more memory, then set maxmemory",
         )
     found = f"{_size(used)} used of {_size(limit)} ({used / limit:.0%})"
     if used < NEARLY_FULL * limit:
@@ -118,6 +128,8 @@ def snapshots(facts: Facts) -> Finding:
         return unknown(
             "save is not told", "Snapshots are what is left where the append-only file is off.", "> CONFIG GET save"
         )
+    if not save and not facts.info.get("aof_enabled", 1):
+        return warn("off, as the append-only file is", "Nothing is written to the disk.", "> CONFIG SET appendonly yes")
     return ok(f"save is {save!r}" if save else "off; the append-only file does without them")
 
 
@@ -166,5 +178,6 @@ def _size(count: float) -> str:
 
 
 def _advised(whole: int, used: int) -> str:
-    """Half of the machine, as a rewrite of the append-only file takes memory too; never below twice what is used."""
-    return f"{max(whole // 2, 2 * used, 100 << 20) >> 20}mb"
+    """Half of the machine, as a rewrite of the append-only file takes memory too; or twice what is used, if it fits."""
+    wanted = max(whole // 2, 2 * used, 100 << 20)
+    return f"{(min(wanted, int(MOST * whole)) if whole else wanted) >> 20}mb"
