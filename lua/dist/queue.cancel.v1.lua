@@ -258,37 +258,38 @@ local function remove_task(conf, id, since_ms, why)
   redis.call('PEXPIRE', task .. id, string.format('%.0f', left_ms))
 end
 
--- trim_set(conf, set, keep_ms, max, limit): delete the oldest ended tasks beyond an age (nil: none) and a number, at most
--- limit; their ids.
--- NEEDS remove_task
-local function trim_set(conf, set, keep_ms, max, limit)
+-- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
+-- and a number, at most limit; how many. The dead go with an event each.
+-- NEEDS dead emit remove_task
+local function trim_set(conf, set, keep_ms, max, limit, tally)
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
     gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
   end
   if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
+  if #gone == 0 then return 0 end
   local ids = {}
   for i = 1, #gone, 2 do
     ids[#ids + 1] = gone[i]
     remove_task(conf, gone[i], tonumber(gone[i + 1]), 'trimmed')
+    if set == dead then emit(conf, 'task.removed', gone[i], 'reason=retention') end
   end
-  if #ids > 0 then redis.call('ZREM', set, unpack(ids)) end
-  return ids
+  redis.call('ZREM', set, unpack(ids))
+  local counter = set == dead and 'dropped' or 'trimmed'
+  tally[counter] = (tally[counter] or 0) + #ids
+  return #ids
 end
 
 -- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
--- NEEDS config finished dead emit trim_set
+-- NEEDS config finished dead trim_set
 local function retain(conf, tally)
   if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
-    local trimmed = trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended)
-    if #trimmed > 0 then tally.trimmed = (tally.trimmed or 0) + #trimmed end
+    trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
   end
   if tally.dead then
     local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
-    local dropped = trim_set(conf, dead, nil, max, 100 + tally.dead)
-    for _, id in ipairs(dropped) do emit(conf, 'task.removed', id, 'reason=retention') end
-    if #dropped > 0 then tally.dropped = (tally.dropped or 0) + #dropped end
+    trim_set(conf, dead, nil, max, 100 + tally.dead, tally)
   end
 end
 

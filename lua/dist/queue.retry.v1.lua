@@ -28,8 +28,8 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.retried
 -- COST   12 + 6n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake line_up make_ready push_due await_deadline holder_of revive_task
--- INCLUDE done_before recall_answers sweep_once hold_once note_done note_answers
+-- INCLUDE open_queue emit add_counts push_wake line_up make_ready push_due await_deadline holder_of hold_once revive_task
+-- INCLUDE done_before recall_answers sweep_once note_done note_answers
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -215,14 +215,27 @@ local function holder_of(id, field)
   if holder and holder ~= id and redis.call('HEXISTS', task .. holder, 'created_ms') == 1 then return holder end
 end
 
+-- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- NEEDS once once_due
+local function hold_once(conf, field, id, keep_ms)
+  if not keep_ms then
+    redis.call('HSET', once, field, id)
+    return
+  end
+  local until_text = string.format('%.0f', conf.now + keep_ms)
+  redis.call('HSET', once, field, id .. ' ' .. until_text)
+  redis.call('ZADD', once_due, until_text, field)
+  conf.held = (conf.held or 0) + 1
+end
+
 -- revive_task(conf, id, unique, scope): take a task out of the dead set, as if it had not run; it takes its keys again.
--- NEEDS task dead once
+-- NEEDS task dead hold_once
 local function revive_task(conf, id, unique, scope)
   redis.call('ZREM', dead, id)
   redis.call('HDEL', task .. id, 'attempts', 'crashes', 'expires_at_ms', 'reason', 'error')
   redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-  if unique then redis.call('HSET', once, 'unique:' .. unique, id) end
-  if scope then redis.call('HSET', once, 'scope:' .. scope, id) end
+  if unique then hold_once(conf, 'unique:' .. unique, id) end
+  if scope then hold_once(conf, 'scope:' .. scope, id) end
 end
 
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
@@ -251,19 +264,6 @@ local function sweep_once(conf, limit)
   redis.call('ZREM', once_due, unpack(fields))
   redis.call('HDEL', once, unpack(fields))
   return #fields
-end
-
--- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
--- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms)
-  if not keep_ms then
-    redis.call('HSET', once, field, id)
-    return
-  end
-  local until_text = string.format('%.0f', conf.now + keep_ms)
-  redis.call('HSET', once, field, id .. ' ' .. until_text)
-  redis.call('ZADD', once_due, until_text, field)
-  conf.held = (conf.held or 0) + 1
 end
 
 -- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.

@@ -1,9 +1,9 @@
 -- revive_task(conf, id, unique, scope): take a task out of the dead set, as if it had not run; it takes its keys again.
--- NEEDS task dead once
+-- NEEDS task dead hold_once
 local function revive_task(conf, id, unique, scope)
   redis.call('ZREM', dead, id)
   redis.call('HDEL', task .. id, 'attempts', 'crashes', 'expires_at_ms', 'reason', 'error')
   redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-  if unique then redis.call('HSET', once, 'unique:' .. unique, id) end
-  if scope then redis.call('HSET', once, 'scope:' .. scope, id) end
+  if unique then hold_once(conf, 'unique:' .. unique, id) end
+  if scope then hold_once(conf, 'scope:' .. scope, id) end
 end

@@ -12,6 +12,8 @@ import pytest
 
 from pyadeq.embedded import EmbeddedServer
 
+LINE = 1_000_000
+
 
 class Proxy:
     """Stands between a client and the server, on a unix socket of its own.
@@ -89,6 +91,24 @@ def _close(end: socket.socket) -> None:
     with suppress(OSError):
         end.shutdown(socket.SHUT_RDWR)
     end.close()
+
+
+class Clock:
+    """Milliseconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now_ms = LINE
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+    def tick(self, seconds: float) -> None:
+        self.now_ms += round(seconds * 1000)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.fixture

@@ -158,7 +158,7 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "a task's end ends another's scope": (HELD + " redis.call('HDEL', once, field) end\n  end",
                                               "if field then redis.call('HDEL', once, field) end\n  end"),
         "a retry takes scopes of others": (" or holder_of(id, row[3] and 'scope:' .. row[3])", ""),
-        "a retry takes no scope": ("if scope then redis.call('HSET', once", "if false then redis.call('HSET', once"),
+        "a retry takes no scope": ("if scope then hold_once(", "if false then hold_once("),
     }),
     (corners.test_a_merged_call_leaves_its_key, {
         "a merged call holds its key again": ("if by == 'rid' then return end", ""),
@@ -166,14 +166,14 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "ack keeps the keys": ("      untie(id)\n", ""),
     }),
     (corners.test_only_one_has_a_unique_key, {
-        "a retry takes no unique key": ("if unique then redis.call(", "if false then redis.call("),
+        "a retry takes no unique key": ("if unique then hold_once(", "if false then hold_once("),
         "a retry takes keys of others": ("elseif holder then", "elseif false then"),
         "what was done is not known again": ("if answers then return { 'ok', conf.now, answers } end", ""),
     }),
     (partial(corners.test_what_was_done_to_a_removed_task_is_known_for_a_minute, way="dead"), {
         "dead tasks are not counted": ("if tally.dead then", "if false then"),
-        "dead tasks go silently": ("do emit(conf, 'task.removed', id, 'reason=retention') end", "do end"),
-        "a dead task is dropped uncounted": ("tally.dropped = (tally.dropped or 0) + #dropped", ""),
+        "dead tasks go silently": ("if set == dead then emit(", "if false then emit("),
+        "a dead task is dropped uncounted": ("set == dead and 'dropped' or 'trimmed'", "'trimmed'"),
     }),
     (corners.test_a_claim_leases_nothing_that_expired, {
         "a claim leases what expired": ("return not own[3] and tonumber(own[2]", "return false and tonumber(own[2]"),

@@ -9,26 +9,7 @@ import pytest
 from pyadeq import Lease, Task
 from pyadeq.asyncio import Adeq, Queue
 from pyadeq.errors import BadArgument, LeaseLost, QueueDraining
-
-LINE = 1_000_000
-
-
-class Clock:
-    """Milliseconds that pass when a test says so."""
-
-    def __init__(self) -> None:
-        self.now_ms = LINE
-
-    def __call__(self) -> int:
-        return self.now_ms
-
-    def tick(self, seconds: float) -> None:
-        self.now_ms += round(seconds * 1000)
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+from tests.integration.conftest import LINE, Clock
 
 
 @pytest.fixture

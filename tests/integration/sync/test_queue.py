@@ -10,21 +10,7 @@ from pyadeq import Backoff, Failure, Lease, Task
 from pyadeq import Adeq, Queue
 from pyadeq.errors import BadArgument, ClockError, ConflictError, LeaseLost, WorkerReplaced
 from pyadeq.keys import queue_base
-
-LINE = 1_000_000
-
-
-class Clock:
-    """Milliseconds that pass when a test says so."""
-
-    def __init__(self) -> None:
-        self.now_ms = LINE
-
-    def __call__(self) -> int:
-        return self.now_ms
-
-    def tick(self, seconds: float) -> None:
-        self.now_ms += round(seconds * 1000)
+from tests.integration.conftest import Clock
 
 
 @pytest.fixture
@@ -36,11 +22,6 @@ def adeq(url: str) -> Iterator[Adeq]:
 @pytest.fixture
 def queue(adeq: Adeq, base_name: str) -> Queue:
     return adeq.queue(base_name)
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture
