@@ -33,6 +33,7 @@ _TYPES: dict[str, dict[str, Any]] = {
     "name": {"pattern": NAME, "min": 1, "max": 100, "doc": "1 to 100 of A-Z a-z 0-9 . _ @ + -"},
     "lane": {"pattern": LANE, "doc": "any, group/<name> or group/<name>/inst/<name>"},
     "ids": {"min": 0, "max": MAX_ITEMS, "doc": "ids, joined by commas; min and max count them"},
+    "lanes": {"min": 0, "max": MAX_ITEMS, "doc": "lanes, joined by commas; min and max count them"},
     "int": {
         "pattern": r"^-?[0-9]{1,16}$", "min": -MAX_SAFE, "max": MAX_SAFE,
         "doc": "decimal digits, - before them if negative",
@@ -110,7 +111,7 @@ def _check_against(script: Script, includes: dict[str, Include], codes: dict[str
         if name not in includes:
             raise BuildError(script.path, line, f"include {name}: there is no valid include/{name}.lua")
         for need in includes[name].needs:
-            if need not in known and (name in rare or need not in rare):
+            if need not in known and (name in rare or need not in rare or script.rest):
                 wanted = f"INCLUDE {need} before it" if need in includes else f"a key or argument {need}"
                 raise BuildError(script.path, line, f"include {name} needs {need}: declare {wanted}")
         known.add(name)
@@ -128,8 +129,10 @@ def bundle(script: Script, includes: dict[str, Include]) -> str:
     """The text to load: first line, header, preamble, includes, body."""
     parts = [includes[name] for name in script.includes]
     usual = [part for part in parts if part.name not in script.rare]
+    rare = [part for part in parts if part.name in script.rare]
     names = set(script.free).union(*(part.free for part in parts))
-    before, after = _rare(script, [part for part in parts if part.name in script.rare], usual)
+    before, after = ([], []) if script.rest else _rare(script, rare, usual)
+    rest = [*(part.text.strip("\n") for part in rare), script.rest] if script.rest else []
     first = f"#!lua flags={script.flag}" if script.flag else "#!lua"
     sections = [
         f"{first}\n-- generated from lua/{script.path} by lua/bundle.py; do not edit\n{script.header}",
@@ -138,6 +141,7 @@ def bundle(script: Script, includes: dict[str, Include]) -> str:
         *(part.text.strip("\n") for part in usual),
         *after,
         script.body,
+        *rest,
     ]
     text = "\n\n".join(sections) + "\n"
     try:
@@ -242,7 +246,7 @@ def _entry(script: Script, text: str) -> dict[str, Any]:
 def _arg(arg: Arg) -> dict[str, Any]:
     type_, default = arg.type, arg.default
     entry: dict[str, Any] = {"name": arg.name, "type": type_.name}
-    if type_.name in ("int", "bytes", "ids"):
+    if type_.name in ("int", "bytes", "ids", "lanes"):
         entry |= {"min": type_.min, "max": type_.max}
     if type_.values:
         entry["values"] = list(type_.values)

@@ -96,8 +96,11 @@ def read_script(root: Path, path: str) -> Script:
     text = read_text(root, path)
     lines = text.splitlines()
     size = next((n for n, line in enumerate(lines) if not line.startswith("--")), len(lines))
-    script = Script(path, "\n".join(lines[:size]), "\n".join(lines[size:]).strip("\n"))
+    body, _, rest = "\n".join(lines[size:]).partition("\n-- RARELY\n")
+    script = Script(path, "\n".join(lines[:size]), body.strip("\n"), rest.strip("\n"))
     _Header(script, lines[:size]).read()
+    if rest and not script.rare:
+        raise BuildError(path, size + body.count("\n") + 2, "the line '-- RARELY' needs RARELY lines in the header")
     chunk = _parse(path, text)
     known = OPEN | PREAMBLE | script.locals.keys() | set(script.includes)
     for name, line in chunk.free.items():
@@ -335,8 +338,8 @@ class _Header:
         name = self.word(words[1], "a name")
         type_ = self.type(words[2], words[3] if len(words) == 4 else None)
         empty_is_none = kind == "PAIR" or type_.name not in ("int", "bool")
-        if default and type_.name == "ids":
-            raise self.fail(f"the default of ids can only be empty, got {default!r}")
+        if default and type_.name in ("ids", "lanes"):
+            raise self.fail(f"the default of {type_.name} can only be empty, got {default!r}")
         if default is not None and not (type_.accepts(default) or (default == "" and empty_is_none)):
             raise self.fail(f"default {default!r} is not what {name} accepts")
         return Arg(name, type_, default)
@@ -357,7 +360,7 @@ class _Header:
         if limits is None or (name != "int" and None in limits.groups()):
             raise self.fail(f"{name} needs <min>..<max>, got {rest!r}")
         low, high = (int(text) if text else None for text in limits.groups())
-        lowest, highest = {"int": (-MAX_SAFE, MAX_SAFE), "ids": (0, MAX_ITEMS), "bytes": (0, MAX_BYTES)}[name]
+        lowest, highest = {"int": (-MAX_SAFE, MAX_SAFE), "bytes": (0, MAX_BYTES)}.get(name, (0, MAX_ITEMS))
         type_ = Type(name, lowest if low is None else low, highest if high is None else high)
         if not lowest <= type_.min <= type_.max <= highest:
             raise self.fail(f"{name} {rest} must rise and stay within {lowest}..{highest}")

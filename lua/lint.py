@@ -31,12 +31,12 @@ READS = word_set(
     ZCOUNT ZDIFF ZINTER ZINTERCARD ZLEXCOUNT ZMSCORE ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANK ZREVRANGE
     ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE ZUNION"""
 )
-# Unbounded, blocking, random, or not for a script.
+# Unbounded, blocking, random, for all nodes of a cluster, or not for a script.
 FORBIDDEN = word_set(
     """KEYS SCAN RANDOMKEY SORT SORT_RO EVAL EVALSHA EVAL_RO EVALSHA_RO FCALL FCALL_RO SCRIPT FUNCTION BLPOP
     BRPOP BLMOVE BLMPOP BRPOPLPUSH BZPOPMIN BZPOPMAX BZMPOP WAIT WAITAOF SUBSCRIBE PSUBSCRIBE SSUBSCRIBE MULTI
     EXEC WATCH SELECT MOVE FLUSHALL FLUSHDB SWAPDB CONFIG CLIENT CLUSTER DEBUG SAVE BGSAVE SHUTDOWN SPOP
-    HRANDFIELD ZRANDMEMBER"""
+    HRANDFIELD ZRANDMEMBER PUBLISH"""
 )
 
 
@@ -102,7 +102,8 @@ def _check_call(facts: Facts, token: Token, arguments: list[Token]) -> list[str]
         return [f"{where} the command must be a quoted word in capitals"]
     facts.commands.setdefault(command, token.line)
     if command in FORBIDDEN:
-        return [f"{where} {command} is not allowed: it is unbounded, random, blocks, or is not for a script"]
+        why = "it is unbounded, random, blocks, leaves its slot, or is not for a script"
+        return [f"{where} {command} is not allowed: {why}"]
     following = {argument.literal for argument in arguments[:4]}
     if command in ("XREAD", "XREADGROUP") and "BLOCK" in following:
         return [f"{where} {command} must not block"]

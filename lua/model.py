@@ -9,9 +9,10 @@ MAX_SAFE = 9007199254740991
 MAX_ITEMS = 1000
 MAX_BYTES = 16 * 1024 * 1024
 
-KEY_TYPES = ("hash", "zset", "set", "list", "stream", "string")
+# A channel stores nothing; it is named like a key, so that it is in the slot of its base.
+KEY_TYPES = ("hash", "zset", "set", "list", "stream", "string", "channel")
 SUFFIX_TYPES = ("id", "name", "lane")
-ARG_TYPES = ("id", "name", "lane", "ids", "int", "bytes", "enum", "bool")
+ARG_TYPES = ("id", "name", "lane", "ids", "lanes", "int", "bytes", "enum", "bool")
 FIELD_TYPES = ("int", "id", "name", "lane", "bytes", "text", "ids", "pairs")
 FLAGS = ("no-writes", "allow-oom")
 
@@ -39,9 +40,10 @@ class Type:
                 return text in self.values
             case "bool":
                 return text in ("0", "1")
-            case "ids":
-                ids = text.split(",") if text else []
-                return self.min <= len(ids) <= self.max and all(re.fullmatch(ID, i) for i in ids)
+            case "ids" | "lanes":
+                items = text.split(",") if text else []
+                pattern = ID if self.name == "ids" else LANE
+                return self.min <= len(items) <= self.max and all(re.fullmatch(pattern, one) for one in items)
         return re.fullmatch(_PATTERNS[self.name], text) is not None
 
 
@@ -87,6 +89,7 @@ class Script:
     path: str  # <noun>/<verb>.v<N>.lua
     header: str
     body: str
+    rest: str = ""  # what stands after the line `-- RARELY`
     noun: str = ""
     verb: str = ""
     version: int = 0

@@ -71,6 +71,19 @@ local function arg_lane(v)
   local inst = string.match(rest, '^/inst/([%w._@+-]+)$')
   if inst and #inst <= 100 then return v end
 end""",
+    "arg_lanes": """
+local function arg_lanes(v, min, max)
+  local list, n = {}, 0
+  if not v or #v > max * 213 then return nil end
+  if v ~= '' then
+    for lane in string.gmatch(v .. ',', '([^,]*),') do
+      if not arg_lane(lane) then return nil end
+      n = n + 1
+      list[n] = lane
+    end
+  end
+  if n >= min and n <= max then return list end
+end""",
 }
 _USES = {name: set(re.findall(r"\b(arg_\w+)", text)) - {name} for name, text in _HELPERS.items()}
 
@@ -108,8 +121,8 @@ def want(type_: Type) -> str:
             return "0 or 1"
         case "enum":
             return f"one of {', '.join(type_.values)}"
-        case "ids":
-            return f"{low} to {high} ids with commas between them"
+        case "ids" | "lanes":
+            return f"{low} to {high} {type_.name} with commas between them"
         case "bytes":
             return f"{low} to {high} bytes long"
     return f"an integer from {low} to {high}"
@@ -122,11 +135,13 @@ def _check(arg: Arg, var: str, source: str, label: str) -> list[str]:
     """
     type_, default = arg.type, arg.default
     got = var
-    if type_.name in ("int", "ids", "lane"):
+    if type_.name in ("int", "ids", "lane", "lanes"):
         if type_.name == "int":
             call = f"{'arg_uint' if type_.min >= 0 else 'arg_int'}({var}, {type_.min}, {type_.max})"
+        elif type_.name == "lane":
+            call = f"arg_lane({var})"
         else:
-            call = f"arg_ids({var}, {type_.min}, {type_.max})" if type_.name == "ids" else f"arg_lane({var})"
+            call = f"arg_{type_.name}({var}, {type_.min}, {type_.max})"
         refusal = f"refuse({label}, {source}, '{want(type_)}')"
         steps = [f"{var} = {call}", f"if not {var} then return {refusal} end"]
         if default is None:
@@ -162,7 +177,7 @@ def _value(arg: Arg) -> str:
     match arg.type.name:
         case "int":
             return default
-        case "ids":
+        case "ids" | "lanes":
             return "{}"
         case "bool":
             return "true" if default == "1" else "false"

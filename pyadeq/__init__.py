@@ -12,13 +12,24 @@
 """
 
 from pyadeq._core.call import Call
+from pyadeq._core.failures import Failures, ProcessDied, Rule, TaskFailed
+from pyadeq._core.lock_graph import LockGraph
+from pyadeq._core.locks import LockCalls
 from pyadeq._core.manifest import Script, library
 from pyadeq._core.queue import QueueCalls
 from pyadeq._core.queue_items import Failure
 from pyadeq._core.sending import Deferred
 from pyadeq._sync.client import Adeq
+from pyadeq._sync.lock_grant import Grant
+from pyadeq._sync.locks import Locks
+from pyadeq._sync.mailbox import Batch, Mailbox
 from pyadeq._sync.pipeline import Pipeline
 from pyadeq._sync.queue import Queue
+from pyadeq._sync.queue_results import Receipt
+from pyadeq._sync.queue_tasks import QueueTask
+from pyadeq._version import __version__
+from pyadeq._worker.context import TaskContext
+from pyadeq._worker.tasks import TaskFunction, Tasks
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import (
     AdeqError,
@@ -26,13 +37,43 @@ from pyadeq.errors import (
     ClockError,
     ConfigError,
     ConflictError,
+    DeadlockError,
     DurabilityError,
     LayoutError,
     LeaseLost,
+    LockLost,
+    LockUnavailable,
+    OwnerWaits,
     QueueDraining,
+    RateLimited,
     ScriptError,
+    TaskCancelled,
+    TaskDead,
+    TaskGone,
     TransportError,
+    UnknownTask,
+    WaitTimeout,
     WorkerReplaced,
+)
+from pyadeq.lock_models import (
+    Capacity,
+    CycleEdge,
+    Detected,
+    Edge,
+    EdgePage,
+    Forced,
+    FoundDeadlock,
+    HeldLock,
+    Hint,
+    LockRenewal,
+    LockRequest,
+    LockSettings,
+    LockStats,
+    LockView,
+    Reaped,
+    RequestPage,
+    RequestState,
+    RequestView,
 )
 from pyadeq.models import (
     Backoff,
@@ -42,7 +83,6 @@ from pyadeq.models import (
     Lease,
     Page,
     QueueStats,
-    Receipt,
     Renewal,
     Retried,
     Settings,
@@ -51,45 +91,90 @@ from pyadeq.models import (
     Task,
     TaskView,
 )
-
-__version__ = "0.1.0"
+from pyadeq.worker_models import Heartbeat, LogLine, Outcome, WorkerInfo
 
 __all__ = [
     "Adeq",
     "AdeqError",
     "Backoff",
     "BadArgument",
+    "Batch",
     "Bulk",
     "Call",
+    "Capacity",
     "Claimed",
     "ClockError",
     "ConfigError",
     "ConflictError",
+    "CycleEdge",
+    "DeadlockError",
     "Deferred",
+    "Detected",
     "DurabilityError",
+    "Edge",
+    "EdgePage",
     "EmbeddedServer",
     "Failed",
     "Failure",
+    "Failures",
+    "Forced",
+    "FoundDeadlock",
+    "Grant",
+    "Heartbeat",
+    "HeldLock",
+    "Hint",
     "LayoutError",
     "Lease",
     "LeaseLost",
+    "LockCalls",
+    "LockGraph",
+    "LockLost",
+    "LockRenewal",
+    "LockRequest",
+    "LockSettings",
+    "LockStats",
+    "LockUnavailable",
+    "LockView",
+    "Locks",
+    "LogLine",
+    "Mailbox",
+    "Outcome",
+    "OwnerWaits",
     "Page",
     "Pipeline",
+    "ProcessDied",
     "Queue",
     "QueueCalls",
     "QueueDraining",
     "QueueStats",
+    "QueueTask",
+    "RateLimited",
+    "Reaped",
     "Receipt",
     "Renewal",
+    "RequestPage",
+    "RequestState",
+    "RequestView",
     "Retried",
+    "Rule",
     "Script",
     "ScriptError",
     "Settings",
     "Settled",
     "Snoozed",
     "Task",
+    "TaskCancelled",
+    "TaskContext",
+    "TaskDead",
+    "TaskFailed",
+    "TaskFunction",
+    "TaskGone",
     "TaskView",
+    "Tasks",
     "TransportError",
+    "UnknownTask",
+    "WaitTimeout",
+    "WorkerInfo",
     "WorkerReplaced",
     "__version__",
     "library",

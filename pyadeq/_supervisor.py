@@ -29,7 +29,7 @@ class Supervisor:
         self.data_dir = data_dir
         self.command = command
         self.server = 0  # its pid, 0 when none runs
-        self.child_ended = self._watch_children()
+        self.child_ended = watch_children()
 
     def run(self) -> None:
         """Serve the parent until it is gone."""
@@ -49,14 +49,6 @@ class Supervisor:
                 self._start()
         self._stop()
 
-    def _watch_children(self) -> int:
-        """Make a child's end readable, so that one select waits for it and for the parent."""
-        ended, wake = os.pipe()
-        os.set_blocking(wake, False)
-        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        return ended
-
     def _lock_data(self) -> bool:
         """Take the data for one server. The server inherits the lock: it holds while either of us lives."""
         lock = os.open(os.path.join(self.data_dir, "adeq.lock"), os.O_CREAT | os.O_RDWR, 0o600)
@@ -74,7 +66,7 @@ class Supervisor:
                     return False  # the parent gave up
 
     def _start(self) -> None:
-        die_with_us = _death_signal()
+        die_with_us = death_signal()
         supervisor = os.getpid()
         self.server = os.fork()
         if self.server:
@@ -119,15 +111,29 @@ class Supervisor:
             self._report_end()
 
 
-def _death_signal() -> Callable[[], object]:
+def watch_children() -> int:
+    """Make a child's end readable, so that one select waits for it and for the parent."""
+    ended, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    return ended
+
+
+def death_signal() -> Callable[[], object]:
     """What a child calls to die with this process even when this process is killed (Linux only)."""
+    # SIGKILL loses nothing that a server answered: it has written it to its append-only file before
+    return prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def prctl(option: int, value: int) -> Callable[[], int]:
+    """A call that sets this process's option, 0 if it did; it loads nothing, so that a forked child may make it."""
     if not sys.platform.startswith("linux"):
-        return lambda: None
+        return lambda: -1
     import ctypes
 
-    prctl = ctypes.CDLL(None).prctl
-    # SIGKILL loses nothing that was answered: the server has written it to its append-only file before
-    return lambda: prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    function = ctypes.CDLL(None).prctl
+    return lambda: int(function(option, value, 0, 0, 0))
 
 
 def main(parent: str, run_dir: str, data_dir: str, binary: str, config: str) -> None:

@@ -4,24 +4,46 @@
 """
 
 import asyncio
+import inspect
+import selectors
+import socket
+import threading
 from asyncio import Lock as aio_Lock
 from asyncio import sleep as aio_sleep
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from contextlib import nullcontext as cancellable
-from threading import Lock
+from threading import Event, Lock
 from time import sleep
 from typing import Any
 
+from redis.exceptions import TimeoutError as ReadTimeout
+
 __all__ = [
+    "Bell",
+    "Event",
+    "Gate",
     "Lock",
+    "Work",
+    "aio_Bell",
+    "aio_Event",
+    "aio_Gate",
     "aio_Lock",
+    "aio_Work",
     "aio_cancellable",
     "aio_cluster_connections",
+    "aio_follow",
+    "aio_join",
     "aio_sleep",
+    "aio_spawn",
+    "aio_takes",
     "cancellable",
     "cluster_connections",
+    "follow",
+    "join",
     "sleep",
+    "spawn",
+    "takes",
 ]
 
 
@@ -29,13 +51,15 @@ __all__ = [
 def aio_cancellable() -> Iterator[None]:
     """Raise a cancellation that was asked for inside and got lost.
 
-    Up to Python 3.11 `asyncio.wait_for`, by which redis-py sends, drops one that comes with the result.
+    Up to Python 3.11 `asyncio.wait_for`, by which redis-py sends, drops one that comes with the result, or an error.
     """
     task = asyncio.current_task()
     before = task.cancelling() if task else 0
-    yield
-    if task and task.cancelling() > before:
-        raise asyncio.CancelledError
+    try:
+        yield
+    finally:
+        if task and task.cancelling() > before:
+            raise asyncio.CancelledError
 
 
 def aio_cluster_connections(client: Any) -> tuple[Any, dict[str, Any]]:
@@ -48,3 +72,200 @@ def cluster_connections(client: Any) -> tuple[Any, dict[str, Any]]:
     """The class of a RedisCluster's connections, and what they are made with."""
     pool = client.get_redis_connection(client.get_nodes()[0]).connection_pool
     return pool.connection_class, pool.connection_kwargs
+
+
+class aio_Event:
+    """An event whose wait may be given a timeout in seconds, as that of threads."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+        self.set, self.clear, self.is_set = self._event.set, self._event.clear, self._event.is_set
+
+    async def wait(self, timeout: float | None = None) -> bool:
+        """Whether it was set in time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                await self._event.wait()
+        return self._event.is_set()
+
+
+aio_Work = Callable[[], Coroutine[Any, Any, None]]
+Work = Callable[[], None]
+"""What is run in the background."""
+
+_running: set[asyncio.Task[None]] = set()  # a loop alone does not keep its tasks
+
+
+def aio_spawn(work: aio_Work) -> asyncio.Task[None]:
+    """Run it in the background."""
+    task = asyncio.create_task(work())
+    _running.add(task)
+    task.add_done_callback(_running.discard)
+    return task
+
+
+def spawn(work: Work) -> threading.Thread:
+    """Run it in the background, in a thread that does not keep the process alive."""
+    thread = threading.Thread(target=work, name="pyadeq", daemon=True)
+    thread.start()
+    return thread
+
+
+async def aio_join(task: asyncio.Task[None], timeout: float) -> None:
+    """Wait for the end of what was spawned, however it ends, for so many seconds."""
+    await asyncio.wait([task], timeout=timeout)
+
+
+def join(thread: threading.Thread, timeout: float) -> None:
+    """Wait for the end of what was spawned, however it ends, for so many seconds."""
+    thread.join(timeout)
+
+
+class aio_Gate:
+    """Lets so many in at a time, in the order in which they came. patience: seconds to wait at most; None: no end."""
+
+    def __init__(self, most: int, patience: float | None) -> None:
+        self._most = most
+        self._patience = patience
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def enter(self) -> bool:
+        """Whether there was a place in time, to be left again."""
+        if (loop := asyncio.get_running_loop()) is not self._loop:  # those of one that has ended are no use here
+            self._loop, self._places = loop, asyncio.Semaphore(self._most)
+        try:
+            async with asyncio.timeout(self._patience if self._places.locked() else None):
+                return await self._places.acquire()
+        except TimeoutError:
+            return False
+
+    def leave(self) -> None:
+        """For the next one."""
+        self._places.release()
+
+
+class Gate:
+    """Lets all in: threads are so few that the pool's own limit does, and one that is interrupted keeps no place."""
+
+    def __init__(self, most: int, patience: float | None) -> None:
+        pass
+
+    def enter(self) -> bool:
+        """True."""
+        return True
+
+    def leave(self) -> None:
+        """Nothing was taken."""
+
+
+def aio_takes(callback: object) -> bool:
+    """Whether it can be called back here."""
+    return callable(callback)
+
+
+def takes(callback: object) -> bool:
+    """Whether it can be called back here, where nobody awaits what a coroutine function answers."""
+    return callable(callback) and not inspect.iscoroutinefunction(callback)
+
+
+def aio_follow(answer: Any) -> aio_Work | None:
+    """What is left to do of a callback that has answered: to await it, if it is a coroutine function."""
+    if not inspect.isawaitable(answer):
+        return None
+
+    async def rest() -> None:
+        await answer
+
+    return rest
+
+
+def follow(answer: Any) -> Work | None:
+    """What is left to do of a callback that has answered."""
+    return None
+
+
+class aio_Bell:
+    """Calls away from its connection the one task that reads there."""
+
+    def __init__(self) -> None:
+        self._rung = False
+        self._waiting: asyncio.Timeout | None = None
+
+    def ring(self) -> None:
+        """End the wait of now, or the next one."""
+        self._rung = True
+        if self._waiting and not self._waiting.expired():
+            self._waiting.reschedule(0)
+
+    async def wait(self, seconds: float) -> None:
+        """Wait for so long, or until it is rung."""
+        await self._unless_rung(asyncio.sleep, seconds + 1, seconds=seconds)
+
+    async def read(self, connection: Any, seconds: float) -> Any:
+        """The next reply on a connection, its error raised; None after so long, or when the bell is rung.
+
+        The connection's `socket_timeout` is to be longer.
+        """
+        return await self._unless_rung(
+            connection.read_response, disable_decoding=True, disconnect_on_error=False, seconds=seconds
+        )
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
+    async def _unless_rung(
+        self, work: Callable[..., Coroutine[Any, Any, Any]], *args: Any, seconds: float, **kwargs: Any
+    ) -> Any:
+        # What is read by then stays in the buffers, as it does when redis-py's own time limit ends.
+        with suppress(TimeoutError):
+            try:
+                async with asyncio.timeout(0 if self._rung else max(seconds, 0)) as self._waiting:
+                    return await work(*args, **kwargs)
+            finally:
+                self._rung, self._waiting = False, None
+        return None
+
+
+class Bell:
+    """Calls away from its connection the one thread that reads there.
+
+    No other may write to it meanwhile, for with TLS that is not safe.
+    """
+
+    def __init__(self) -> None:
+        self._ear, self._hammer = socket.socketpair()
+        self._ear.setblocking(False)
+        self._hammer.setblocking(False)
+
+    def ring(self) -> None:
+        """End the wait of now, or the next one."""
+        with suppress(OSError):  # full: it rings already; closed: nobody waits
+            self._hammer.send(b"!")
+
+    def wait(self, seconds: float) -> None:
+        """Wait for so long, or until it is rung."""
+        self._ready(seconds)
+
+    def read(self, connection: Any, seconds: float) -> Any:
+        """The next reply on a connection, its error raised; None after so long, or when the bell is rung."""
+        if connection.can_read(0) or self._ready(seconds, connection._sock):
+            with suppress(ReadTimeout):  # with TLS, there may be something to read that is no reply
+                return connection.read_response(disable_decoding=True, disconnect_on_error=False)
+        return None
+
+    def close(self) -> None:
+        """Close its sockets."""
+        self._ear.close()
+        self._hammer.close()
+
+    def _ready(self, seconds: float, *others: socket.socket) -> bool:
+        """Whether one of the others can be read."""
+        with selectors.DefaultSelector() as selector:
+            for one in (self._ear, *others):
+                selector.register(one, selectors.EVENT_READ)
+            ready = [key.fileobj for key, _ in selector.select(max(seconds, 0))]
+        if self._ear in ready:
+            with suppress(BlockingIOError):
+                self._ear.recv(4096)
+            return len(ready) > 1
+        return bool(ready)

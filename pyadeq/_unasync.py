@@ -19,7 +19,7 @@ TREES = (
     ("tests/integration/aio", "tests/integration/sync", "test_*.py"),
 )
 # These have no twin.
-ASYNC_ONLY = frozenset({"worker.py", "test_cancellation.py"})
+ASYNC_ONLY = frozenset({"test_cancellation.py", "test_locks_cancellation.py", "test_mailbox_cancellation.py"})
 
 RULES = (
     (r"async (def|with|for)\b", r"\1"),

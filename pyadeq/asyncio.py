@@ -1,15 +1,26 @@
 """The asyncio twin of `pyadeq`: the same names, to be awaited where they talk to the server, and the Worker."""
 
 from pyadeq._async.client import Adeq
+from pyadeq._async.lock_grant import Grant
+from pyadeq._async.locks import Locks
+from pyadeq._async.mailbox import Batch, Mailbox
 from pyadeq._async.pipeline import Pipeline
 from pyadeq._async.queue import Queue
-from pyadeq._async.worker import Worker
+from pyadeq._async.queue_results import Receipt
+from pyadeq._async.queue_tasks import QueueTask
 from pyadeq._core.call import Call
-from pyadeq._core.failures import TaskFailed
+from pyadeq._core.failures import Failures, ProcessDied, Rule, TaskFailed
+from pyadeq._core.lock_graph import LockGraph
+from pyadeq._core.locks import LockCalls
 from pyadeq._core.manifest import Script, library
 from pyadeq._core.queue import QueueCalls
 from pyadeq._core.queue_items import Failure
 from pyadeq._core.sending import Deferred
+from pyadeq._worker.context import TaskContext
+from pyadeq._worker.health import Health, HealthServer
+from pyadeq._worker.programs import Program, ProgramFailed
+from pyadeq._worker.tasks import TaskFunction, Tasks
+from pyadeq._worker.worker import Worker
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import (
     AdeqError,
@@ -17,13 +28,43 @@ from pyadeq.errors import (
     ClockError,
     ConfigError,
     ConflictError,
+    DeadlockError,
     DurabilityError,
     LayoutError,
     LeaseLost,
+    LockLost,
+    LockUnavailable,
+    OwnerWaits,
     QueueDraining,
+    RateLimited,
     ScriptError,
+    TaskCancelled,
+    TaskDead,
+    TaskGone,
     TransportError,
+    UnknownTask,
+    WaitTimeout,
     WorkerReplaced,
+)
+from pyadeq.lock_models import (
+    Capacity,
+    CycleEdge,
+    Detected,
+    Edge,
+    EdgePage,
+    Forced,
+    FoundDeadlock,
+    HeldLock,
+    Hint,
+    LockRenewal,
+    LockRequest,
+    LockSettings,
+    LockStats,
+    LockView,
+    Reaped,
+    RequestPage,
+    RequestState,
+    RequestView,
 )
 from pyadeq.models import (
     Backoff,
@@ -33,7 +74,6 @@ from pyadeq.models import (
     Lease,
     Page,
     QueueStats,
-    Receipt,
     Renewal,
     Retried,
     Settings,
@@ -42,45 +82,95 @@ from pyadeq.models import (
     Task,
     TaskView,
 )
+from pyadeq.worker_models import Heartbeat, LogLine, Outcome, WorkerInfo
 
 __all__ = [
     "Adeq",
     "AdeqError",
     "Backoff",
     "BadArgument",
+    "Batch",
     "Bulk",
     "Call",
+    "Capacity",
     "Claimed",
     "ClockError",
     "ConfigError",
     "ConflictError",
+    "CycleEdge",
+    "DeadlockError",
     "Deferred",
+    "Detected",
     "DurabilityError",
+    "Edge",
+    "EdgePage",
     "EmbeddedServer",
     "Failed",
     "Failure",
+    "Failures",
+    "Forced",
+    "FoundDeadlock",
+    "Grant",
+    "Health",
+    "HealthServer",
+    "Heartbeat",
+    "HeldLock",
+    "Hint",
     "LayoutError",
     "Lease",
     "LeaseLost",
+    "LockCalls",
+    "LockGraph",
+    "LockLost",
+    "LockRenewal",
+    "LockRequest",
+    "LockSettings",
+    "LockStats",
+    "LockUnavailable",
+    "LockView",
+    "Locks",
+    "LogLine",
+    "Mailbox",
+    "Outcome",
+    "OwnerWaits",
     "Page",
     "Pipeline",
+    "ProcessDied",
+    "Program",
+    "ProgramFailed",
     "Queue",
     "QueueCalls",
     "QueueDraining",
     "QueueStats",
+    "QueueTask",
+    "RateLimited",
+    "Reaped",
     "Receipt",
     "Renewal",
+    "RequestPage",
+    "RequestState",
+    "RequestView",
     "Retried",
+    "Rule",
     "Script",
     "ScriptError",
     "Settings",
     "Settled",
     "Snoozed",
     "Task",
+    "TaskCancelled",
+    "TaskContext",
+    "TaskDead",
     "TaskFailed",
+    "TaskFunction",
+    "TaskGone",
     "TaskView",
+    "Tasks",
     "TransportError",
+    "UnknownTask",
+    "WaitTimeout",
     "Worker",
+    "WorkerInfo",
     "WorkerReplaced",
     "library",
 ]

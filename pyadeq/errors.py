@@ -9,6 +9,16 @@ AdeqError
 │  ├─ ConflictError                 ADEQ_CONFLICT  the call contradicts what is stored
 │  └─ QueueDraining                 ADEQ_DRAINING  the queue takes no new tasks
 ├─ LeaseLost                        the lease ran out, or somebody else settled the task
+│  └─ LockLost                      a lock is not held any more: it ran out, or was taken away
+├─ TaskDead                         the task that was waited for failed for good (.id, .reason, .error)
+├─ TaskCancelled                    the task that was waited for was cancelled
+├─ TaskGone                         there is no result to be had of the task that was waited for
+├─ UnknownTask                      a task was to come after one that there is not (.id, .missing, .receipts)
+├─ WaitTimeout       (TimeoutError) what was waited for, a lock or a task's end, did not come in time
+├─ DeadlockError                    owners wait for each other, and this one has to give way (.cycle)
+├─ OwnerWaits                       the owner waits for another lock already (.rid)
+├─ LockUnavailable                  the resource gives no permits now (.reason)
+├─ RateLimited                      the agent acquires too often (.retry_after)
 ├─ WorkerReplaced                   the worker's name was registered again elsewhere
 ├─ DurabilityError                  the call was applied, but is not yet where `durability` wants it (.answer)
 └─ TransportError                   no script answered (.retryable, .may_have_applied)
@@ -17,6 +27,9 @@ AdeqError
 from __future__ import annotations
 
 import typing
+
+if typing.TYPE_CHECKING:
+    from pyadeq.lock_models import CycleEdge
 
 
 class AdeqError(Exception):
@@ -66,6 +79,108 @@ class QueueDraining(ScriptError):
 
 class LeaseLost(AdeqError):
     """The lease ran out, or the task was settled under another token. Nothing was changed: stop the work."""
+
+
+class TaskDead(AdeqError):
+    """The task ran out of attempts, or failed for good, and is in the dead set. Look at the error; retry or abandon it.
+
+    id: the task's. reason: one word. error: the end of what the worker said, as text.
+    """
+
+    def __init__(self, id: str, reason: str, error: str = "") -> None:
+        super().__init__(id, reason, error)
+        self.id = id
+        self.reason = reason
+        self.error = error
+
+    def __str__(self) -> str:
+        return f"task {self.id!r} is dead: {self.reason}"
+
+
+class TaskCancelled(AdeqError):
+    """The task was cancelled: there will be no result."""
+
+
+class TaskGone(AdeqError):
+    """There is no result to be had: the task was deleted, its result was not kept, or it never was."""
+
+
+class UnknownTask(AdeqError):
+    """A task was to come after one that there is not, or no longer. It was not made; all others of the call were.
+
+    id: of the task that was not made, the first if there are more. missing: the id that there is not.
+    receipts: the answers to all tasks of the call in their order, None for each that was not made.
+    """
+
+    def __init__(self, id: str, missing: str, receipts: typing.Sequence[typing.Any] = ()) -> None:
+        super().__init__(id, missing, receipts)
+        self.id = id
+        self.missing = missing
+        self.receipts = list(receipts)
+
+    def __str__(self) -> str:
+        others = self.receipts.count(None) - 1
+        more = f" ({others} more were not, either)" if others > 0 else ""
+        return (
+            f"task {self.id!r} was not made{more}: it is to come after {self.missing!r}, and there is no such task, or "
+            "no longer; enqueue that one first, or leave it out of `after`, and make the call again with the same rid"
+        )
+
+
+class LockLost(LeaseLost):
+    """A lock is not held any more: its lease ran out, or somebody took it away. Stop what it protected."""
+
+
+class WaitTimeout(AdeqError, TimeoutError):
+    """What was waited for did not come in time. Of a lock, nothing is left behind in its line; a task goes on."""
+
+
+class DeadlockError(AdeqError):
+    """Owners wait for each other, and this request was ended for it. Release what the owner holds, then try again.
+
+    cycle: each owner waits for a resource that the next one has, or is ahead for in line; the last waits for the first.
+    born: when the work began (epoch, the domain's clock). Give it to the next try, so that under the policy `youngest`
+    it does not stay the youngest for ever.
+    """
+
+    def __init__(self, cycle: typing.Sequence[CycleEdge], born: float | None = None) -> None:
+        super().__init__(cycle, born)
+        self.cycle = list(cycle)
+        self.born = born
+
+    def __str__(self) -> str:
+        waits = [f"{edge.owner} waits for {edge.resource} ({edge.mode})" for edge in self.cycle]
+        return f"deadlock: {', '.join(waits)}; release what the owner holds, then try again"
+
+
+class OwnerWaits(AdeqError):
+    """The owner waits for another lock, and can wait for one at a time. Give each flow of work an owner of its own.
+
+    rid: the request that waits.
+    """
+
+    def __init__(self, message: str, rid: str) -> None:
+        super().__init__(message)
+        self.rid = rid
+
+
+class LockUnavailable(AdeqError):
+    """The resource gives no permits.
+
+    reason: `no_capacity`, none was set; `too_many`, more than there are; `draining`, it takes no new work.
+    """
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class RateLimited(AdeqError):
+    """The agent acquires locks more often than the domain's settings allow. retry_after: seconds until it may again."""
+
+    def __init__(self, message: str, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class WorkerReplaced(AdeqError):

@@ -1,7 +1,8 @@
-"""Bases, names and hash slots: where the data of a queue lives.
+"""Bases, names and hash slots: where the data of a queue or of a lock domain lives.
 
-A base is the first part of every key of a queue, `ade:{queue:default}`. Its braces are a cluster hash tag, so
-all keys of the queue are in one slot. With a named slot, `ade:{prod}:queue:default`, several queues share it.
+A base is the first part of every key of a queue, `ade:{queue:default}`, or of a lock domain, `ade:{lock:default}`. Its
+braces are a cluster hash tag, so all its keys are in one slot. With a named slot, `ade:{prod}:queue:default`, several
+queues and domains share it.
 """
 
 from __future__ import annotations
@@ -53,11 +54,21 @@ def check_name(field: str, value: str, kind: NameType = "name") -> str:
 @lru_cache(maxsize=4096)
 def queue_base(name: str, prefix: str = "ade", slot: str | None = None) -> str:
     """The base of a queue: `ade:{queue:<name>}`, or `ade:{<slot>}:queue:<name>`."""
-    check_name("queue", name)
+    return _base("queue", "queue", name, prefix, slot)
+
+
+@lru_cache(maxsize=4096)
+def lock_base(domain: str, prefix: str = "ade", slot: str | None = None) -> str:
+    """The base of a lock domain: `ade:{lock:<domain>}`, or `ade:{<slot>}:lock:<domain>`."""
+    return _base("lock", "domain", domain, prefix, slot)
+
+
+def _base(noun: str, field: str, name: str, prefix: str, slot: str | None) -> str:
+    check_name(field, name)
     check_name("prefix", prefix)
     if slot is None:
-        return f"{prefix}:{{queue:{name}}}"
-    return f"{prefix}:{{{check_name('slot', slot)}}}:queue:{name}"
+        return f"{prefix}:{{{noun}:{name}}}"
+    return f"{prefix}:{{{check_name('slot', slot)}}}:{noun}:{name}"
 
 
 def shown(value: object) -> str:

@@ -24,6 +24,7 @@ Moment: TypeAlias = float | datetime
 
 State = Literal["ready", "delayed", "blocked", "running", "stalled", "completed", "cancelled", "dead"]
 Mode = Literal["running", "paused", "draining"]
+AfterWhen = Literal["completed", "failed", "ended"]
 AckStatus = Literal["completed", "result_dropped", "lease_lost"]
 FailStatus = Literal["retried", "dead", "cancelled", "lease_lost"]
 ReleaseStatus = Literal["released", "cancelled", "lease_lost"]
@@ -77,16 +78,47 @@ class Backoff(Model):
     jitter: float = Field(default=0.1, ge=0, le=1)
 
 
+ReceiptStatus = Literal["created", "exists", "deduplicated"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Receipt:
+    """The answer to an enqueue: `created`; `exists` where the id was taken before; or `deduplicated`.
+
+    id: of the task; where it is `deduplicated`, of the one that stands for it.
+    """
+
+    status: ReceiptStatus
+    id: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Receipt) and (self.status, self.id) == (other.status, other.id)
+
+    def __hash__(self) -> int:
+        return hash((self.status, self.id))
+
+
+Earlier = str | Receipt | Sequence[str | Receipt]
+"""Tasks that another one comes after: ids or receipts, or one of them alone."""
+
+
 class Task(Model):
     """One unit of work to enqueue. The payload is bytes, or anything that JSON can hold.
 
-    priority: 0 (first) to 9. lane: `any`, `group/<g>` or `group/<g>/inst/<i>`; one that waits there for longer than
-    fallback_after seconds goes over to the fallback lane. delay: seconds from now; run_after: a point in time, on the
-    server's clock. expires_at: not started by then, the task goes to the dead set. timeout: seconds that one run may
-    take. parent: the id of the task that this one belongs to.
+    priority: 0 (first) to 9. lane: `any`, `group/<g>` or `group/<g>/inst/<i>`. fallback: where the task goes if nobody
+    has taken it within fallback_after seconds: a lane, or several in turn, or `wider`, from an instance to its group to
+    any; after the last it waits on or, where that is `fail`, goes to the dead set. delay: seconds from now; run_after:
+    a point in time, on the server's clock. expires_at: not started by then, the task goes to the dead set. timeout:
+    seconds that one run may take. parent: the id of the task that this one belongs to.
+    after: ids or receipts of up to 64 tasks; this one is `blocked` until all of them have ended, or with after_any one
+    of them, as after_when says: `completed`, `failed` (dead, cancelled or deleted) or `ended`, either way. gather: it
+    is blocked until so many tasks that are enqueued later as its children, with its id as their parent, have ended so.
+    If that can be no more, it is dead with the reason `after_failed`; one that waits for `failed` is cancelled. delay
+    counts from when it is no longer blocked.
     idempotency_key, unique, scope: under the same one no other task is made: for a day, until this one has ended, until
     its first lease. coalesce: with `last` a newcomer's payload replaces that of the task that holds the scope.
-    result_ttl: seconds that the result is kept, 0 for not at all; None: the queue's setting.
+    result_ttl: seconds that the result is kept, 0 for not at all; None: the queue's setting. reply: whoever waits for
+    the result is told when the task ends, and finds it for an hour, whatever becomes of the record.
     headers: carried, never looked into (at most 4 KiB as JSON).
     """
 
@@ -95,7 +127,7 @@ class Task(Model):
     kind: str | None = None
     priority: int = 5
     lane: str = "any"
-    fallback: str | None = None
+    fallback: str | Sequence[str] | None = None
     fallback_after: Seconds | None = None
     delay: Seconds = 0.0
     run_after: Moment | None = None
@@ -104,24 +136,19 @@ class Task(Model):
     user: str | None = None
     tags: Sequence[str] = ()
     parent: str | None = None
+    after: Earlier = ()
+    after_any: bool = False
+    after_when: AfterWhen = "completed"
+    gather: int | None = None
     idempotency_key: str | None = None
     unique: str | None = None
     scope: str | None = None
     coalesce: Literal["first", "last"] = "first"
     result_ttl: Seconds | None = None
+    reply: bool = False
     max_attempts: int | None = None
     backoff: Backoff | None = None
     headers: dict[str, Any] | None = Field(default=None, repr=False)
-
-
-class Receipt(Model):
-    """The answer to an enqueue: `created`; `exists` where the id was taken before; or `deduplicated`.
-
-    id: of the task; where it is `deduplicated`, of the one that stands for it.
-    """
-
-    status: Literal["created", "exists", "deduplicated"]
-    id: str
 
 
 @dataclass(frozen=True)
@@ -165,6 +192,11 @@ class Lease:
     def parent(self) -> str | None:
         """The id of the task that this one belongs to."""
         return self._word("parent")
+
+    @property
+    def after(self) -> tuple[str, ...]:
+        """The ids of the tasks that this one came after."""
+        return tuple((self._word("after") or "").split(",")) if "after" in self.record else ()
 
     @property
     def timeout(self) -> float | None:
@@ -249,7 +281,11 @@ class Settled:
 
 
 class TaskView(Model):
-    """A task as it is now. In lists, payload, result, error and headers are left out (None)."""
+    """A task as it is now. In lists, payload, result, error and headers are left out (None).
+
+    after, after_any, after_when, gather: what it waits or waited for, as in `Task`; None where that is nothing.
+    awaits: how many ends a blocked task waits for still.
+    """
 
     id: str
     state: State
@@ -269,15 +305,25 @@ class TaskView(Model):
     deliveries: int = 0
     max_attempts: int | None = None
     parent: str | None = None
+    after: tuple[str, ...] = ()
+    after_any: bool | None = None
+    after_when: AfterWhen | None = None
+    gather: int | None = None
+    awaits: int | None = None
     idempotency_key: str | None = None
     unique: str | None = None
     scope: str | None = None
     expires_at: float | None = None
     timeout: float | None = None
-    fallback: str | None = None
+    fallback: tuple[str, ...] = ()
+    reply: bool = False
     trace: str | None = None
     worker: str | None = None
     fence: int | None = None
+    progress: float | None = None
+    progress_text: str | None = Field(None, repr=False)
+    output: str | None = None
+    exit_code: int | None = None
     reason: str | None = None
     error: str | None = Field(None, repr=False)
     data: bytes | None = Field(None, repr=False, exclude=True)
@@ -338,7 +384,8 @@ class Settings(Model):
     """The settings of a queue, in seconds. Defaults hold where nothing is stored.
 
     finished_keep, finished_max, dead_keep, dead_max: for how long ended tasks are kept, and how many at most.
-    result_ttl: for how long results are kept; None: as long as their tasks. idempotency: how long a key stands.
+    result_ttl: for how long results are kept; None: as long as their tasks. reply_ttl: for how long those who wait for
+    a task with `reply` find how it ended. idempotency: how long a key stands.
     timeout_grace: how long a task that timed out is still renewed.
     """
 
@@ -355,6 +402,7 @@ class Settings(Model):
     dead_keep: float = 2_592_000.0
     dead_max: int = 100_000
     result_ttl: float | None = None
+    reply_ttl: float = 3600.0
     idempotency: float = 86_400.0
     timeout_grace: float = 10.0
 

@@ -1,4 +1,7 @@
-"""What must hold of all that a queue stores, between any two calls: nothing is lost, nothing is left behind."""
+"""What must hold of all that a queue stores, between any two calls: nothing is lost, nothing is left behind.
+
+For lock domains see audit_locks.py.
+"""
 
 from __future__ import annotations
 
@@ -7,40 +10,46 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-BASE = re.compile(r"[^{]*\{(?:queue:[^}]+\}|[^}]+\}:queue:[^:]+)")
+from tests.audit_locks import LockAudit, names_below
+
+BASE = re.compile(r"[^{]*\{(?:(?:queue|lock):[^}]+\}|[^}]+\}:(?:queue|lock):[^:]+)")
 KINDS = re.compile(
-    r"config|counters|events|lanes|delayed|blocked|leases|running|finished|dead|deadlines|once|once:due|workers"
-    r"|(?:task|payload|result|ready|wake|worker|by:user|by:tag|children):(?P<suffix>.+)"
+    r"config|counters|events|lanes|delayed|blocked|leases|running|finished|dead|deadlines|once|once:due|workers|ends"
+    r"|(?:task|payload|result|log|reply|ready|wake|worker|control|by:user|by:tag|children|dependents):(?P<suffix>.+)"
 )
+NOTE = re.compile(r"[cf] (?P<ended>\S+) (?:- 0|\S+ \d+) (?P<place>\d+)|t \S+ (?:- 0|\S+ \d+) \d+")
+BAND = 2**48  # the width of a priority in a score
 SETS = ("delayed", "blocked", "leases", "finished", "dead")
 
 
 def audit_server(client: Any, damaged: Iterable[str] = ()) -> list[str]:
-    """What is wrong with any queue of a server, but for those that a test has damaged."""
-    bases: set[str] = set()
+    """What is wrong with any queue or lock domain of a server, but for those that a test has damaged."""
+    names: defaultdict[str, set[str]] = defaultdict(set)
     found: list[str] = []
     for key in client.scan_iter(count=1000):
         name = key.decode()
         if match := BASE.match(name):
-            bases.add(match[0])
+            names[match[0]].add(name.removeprefix(f"{match[0]}:"))
         else:
-            found.append(f"{name}: no key of a queue")
-    return found + [problem for base in sorted(bases - set(damaged)) for problem in audit(client, base)]
+            found.append(f"{name}: no key of a queue or lock domain")
+    bases = sorted(names.keys() - set(damaged))
+    return found + [problem for base in bases for problem in audit(client, base, names[base])]
 
 
-def audit(client: Any, base: str) -> list[str]:
-    """What is wrong with a queue."""
-    return [f"{base}: {problem}" for problem in Audit(client, base).problems()]
+def audit(client: Any, base: str, names: Iterable[str] | None = None) -> list[str]:
+    """What is wrong with a queue or lock domain. names: of its keys, where they are known."""
+    kind = LockAudit if re.search(r"\{lock:|\}:lock:", base) else Audit
+    return [f"{base}: {problem}" for problem in kind(client, base, names).problems()]
 
 
 class Audit:
     """All that is stored of a queue, read at once; nobody must be using it meanwhile."""
 
-    def __init__(self, client: Any, base: str) -> None:
+    def __init__(self, client: Any, base: str, names: Iterable[str] | None = None) -> None:
         self.client, self.base = client, base
-        pattern = re.sub(r"([\[\]*?\\])", r"\\\1", base) + ":*"
-        self.names = sorted(key.decode().removeprefix(f"{base}:") for key in client.scan_iter(pattern, count=1000))
-        self.records = {id: self._hash(f"task:{id}") for id in self._suffixes("task")}
+        self.now_ms = 0  # of a queue with a test clock, where it is known
+        self.names = sorted(names_below(client, base) if names is None else names)
+        self.records = self._records()
         self.tasks = {id: record for id, record in self.records.items() if "created_ms" in record}
         self.places: defaultdict[str, list[str]] = defaultdict(list)
         for name in self.names:
@@ -56,6 +65,8 @@ class Audit:
         yield from self._indexes()
         yield from self._once()
         yield from self._hints()
+        yield from self._replies()
+        yield from self._chains()
 
     def _membership(self) -> Iterator[str]:
         for id in sorted(self.tasks.keys() | self.places.keys()):
@@ -79,14 +90,14 @@ class Audit:
 
     def _left_behind(self) -> Iterator[str]:
         for id in self.records.keys() - self.tasks.keys():
-            if self._ttl(f"task:{id}") <= 0:
+            if self._ttl(f"task:{id}") == -1:
                 yield f"task {id} is a stub that never goes: {self.records[id]}"
-        for kind in ("payload", "result"):
+        for kind in ("payload", "result", "log"):
             for id in set(self._suffixes(kind)) - self.tasks.keys():
                 yield f"{kind}:{id} has no task"
         known = self._zset("workers").keys()
         for name in self._suffixes("worker"):
-            if name not in known and self._ttl(f"worker:{name}") <= 0:
+            if name not in known and self._ttl(f"worker:{name}") == -1:
                 yield f"worker:{name} is not in workers, and never goes"
 
     def _indexes(self) -> Iterator[str]:
@@ -121,6 +132,77 @@ class Audit:
                 yield f"wake:{lane} has more than one token"
             if f"ready:{lane}" not in self.names and self._ttl(f"wake:{lane}") == -1 and "delayed" not in self.names:
                 yield f"wake:{lane} is a token for nothing that never goes"
+        for name in self._suffixes("control"):
+            if self._command("LLEN", f"control:{name}") > 1:
+                yield f"control:{name} has more than one token"
+            if self._ttl(f"control:{name}") == -1:
+                yield f"control:{name} never goes"
+
+    def _replies(self) -> Iterator[str]:
+        """What is left for those who wait for a task says how it ended; it goes at its time, and not before."""
+        yield from (f"reply:{id} never goes" for id in self._suffixes("reply") if self._ttl(f"reply:{id}") == -1)
+        config = self._hash("config")
+        now = self.now_ms or (config.get("clock") == "server" and int(self.client.time()[0]) * 1000)
+        ended = self._zset("finished") | self._zset("dead")
+        for id, record in self.tasks.items():
+            if "reply" not in record or id not in ended:
+                continue
+            left = self.client.get(f"{self.base}:reply:{id}")
+            if left is None:
+                if now and now < ended[id] + int(config.get("reply_ms", 3_600_000)):
+                    yield f"task {id} has ended, and its reply is not there"
+                continue
+            how = left.partition(b"\n")[0].decode().split(" ")[1:]
+            end = record["settled"].split(" ")[1:] if "settled" in record else []
+            if self.places[id] == ["dead"]:
+                end = ["dead", record.get("reason", "")]
+            elif "cancelled_ms" in record:
+                end = ["cancelled"]
+            if how != end and (how, end) != (["result_dropped"], ["completed"]):
+                yield f"reply:{id} says {how}, the task {end}"
+
+    def _chains(self) -> Iterator[str]:
+        """Who waits for others waits for as many as it says; what has ended is noted until all have heard of it."""
+        blocked = {id: int(score) % BAND for id, score in self._zset("blocked").items()}
+        told: defaultdict[str, int] = defaultdict(lambda: -1)  # up to which place those who wait will hear of an end
+        for note in self._zset("ends"):
+            if not (match := NOTE.fullmatch(note)):
+                yield f"ends has {note!r}"
+            elif match["ended"]:
+                told[match["ended"]] = max(told[match["ended"]], int(match["place"]))
+        waits_for: defaultdict[str, set[str]] = defaultdict(set)
+        for other in self._suffixes("dependents"):
+            for id, place in self._zset(f"dependents:{other}").items():
+                if blocked.get(id) == place:
+                    waits_for[id].add(other)
+                if place > told[other] and not self._is_awaited(other):
+                    yield f"{id} depends on {other}, which is in {self.places[other]}: {self.tasks.get(other)}"
+        for id in blocked.keys() & self.tasks.keys():
+            yield from self._blocked(id, waits_for[id])
+        if (blocked or "ends" in self.names) and "chains" not in self._hash("config"):
+            yield f"tasks wait for others, {sorted(blocked)}, but config does not say so"
+
+    def _is_awaited(self, id: str) -> bool:
+        """Whether the end of this task will be noted."""
+        if id not in self.tasks or self.places[id][:1] in (["finished"], ["dead"]):
+            return False
+        return {"awaited", "ties"} <= self.tasks[id].keys()
+
+    def _blocked(self, id: str, others: set[str]) -> Iterator[str]:
+        """A task that waits for others still. One that gathers waits for children, too, which may not be there yet."""
+        record = self.tasks[id]
+        awaits, children = int(record.get("awaits", 0)), int(record.get("gather", 0))
+        if not 0 <= awaits - len(others) <= children or awaits == 0:
+            yield f"task {id} awaits {awaits} ends, {children} of them of children, and depends on {sorted(others)}"
+        if not others <= set(record.get("after", "").split(",")):
+            yield f"task {id} depends on {sorted(others)}: {record}"
+
+    def _records(self) -> dict[str, dict[str, str]]:
+        ids = self._suffixes("task")
+        with self.client.pipeline(transaction=False) as pipe:
+            for id in ids:
+                pipe.hgetall(f"{self.base}:task:{id}")
+            return dict(zip(ids, map(readable, pipe.execute()), strict=True))
 
     def _suffixes(self, kind: str) -> list[str]:
         return [name.removeprefix(f"{kind}:") for name in self.names if name.startswith(f"{kind}:")]
@@ -129,12 +211,16 @@ class Audit:
         return self.client.execute_command(command, f"{self.base}:{name}", *arguments)
 
     def _hash(self, name: str) -> dict[str, str]:
-        found: dict[bytes, bytes] = self.client.hgetall(f"{self.base}:{name}")
-        return {field.decode(): value.decode(errors="replace") for field, value in found.items()}
+        return readable(self.client.hgetall(f"{self.base}:{name}"))
 
     def _zset(self, name: str) -> dict[str, float]:
         found: Any = self.client.zrange(f"{self.base}:{name}", 0, -1, withscores=True)
         return {member.decode(): score for member, score in found}
 
     def _ttl(self, name: str) -> int:
+        """In milliseconds; -1 of a key that never goes, -2 of one that has gone since its name was read."""
         return int(self._command("PTTL", name))
+
+
+def readable(found: dict[bytes, bytes]) -> dict[str, str]:
+    return {field.decode(): value.decode(errors="replace") for field, value in found.items()}

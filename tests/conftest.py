@@ -2,7 +2,7 @@
 
 ADEQ_TEST_SERVER   the server's binary; otherwise what pyadeq.embedded finds
 ADEQ_TEST_CLUSTER  1: a cluster of one node that serves all slots
-HYPOTHESIS_PROFILE dev (default) or ci
+HYPOTHESIS_PROFILE dev (default), ci (more examples), or soak (as many, others each time)
 """
 
 import itertools
@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,9 @@ DEADLINE = 30.0  # seconds
 count = itertools.count(1)
 DAMAGED: set[str] = set()  # bases that tests have broken on purpose
 
-settings.register_profile("dev", deadline=None)
-settings.register_profile("ci", deadline=None, print_blob=True)
+settings.register_profile("dev", deadline=None, derandomize=True)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.register_profile("soak", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
@@ -45,6 +47,12 @@ def pytest_report_header() -> str:
     return f"engine: {version} ({binary}), {'one-node cluster' if CLUSTER else 'standalone'}"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "/integration/sync/" in item.nodeid:  # generated from aio, and the server sees no difference
+            item.add_marker(pytest.mark.any_engine)
+
+
 @pytest.fixture(scope="session")
 def binary() -> Path:
     """The server under test."""
@@ -53,7 +61,14 @@ def binary() -> Path:
 
 @pytest.fixture(scope="session")
 def server(binary: Path) -> Iterator[EmbeddedServer]:
-    """The server of this test process."""
+    """The server of this test process; that of tests/lua and tests/property is another."""
+    with audited(binary) as server:
+        yield server
+
+
+@contextmanager
+def audited(binary: Path) -> Iterator[EmbeddedServer]:
+    """A server whose queues and lock domains must be sound at the end."""
     started = start_cluster_node(binary) if CLUSTER else EmbeddedServer(binary=binary).start()
     with started:
         if CLUSTER:

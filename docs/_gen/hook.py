@@ -16,7 +16,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from python_api import errors, python
-from scripts import error_codes, event_names, index, load_manifest, script_page
+from scripts import NOUNS, error_codes, event_names, index, load_manifest, of, script_page
 
 PART = re.compile(r"^\{\{ (\w+) ?(.*?) \}\}$", re.MULTILINE)
 NOT_RUN = re.compile(r"^(```\w+) notest$", re.MULTILINE)  # a word for the tests, which run all other examples
@@ -40,7 +40,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Fill in the lists of the navigation, and build again when what the pages are made of changes."""
     decisions = sorted(path.name for path in Path(config.docs_dir, "decisions").glob("*.md"))
     lists: dict[object, list[object]] = {
-        f"{SCRIPTS}/*": [{script["id"]: _path(script["id"])} for script in load_manifest()["scripts"]],
+        **{f"{SCRIPTS}/{noun}.*": [{script["id"]: _path(script["id"])} for script in of(noun)] for noun in NOUNS},
         "decisions/*": [f"decisions/{name}" for name in decisions],
     }
     config.nav = _filled(config.nav, lists)
@@ -69,10 +69,9 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
 
 
 def _part(match: re.Match[str]) -> str:
-    try:
-        return PARTS[match[1]](match[2])
-    except KeyError:
-        raise PluginError(f"{match[0]}: no such part; there are {', '.join(PARTS)}") from None
+    if match[1] not in PARTS:
+        raise PluginError(f"{match[0]}: no such part; there are {', '.join(PARTS)}")
+    return PARTS[match[1]](match[2])
 
 
 def _path(script_id: str) -> str:

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 WIDTH = 80
+OPTIONS = re.compile(r"Unpack\[(\w+)\]")
 IMPLEMENTED_IN = re.compile(r"\bpyadeq\.(?:_\w+|models)\.(?:\w+\.)*")
 
 
@@ -32,6 +33,7 @@ def errors(_: str = "") -> str:
 
 
 def _class(name: str, thing: type) -> Iterator[str]:
+    told: set[type] = set()
     if issubclass(thing, BaseModel):
         yield _fields(name, thing)
     elif issubclass(thing, Exception) and "__init__" not in vars(thing):
@@ -48,6 +50,7 @@ def _class(name: str, thing: type) -> Iterator[str]:
         elif inspect.isfunction(member) or isinstance(member, classmethod):
             yield f"### {member_name} {{ #{name}.{member_name} }}"
             yield from _callable(member_name, getattr(thing, member_name))
+            yield from _notes_on_options(getattr(thing, member_name), told)
 
 
 def _members(thing: type) -> Iterator[tuple[str, Any]]:
@@ -62,6 +65,15 @@ def _members(thing: type) -> Iterator[tuple[str, Any]]:
 def _callable(name: str, thing: Any) -> Iterator[str]:
     yield _signature(name, thing)
     yield _prose(thing)
+
+
+def _notes_on_options(thing: Any, told: set[type]) -> Iterator[str]:
+    """What the TypedDict of a method's keywords says of them, at the first method of a class that has them."""
+    for parameter in inspect.signature(thing).parameters.values():
+        options = _options(parameter, thing)
+        if options and options not in told:
+            told.add(options)
+            yield from (part for part in _prose(options).split("\n\n") if part.startswith("- "))
 
 
 def _property(member: object) -> str | None:
@@ -88,17 +100,23 @@ def _signature(name: str, thing: Any) -> str:
 
 def _unpacked(parameter: inspect.Parameter, thing: Any) -> list[inspect.Parameter]:
     """`**filter: Unpack[TaskFilter]` as the keywords that it stands for."""
-    if not (typed := re.fullmatch(r"Unpack\[(\w+)\]", str(parameter.annotation))):
+    if (options := _options(parameter, thing)) is None:
         return [parameter]
-    keywords = inspect.get_annotations(thing.__globals__[typed[1]])
-    return [
-        inspect.Parameter(name, parameter.KEYWORD_ONLY, default=..., annotation=_forward(kind))
-        for name, kind in keywords.items()
-    ]
+    keywords = inspect.get_annotations(options)
+    return [_keyword(name, str(getattr(kind, "__forward_arg__", kind))) for name, kind in keywords.items()]
 
 
-def _forward(kind: Any) -> Any:
-    return getattr(kind, "__forward_arg__", kind)
+def _options(parameter: inspect.Parameter, thing: Any) -> type | None:
+    typed = OPTIONS.fullmatch(str(parameter.annotation))
+    options: type | None = inspect.unwrap(thing).__globals__[typed[1]] if typed else None
+    return options
+
+
+def _keyword(name: str, kind: str) -> inspect.Parameter:
+    required = re.fullmatch(r"Required\[(.*)\]", kind)
+    default = inspect.Parameter.empty if required else ...
+    annotation = required[1] if required else kind
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def _lines(parameters: list[inspect.Parameter]) -> str:
@@ -113,7 +131,8 @@ def _lines(parameters: list[inspect.Parameter]) -> str:
 
 def _clean(signature: inspect.Signature | inspect.Parameter) -> str:
     """Annotations are text where they stand in the code, and would be shown in quotes."""
-    text = re.sub(r"((?:: |-> ))'([^']*)'", r"\1\2", str(signature)).replace("Ellipsis", "...")
+    text = re.sub(r"""((?:: |-> ))(['"])(.*?)\2(?=[,)]| =|$)""", r"\1\3", str(signature)).replace("Ellipsis", "...")
+    text = re.sub(r"<function .*? at 0x\w+>", "...", text)
     return IMPLEMENTED_IN.sub("", text)
 
 

@@ -12,6 +12,7 @@ import sources
 from pyadeq.errors import SCRIPT_ERRORS
 
 Manifest = dict[str, Any]
+NOUNS = ("queue", "lock")
 
 
 @cache
@@ -21,11 +22,17 @@ def load_manifest() -> Manifest:
     return manifest
 
 
-def index(_: str = "") -> str:
-    """A table of all scripts, each with what it does and whether it may write."""
+def of(noun: str) -> list[dict[str, Any]]:
+    """The scripts of a noun, `queue` or `lock`."""
+    if noun not in NOUNS:
+        raise ValueError(f"noun: {noun!r} is not accepted; allowed: {', '.join(NOUNS)}")
+    return [script for script in load_manifest()["scripts"] if script["noun"] == noun]
+
+
+def index(noun: str) -> str:
+    """A table of a noun's scripts, each with what it does and whether it may write."""
     rows = [
-        (f"[`{script['id']}`]({script['id']}.md)", _first_sentence(script["doc"]), _kind(script))
-        for script in load_manifest()["scripts"]
+        (f"[`{script['id']}`]({script['id']}.md)", _first_sentence(script["doc"]), _kind(script)) for script in of(noun)
     ]
     return _table(("script", "does", ""), rows)
 
@@ -39,10 +46,10 @@ def error_codes(_: str = "") -> str:
     )
 
 
-def event_names(_: str = "") -> str:
-    """A table of the events, each with the scripts that write it."""
+def event_names(noun: str) -> str:
+    """A table of a noun's events, each with the scripts that write it."""
     writers: dict[str, list[str]] = {}
-    for script in load_manifest()["scripts"]:
+    for script in of(noun):
         for event in script["events"]:
             writers.setdefault(event, []).append(f"[{script['verb']}](scripts/{script['id']}.md)")
     return _table(("event", "written by"), [(f"`{event}`", ", ".join(writers[event])) for event in sorted(writers)])

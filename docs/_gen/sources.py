@@ -9,21 +9,28 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"\]\((?!https?:|#)([^)]+)\)")
+INLINE = re.compile(r"`[^`\n]+`")
 
 
 def contract(_: str = "") -> str:
     """lua/README.md without its title; links into the folder are shown as names."""
-    text = (ROOT / "lua/README.md").read_text(encoding="utf-8")
-    return _without_links(text.partition("\n")[2])
+    return _without_links(_lua_readme().partition("\n")[2])
 
 
-def data_model(_: str = "") -> str:
-    """The chapter of lua/README.md on what is stored."""
-    text = (ROOT / "lua/README.md").read_text(encoding="utf-8")
-    found = re.search(r"^## Stored data[^\n]*\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+def data_model(thing: str) -> str:
+    """The chapter of lua/README.md on what is stored of a thing, `queue` or `lock domain`."""
+    found = re.search(
+        rf"^## Stored data of a {thing}\b[^\n]*\n(.*?)(?=^## |\Z)", _lua_readme(), re.MULTILINE | re.DOTALL
+    )
     if not found:
-        raise ValueError("lua/README.md has no chapter 'Stored data'")
+        raise ValueError(f"lua/README.md has no chapter 'Stored data of a {thing}'")
     return _without_links(found[1])
+
+
+def _lua_readme() -> str:
+    """Where GitHub wants a bar in the code of a table escaped, the site wants it as it is."""
+    text = (ROOT / "lua/README.md").read_text(encoding="utf-8")
+    return INLINE.sub(lambda match: match[0].replace("\\|", "|"), text)
 
 
 def changelog(_: str = "") -> str:

@@ -3,7 +3,9 @@
 -- queue.claim.v1: lease the next tasks of some lanes to a worker; on the way promote and reap what is due.
 -- The call is number n of a slot of an incarnation of the worker, one call in flight per slot. The same n is a replay: it
 -- returns those tasks it was given before that are still under the same token. A lower n or another incarnation is
--- `stale`, a worker that is not registered `unregistered`; neither writes.
+-- `stale`, a worker that is not registered `unregistered`; neither writes. Lowest priority band first and, inside a band, the
+-- lanes in order; with lane_first the other way round. busy: how many other tasks the worker holds, for those who look.
+-- With window_ms the first in line waits so long for company, and all are leased together.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -26,6 +28,12 @@
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   blocked   zset          {base}:blocked
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   ends      zset          {base}:ends
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   worker    name
@@ -34,6 +42,9 @@
 -- ARGV   n         int 1..999999999999
 -- ARGV   limit     int 1..1000
 -- ARGV   lease_ms  int 0..86400000 ?=0
+-- ARGV   busy      int -1..100000 ?=-1
+-- ARGV   lane_first bool       ?=0
+-- ARGV   window_ms int 0..60000 ?=0
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0
@@ -45,14 +56,16 @@
 -- EACH   lease     leased id:id token:id fence:int attempt:int delivery:int payload:bytes record:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.claimed task.promoted task.stalled task.dead task.expired task.moved task.cancelled task.removed
--- EVENT  task.alert worker.lost
+-- EVENT  task.alert worker.lost task.unblocked
 -- FLAGS  allow-oom
 -- COST   17 + n commands, 25 + n once a second, O(n log m)
--- INCLUDE open_queue emit add_counts observe sweep retain push_wake lane_emptied check_slot peek_ready read_task
--- INCLUDE take_out write_lease add_payloads claim_tasks
--- RARELY end_leases read_lease line_up make_ready push_due delay_until await_deadline untie drop_task cancel_task bury_task
--- RARELY read_policy backoff reap_expired promote_due read_record find_set expire_waiting remove_task trim_set
--- RARELY retire_worker sweep_workers trim_ended sweep_once housekeep start_tied reclaim_tasks
+-- INCLUDE base_time open_queue emit add_counts observe sweep retain push_wake lane_emptied check_slot peek_ready
+-- INCLUDE read_task take_out write_lease add_payloads claim_tasks
+-- RARELY line_up make_ready note_end drop_task promote_due read_lease end_leases read_policy backoff push_due
+-- RARELY delay_until await_deadline untie answer_waiters bury_task cancel_task reap_expired read_record find_set
+-- RARELY next_lane expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on
+-- RARELY remove_task trim_set start_tied retire_worker sweep_workers trim_ended sweep_once housekeep reclaim_tasks
+-- RARELY window_left
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -68,6 +81,11 @@ local function refuse(field, value, want)
   end
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
+local function arg_int(v, min, max)
+  if not v or #v > 17 or not arg_find(v, '^%-?%d+$') then return nil end
+  local n = tonumber(v) + 0
+  if n >= min and n <= max and (n < 0 or #v <= 16) then return n end
+end
 local function arg_uint(v, min, max)
   if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
   local n = tonumber(v)
@@ -82,8 +100,8 @@ local function arg_lane(v)
   if inst and #inst <= 100 then return v end
 end
 
-if #KEYS ~= 23 then
-  return redis.error_reply('ADEQ_ARG expected 23 keys, got ' .. #KEYS)
+if #KEYS ~= 29 then
+  return redis.error_reply('ADEQ_ARG expected 29 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -106,8 +124,14 @@ local by_user = KEYS[18]
 local by_tag = KEYS[19]
 local children = KEYS[20]
 local blocked = KEYS[21]
-local events = KEYS[22]
-local counters = KEYS[23]
+local reply = KEYS[22]
+local channel = KEYS[23]
+local log = KEYS[24]
+local control = KEYS[25]
+local dependents = KEYS[26]
+local ends = KEYS[27]
+local events = KEYS[28]
+local counters = KEYS[29]
 
 local worker = ARGV[1]
 if not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$') then
@@ -133,22 +157,41 @@ else
   lease_ms = arg_uint(lease_ms, 0, 86400000)
   if not lease_ms then return refuse('lease_ms', ARGV[6], 'an integer from 0 to 86400000') end
 end
-local trace = ARGV[7]
+local busy = ARGV[7]
+if busy == '' then
+  busy = -1
+else
+  busy = arg_int(busy, -1, 100000)
+  if not busy then return refuse('busy', ARGV[7], 'an integer from -1 to 100000') end
+end
+local lane_first = ARGV[8]
+if lane_first ~= '0' and lane_first ~= '1' and lane_first ~= '' then
+  return refuse('lane_first', lane_first, '0 or 1')
+end
+lane_first = lane_first == '1'
+local window_ms = ARGV[9]
+if window_ms == '' then
+  window_ms = 0
+else
+  window_ms = arg_uint(window_ms, 0, 60000)
+  if not window_ms then return refuse('window_ms', ARGV[9], 'an integer from 0 to 60000') end
+end
+local trace = ARGV[10]
 if not trace or #trace > 128 then
   return refuse('trace', trace and #trace, '0 to 128 bytes long')
 end
-local source = ARGV[8]
+local source = ARGV[11]
 if not source or #source > 200 then
   return refuse('source', source and #source, '0 to 200 bytes long')
 end
-local now_ms = ARGV[9]
+local now_ms = ARGV[12]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9007199254740991)
-  if not now_ms then return refuse('now_ms', ARGV[9], 'an integer from 0 to 9007199254740991') end
+  if not now_ms then return refuse('now_ms', ARGV[12], 'an integer from 0 to 9007199254740991') end
 end
-local arg_at = 10
+local arg_at = 13
 local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 1, 64)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 64') end
@@ -167,43 +210,54 @@ end
 
 local arg_rare
 local function drop_task(...) return arg_rare().drop_task(...) end
+local function promote_due(...) return arg_rare().promote_due(...) end
 local function bury_task(...) return arg_rare().bury_task(...) end
 local function reap_expired(...) return arg_rare().reap_expired(...) end
-local function promote_due(...) return arg_rare().promote_due(...) end
 local function expire_waiting(...) return arg_rare().expire_waiting(...) end
+local function pass_on(...) return arg_rare().pass_on(...) end
 local function trim_set(...) return arg_rare().trim_set(...) end
-local function housekeep(...) return arg_rare().housekeep(...) end
 local function start_tied(...) return arg_rare().start_tied(...) end
+local function housekeep(...) return arg_rare().housekeep(...) end
 local function reclaim_tasks(...) return arg_rare().reclaim_tasks(...) end
+local function window_left(...) return arg_rare().window_left(...) end
 
--- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config now_ms
-local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
-  if tonumber(row[1] or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
   end
-  if (row[2] == 'test') ~= (now_ms > 0) then
+  if (clock == 'test') ~= (now_ms > 0) then
     return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (row[2] == 'test' and 'sent: this queue was created with clock=test'
-        or '0: this queue was not created with clock=test'))
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
   end
-  local now = now_ms
-  if now == 0 then
-    local time = redis.call('TIME')
-    now = time[1] * 1000 + math.floor(time[2] / 1000)
-  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
   return {
     exists = row[1],
     now = now,
-    now_text = string.format('%.0f', now),
+    now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
     events_max = row[4] or '100000',
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
     result_ms = row[7] and tonumber(row[7]) or nil,
+    chains = row[8],
     ended = 0,
   }
 end
@@ -211,6 +265,11 @@ end
 -- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
 local function emit(conf, event, id, detail)
+  if detail ~= '' and source == '' and trace == '' then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
   local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
@@ -243,8 +302,9 @@ local function observe(tally, name, value)
   buckets[bound] = (buckets[bound] or 0) + 1
 end
 
--- sweep(conf, tally): reap, expire and promote what is due, at most 100 of each; the time of the next of them, or 0.
--- NEEDS delayed leases deadlines promote_due reap_expired expire_waiting
+-- sweep(conf, tally): reap, expire and promote what is due, and pass on what has ended, at most 100 of each; the time of the
+-- next of them, or 0.
+-- NEEDS delayed leases deadlines ends promote_due reap_expired expire_waiting pass_on
 local function sweep(conf, tally)
   local next_ms = MAX_SAFE
   local function sweep_set(set, move)
@@ -260,6 +320,7 @@ local function sweep(conf, tally)
     sweep_set(deadlines, expire_waiting)
     sweep_set(delayed, promote_due)
   end
+  if conf.chains then sweep_set(ends, pass_on) end
   return next_ms < MAX_SAFE and next_ms or 0
 end
 
@@ -308,8 +369,8 @@ local function check_slot()
 end
 
 -- peek_ready(wanted, limit): the next tasks of these lanes: lowest priority band first and, inside a band, the lanes
--- in order. Lists of ids, scores and lane numbers, and per lane how many have been seen, one more than are taken if there are.
--- NEEDS ready
+-- in order; or with lane_first the other way round. Lists of ids, scores and lane numbers, and per lane how many have been seen, one more than are taken if there are.
+-- NEEDS ready lane_first
 local function peek_ready(wanted, limit)
   local size = math.min(limit, math.ceil(limit / #wanted) + 15) + 1
   local pages, at, there, named = {}, {}, {}, {}
@@ -328,7 +389,7 @@ local function peek_ready(wanted, limit)
     for lane = 1, #pages do
       local score = pages[lane][at[lane] + 1]
       local band = score and math.floor(score / BAND)
-      if band and (not best or band < best_band) then best, best_band = lane, band end
+      if band and (not best or (band < best_band and not lane_first)) then best, best_band = lane, band end
     end
     if not best then break end
     ids[i], scores[i], from[i] = pages[best][at[best]], pages[best][at[best] + 1], best
@@ -399,7 +460,7 @@ end
 
 -- claim_tasks(conf, wanted, limit, seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
 -- the reply would pass 4 MiB; seen_ms is when the slot kept house last. The deadline, and the answer's list of leases.
--- NEEDS config task running leases worker_hash worker incarnation slot n emit observe
+-- NEEDS config task running leases worker_hash worker incarnation slot n busy emit observe
 -- NEEDS peek_ready read_task drop_task start_tied bury_task take_out write_lease add_payloads
 local function claim_tasks(conf, wanted, limit, seen_ms, tally)
   if conf.paused then wanted = {} end
@@ -432,7 +493,8 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally)
   end
   take_out(conf, wanted, counts, there)
   redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
-    n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '))
+    n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '), 'busy',
+    busy < 0 and '' or busy + #leased)
   if #leased == 0 then return deadline_ms, leased end
   redis.call('ZADD', leases, unpack(ending))
   redis.call('HSET', running, unpack(held))
@@ -445,30 +507,6 @@ end
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
-
--- end_leases(ids): nobody holds these tasks any more.
--- NEEDS running leases
-local function end_leases(ids)
-  if #ids == 0 then return end
-  redis.call('HDEL', running, unpack(ids))
-  redis.call('ZREM', leases, unpack(ids))
-end
-
--- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
--- between: '<token> <score> <lane>[ ties][ cancel]', and what the record keeps once the lease has ended, `ran`:
--- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
-local function read_lease(value)
-  if not value then return nil end
-  local token, score, lane, flags, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)([^|]*)|(.*)$')
-  local started_ms, attempt, delivery, crashes, fence, worker =
-    string.match(ran, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
-  return {
-    token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
-    cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
-    attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
-    worker = worker,
-  }
-end
 
 -- line_up(by_lane, lane, score, id): note a task for make_ready.
 local function line_up(by_lane, lane, score, id)
@@ -491,133 +529,23 @@ local function make_ready(conf, by_lane)
   end
 end
 
--- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
--- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
--- NEEDS wake
-local function push_due(lane)
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
-  redis.call('PEXPIRE', wake .. lane, 60000)
-end
-
--- delay_until(conf, due_ms, id, lane): put a task aside.
--- NEEDS delayed push_due
-local function delay_until(conf, due_ms, id, lane)
-  redis.call('ZADD', delayed, due_ms, id)
-  if due_ms - conf.now < 10000 then push_due(lane) end
-end
-
--- await_deadline(conf, id, since_ms): note when a task with ties that waits since then falls back to another lane, or expires
--- if it was never leased: the earlier of the two.
--- NEEDS task deadlines push_due
-local function await_deadline(conf, id, since_ms)
-  local own = redis.call('HMGET', task .. id, 'fallback', 'fallback_after_ms', 'expires_at_ms', 'deliveries')
-  local at_ms = MAX_SAFE
-  if own[1] then
-    at_ms = since_ms + own[2]
-    if at_ms - conf.now < 10000 then push_due(own[1]) end
-  end
-  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
-  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
-end
-
--- untie(id): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks with `ties`
--- in their record have any.
--- NEEDS task once deadlines
-local function untie(id)
-  redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope')
-  for i, kind in ipairs({ 'unique:', 'scope:' }) do
-    local field = own[i] and kind .. own[i]
-    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
-  end
+-- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
+-- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
+-- task of that id. `t`: cancel its children, under a stamp.
+-- NEEDS config ends
+local function note_end(conf, how, id, parent, stamp)
+  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, conf.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
+  conf.noted = true
 end
 
 -- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
--- NEEDS task payload emit
+-- NEEDS task payload log dependents note_end emit
 local function drop_task(conf, id)
-  redis.call('DEL', task .. id, payload .. id)
+  if conf.chains and redis.call('EXISTS', dependents .. id) == 1 then note_end(conf, 'f', id) end
+  redis.call('DEL', task .. id, payload .. id, log .. id)
   emit(conf, 'task.alert', id, 'reason=record_missing')
-end
-
--- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
--- NEEDS task finished emit untie
-local function cancel_task(conf, id, tied, tally)
-  if tied then untie(id) end
-  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
-  redis.call('ZADD', finished, conf.now, id)
-  emit(conf, 'task.cancelled', id, '')
-  tally.cancelled = (tally.cancelled or 0) + 1
-  conf.ended = conf.ended + 1
-end
-
--- bury_task(conf, event, id, reason, tied, tally): move a task to the dead set; the caller has taken it out of the set it
--- was in, and writes the reason into the record.
--- NEEDS dead emit untie
-local function bury_task(conf, event, id, reason, tied, tally)
-  if tied then untie(id) end
-  redis.call('ZADD', dead, conf.now, id)
-  emit(conf, event, id, 'reason=' .. reason)
-  tally.dead = (tally.dead or 0) + 1
-end
-
--- read_policy(key): how often and when to try again, as a record or the queue's config has it; what is not set is false.
-local function read_policy(key)
-  return redis.call('HMGET', key, 'max_attempts', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms',
-    'jitter_pct', 'max_crashes')
-end
-
--- backoff(own, all, n, jitter_ppm): ms before retry n, by the policy of the task, of the queue, or the defaults;
--- jitter_ppm 0..1000000 comes from the caller, 500000 is none.
-local function backoff(own, all, n, jitter_ppm)
-  local base = tonumber(own[2] or all[2] or 1000)
-  local multiplier = tonumber(own[3] or all[3] or 200) / 100
-  local cap = tonumber(own[4] or all[4] or 300000)
-  local jitter = tonumber(own[5] or all[5] or 10) / 100
-  -- The power is bounded, for infinity times a base of 0 is not a number.
-  local delay = math.min(base * math.min(multiplier ^ (n - 1), 1e12), cap)
-  return math.floor(math.min(delay * (1 + jitter * (jitter_ppm / 500000 - 1)), cap))
-end
-
--- reap_expired(conf, limit, tally): take back leases past their deadline. The first crash returns a task to its old
--- place, the n-th waits for the backoff of n-1, max_crashes of them end it.
--- NEEDS config running task leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
--- NEEDS cancel_task drop_task line_up make_ready
-local function reap_expired(conf, limit, tally)
-  local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
-  if #ids == 0 then return 0 end
-  local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
-  local all = read_policy(config)
-  end_leases(ids)
-  tally.stalled = (tally.stalled or 0) + #ids
-  for i, id in ipairs(ids) do
-    local lease = read_lease(held[i])
-    if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
-      drop_task(conf, id)
-    elseif not lease then
-      redis.call('HSET', task .. id, 'reason', 'damaged')
-      bury_task(conf, 'task.dead', id, 'damaged', true, tally)
-    else
-      local crashes, reason, back_ms = lease.crashes + 1, nil, nil
-      emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
-      if lease.cancelling then
-        cancel_task(conf, id, lease.tied, tally)
-      elseif crashes >= tonumber(all[6] or 5) then
-        reason = 'crash_loop'
-        bury_task(conf, 'task.dead', id, reason, lease.tied, tally)
-      elseif crashes == 1 then
-        back_ms = conf.now
-        line_up(by_lane, lease.lane, lease.score, id)
-      else
-        back_ms = conf.now + backoff(read_policy(task .. id), all, crashes - 1, 500000)
-        delay_until(conf, back_ms, id, lease.lane)
-      end
-      redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
-        reason and 'reason' or 'ready_ms', reason or conf.now_text)
-      if lease.tied and back_ms then await_deadline(conf, id, back_ms) end
-    end
-  end
-  make_ready(conf, by_lane)
-  return #ids
 end
 
 -- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first.
@@ -645,6 +573,171 @@ local function promote_due(conf, limit, tally)
   return #promoted
 end
 
+-- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
+-- between: '<token> <score> <lane>[ ties][ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
+local function read_lease(value)
+  if not value then return nil end
+  local token, score, lane, flags, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)([^|]*)|(.*)$')
+  local started_ms, attempt, delivery, crashes, fence, worker =
+    string.match(ran, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
+  return {
+    token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
+    cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
+    attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
+    worker = worker,
+  }
+end
+
+-- end_leases(ids): nobody holds these tasks any more.
+-- NEEDS running leases
+local function end_leases(ids)
+  if #ids == 0 then return end
+  redis.call('HDEL', running, unpack(ids))
+  redis.call('ZREM', leases, unpack(ids))
+end
+
+-- read_policy(key): how often and when to try again, as a record or the queue's config has it; what is not set is false.
+local function read_policy(key)
+  return redis.call('HMGET', key, 'max_attempts', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms',
+    'jitter_pct', 'max_crashes')
+end
+
+-- backoff(own, all, n, jitter_ppm): ms before retry n, by the policy of the task, of the queue, or the defaults;
+-- jitter_ppm 0..1000000 comes from the caller, 500000 is none.
+local function backoff(own, all, n, jitter_ppm)
+  local base = tonumber(own[2] or all[2] or 1000)
+  local multiplier = tonumber(own[3] or all[3] or 200) / 100
+  local cap = tonumber(own[4] or all[4] or 300000)
+  local jitter = tonumber(own[5] or all[5] or 10) / 100
+  -- The power is bounded, for infinity times a base of 0 is not a number.
+  local delay = math.min(base * math.min(multiplier ^ (n - 1), 1e12), cap)
+  return math.floor(math.min(delay * (1 + jitter * (jitter_ppm / 500000 - 1)), cap))
+end
+
+-- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
+-- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+-- NEEDS wake
+local function push_due(lane)
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+  redis.call('PEXPIRE', wake .. lane, 60000)
+end
+
+-- delay_until(conf, due_ms, id, lane): put a task aside.
+-- NEEDS delayed push_due
+local function delay_until(conf, due_ms, id, lane)
+  redis.call('ZADD', delayed, due_ms, id)
+  if due_ms - conf.now < 10000 then push_due(lane) end
+end
+
+-- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
+-- last, fails; or expires, if it was never leased: the earlier of the two.
+-- NEEDS task deadlines push_due
+local function await_deadline(conf, id, since_ms)
+  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+  local at_ms = MAX_SAFE
+  if own[1] then
+    at_ms = since_ms + own[1]
+    if at_ms - conf.now < 10000 then
+      for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
+    end
+  end
+  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
+  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
+end
+
+-- untie(conf, id, how): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks
+-- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
+-- somebody waits for its reply, and for how long its result is kept.
+-- NEEDS task once deadlines note_end
+local function untie(conf, id, how)
+  redis.call('ZREM', deadlines, id)
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent')
+  for i, kind in ipairs({ 'unique:', 'scope:' }) do
+    local field = own[i] and kind .. own[i]
+    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  end
+  if own[5] or own[6] then
+    redis.call('HDEL', task .. id, 'awaited', 'gathered')
+    note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
+  end
+  return own[3], own[4] and tonumber(own[4])
+end
+
+-- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
+-- it is not shown; the server deletes it later, by its own clock.
+-- NEEDS config reply channel
+local function answer_waiters(conf, id, how, value)
+  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
+  redis.pcall('SPUBLISH', channel .. id, how)
+end
+
+-- bury_task(conf, event, id, reason, tied, tally, error): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record.
+-- NEEDS dead emit untie answer_waiters
+local function bury_task(conf, event, id, reason, tied, tally, error)
+  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
+  redis.call('ZADD', dead, conf.now, id)
+  emit(conf, event, id, 'reason=' .. reason)
+  tally.dead = (tally.dead or 0) + 1
+end
+
+-- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
+-- NEEDS task finished emit untie answer_waiters
+local function cancel_task(conf, id, tied, tally)
+  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
+  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
+  redis.call('ZADD', finished, conf.now, id)
+  emit(conf, 'task.cancelled', id, '')
+  tally.cancelled = (tally.cancelled or 0) + 1
+  conf.ended = conf.ended + 1
+end
+
+-- reap_expired(conf, limit, tally): take back leases past their deadline. The first crash returns a task to its old
+-- place, the n-th waits for the backoff of n-1, max_crashes of them end it.
+-- NEEDS config running task leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
+-- NEEDS cancel_task drop_task line_up make_ready
+local function reap_expired(conf, limit, tally)
+  local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #ids == 0 then return 0 end
+  local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
+  local all = read_policy(config)
+  end_leases(ids)
+  tally.stalled = (tally.stalled or 0) + #ids
+  for i, id in ipairs(ids) do
+    local lease = read_lease(held[i])
+    if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
+      drop_task(conf, id)
+    elseif not lease then
+      redis.call('HSET', task .. id, 'reason', 'damaged')
+      bury_task(conf, 'task.dead', id, 'damaged', true, tally)
+    else
+      local crashes, reason, back_ms = lease.crashes + 1, nil, nil
+      emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
+      if lease.cancelling then
+        cancel_task(conf, id, lease.tied, tally)
+      elseif crashes >= tonumber(all[6] or 5) then
+        reason = 'crash_loop'
+        redis.call('HDEL', task .. id, 'error', 'exit_code')  -- of another attempt
+        bury_task(conf, 'task.dead', id, reason, lease.tied, tally)
+      elseif crashes == 1 then
+        back_ms = conf.now
+        line_up(by_lane, lease.lane, lease.score, id)
+      else
+        back_ms = conf.now + backoff(read_policy(task .. id), all, crashes - 1, 500000)
+        delay_until(conf, back_ms, id, lease.lane)
+      end
+      redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
+        reason and 'reason' or 'ready_ms', reason or conf.now_text)
+      if lease.tied and back_ms then await_deadline(conf, id, back_ms) end
+    end
+  end
+  make_ready(conf, by_lane)
+  return #ids
+end
+
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
 -- NEEDS task
 local function read_record(id)
@@ -667,9 +760,21 @@ local function find_set(id, record)
   end
 end
 
--- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires goes to the dead set,
--- another goes over to its fallback lane, at its old place; how many.
--- NEEDS task ready deadlines emit read_record find_set lane_emptied line_up make_ready await_deadline bury_task drop_task
+-- next_lane(conf, id, record): let a task that nobody has taken wait in the next of its fallback lanes; which that is.
+-- NEEDS task emit
+local function next_lane(conf, id, record)
+  local lane, rest = string.match(record.fallback, '^([^,]+),?(.*)$')
+  redis.call('HSET', task .. id, 'lane', lane, 'fallback', rest)
+  local timer = record.unclaimed ~= 'fail' and 'fallback_after_ms' or nil
+  if rest == '' then redis.call('HDEL', unpack({ task .. id, 'fallback', timer })) end
+  emit(conf, 'task.moved', id, 'lane=' .. lane)
+  return lane
+end
+
+-- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
+-- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
+-- lane, at its old place; how many.
+-- NEEDS task ready deadlines read_record find_set lane_emptied line_up make_ready next_lane await_deadline bury_task drop_task
 local function expire_waiting(conf, limit, tally)
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
@@ -683,19 +788,20 @@ local function expire_waiting(conf, limit, tally)
       local lane = record.lane or 'any'
       local in_line = set == ready .. lane
       local expired = not record.deliveries and tonumber(record.expires_at_ms or MAX_SAFE) <= conf.now
-      if expired or (in_line and record.fallback) then
+      local last = record.unclaimed == 'fail' and not record.fallback and not conf.paused
+      local reason = expired and 'expired' or last and 'nobody_came'
+      if reason or (in_line and record.fallback) then
         redis.call('ZREM', set, id)
         if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(lane) end
       end
-      if expired then
-        redis.call('HSET', task .. id, 'reason', 'expired')
-        bury_task(conf, 'task.expired', id, 'expired', true, tally)
-      elseif record.fallback then
-        redis.call('HSET', task .. id, 'lane', record.fallback)
-        redis.call('HDEL', task .. id, 'fallback', 'fallback_after_ms')
-        emit(conf, 'task.moved', id, 'lane=' .. record.fallback)
-        if in_line then line_up(by_lane, record.fallback, score, id) end
-        await_deadline(conf, id, conf.now)
+      if reason then
+        redis.call('HSET', task .. id, 'reason', reason)
+        if record.error or record.exit_code then redis.call('HDEL', task .. id, 'error', 'exit_code') end
+        bury_task(conf, expired and 'task.expired' or 'task.dead', id, reason, true, tally)
+      else
+        local to = record.fallback and next_lane(conf, id, record)
+        if to and in_line then line_up(by_lane, to, score, id) end
+        await_deadline(conf, id, conf.paused and conf.now + 1000 or conf.now)  -- not again at once
       end
     end
   end
@@ -703,12 +809,158 @@ local function expire_waiting(conf, limit, tally)
   return #ids
 end
 
+-- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
+-- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
+-- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
+-- NEEDS task blocked delay_until await_deadline line_up bury_task cancel_task
+local function tell_waiting(conf, id, place, how, batch, tally)
+  local score = redis.call('ZSCORE', blocked, id)
+  if not score or score % BAND ~= tonumber(place) then return end
+  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties')
+  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
+  local decisive = good == (own[2] == '1')
+  if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
+  redis.call('ZREM', blocked, id)
+  if good then
+    local due_ms = math.max(conf.now + (own[4] or 0), tonumber(own[5] or 0))
+    redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+    if due_ms > conf.now then
+      delay_until(conf, due_ms, id, own[3] or 'any')
+    else
+      line_up(batch.by_lane, own[3] or 'any', score, id)
+    end
+    if own[6] then await_deadline(conf, id, due_ms) end
+    batch.freed[#batch.freed + 1] = id
+  elseif own[1] == 'failed' then
+    cancel_task(conf, id, own[6], tally)
+  else
+    redis.call('HSET', task .. id, 'reason', 'after_failed')
+    bury_task(conf, 'task.dead', id, 'after_failed', own[6], tally)
+  end
+end
+
+-- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
+-- still there or not. Members of one score stand in the order of their bytes.
+local function rank_after(set, score, id)
+  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
+  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
+    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+-- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
+-- NEEDS delayed blocked leases finished dead
+local function state_of(conf, set, score, record)
+  if not set then return nil end
+  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
+  return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
+end
+
+-- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
+-- by itself where nobody waits for it.
+-- NEEDS control
+local function push_control(conf, name)
+  conf.called = conf.called or {}
+  if conf.called[name] then return end
+  conf.called[name] = true
+  if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
+  redis.call('PEXPIRE', control .. name, 60000)
+end
+
+-- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied cancel_task
+local function cancel_one(conf, id, tally)
+  local record = read_record(id)
+  local set, score = find_set(id, record)
+  local state = state_of(conf, set, score, record)
+  if not state then return 'not_found' end
+  if state == 'cancelled' then return 'cancelled' end
+  if state == 'completed' or state == 'dead' then return 'finished' end
+  if set == leases then
+    local held = redis.call('HGET', running, id)
+    if held and not string.find(held, ' cancel|', 1, true) then
+      redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
+      push_control(conf, string.match(held, '%S+$'))
+    end
+    return 'cancelling'
+  end
+  redis.call('ZREM', set, id)
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
+  cancel_task(conf, id, record.ties, tally)
+  return 'cancelled'
+end
+
+-- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
+-- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a circle. How many, and
+-- the last of them with its score.
+-- NEEDS task children rank_after cancel_one note_end
+local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally)
+  local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
+  local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
+  for i = 1, #page, 2 do
+    cancel_one(conf, page[i], tally)
+    local row = redis.call('EXISTS', children .. page[i]) == 1 and redis.call('HMGET', task .. page[i], 'created_ms', 'pruned')
+    if row and row[1] and row[2] ~= stamp then
+      redis.call('HSET', task .. page[i], 'pruned', stamp)
+      note_end(conf, 't', page[i], nil, stamp)
+    end
+  end
+  return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
+end
+
+-- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
+-- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or its children are cancelled (`t`).
+-- What is left stays noted, at its time. How many.
+-- NEEDS ends dependents emit make_ready tell_waiting cancel_children
+local function pass_on(conf, limit, tally)
+  local batch, told = { by_lane = {}, freed = {} }, 0
+  local function line_up_freed()
+    make_ready(conf, batch.by_lane)
+    if #batch.freed > 0 then emit(conf, 'task.unblocked', table.concat(batch.freed, ' '), '') end
+    batch = { by_lane = {}, freed = {} }
+  end
+  local function follow(note, at_ms)
+    local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
+    local count, rest = 0, '- 0'
+    redis.call('ZREM', ends, note)
+    if how == 't' then
+      line_up_freed()  -- or it would miss them
+      count, rest = cancel_children(conf, id, other, at, upto, limit - told, tally)
+    elseif how then  -- else the note is damaged
+      if at ~= '0' then tell_waiting(conf, other, at, how, batch, tally) end
+      local waiting = redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
+      count = #waiting / 2
+      if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
+      for i = 1, #waiting, 2 do tell_waiting(conf, waiting[i], waiting[i + 1], how, batch, tally) end
+    end
+    if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
+    told = told + math.max(count, 1)
+  end
+  while told < limit do
+    local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
+    if #notes == 0 then break end
+    for i = 1, #notes, 2 do
+      if told < limit then follow(notes[i], notes[i + 1]) end
+    end
+  end
+  conf.noted = nil
+  line_up_freed()
+  return told
+end
+
 -- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
 -- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
--- NEEDS task payload result by_user by_tag children
+-- NEEDS task payload result log reply by_user by_tag children
 local function remove_task(conf, id, since_ms, why)
-  local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled')
-  redis.call('DEL', task .. id, payload .. id, result .. id)
+  local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply')
+  local stale = own[6] and log or reply  -- without a reply of its own, that of an older task of this id
+  redis.call('DEL', task .. id, payload .. id, result .. id, log .. id, stale .. id)
   if own[1] then redis.call('ZREM', by_user .. own[1], id) end
   for tag in string.gmatch(own[2] or '', '[^,]+') do redis.call('ZREM', by_tag .. tag, id) end
   if own[3] then redis.call('ZREM', children .. own[3], id) end
@@ -739,6 +991,17 @@ local function trim_set(conf, set, keep_ms, max, limit, tally)
   local counter = set == dead and 'dropped' or 'trimmed'
   tally[counter] = (tally[counter] or 0) + #ids
   return #ids
+end
+
+-- start_tied(conf, id): end what a task with ties holds only until its first lease, its scope and its deadline. True if it
+-- expired before.
+-- NEEDS task once deadlines
+local function start_tied(conf, id)
+  local own = redis.call('HMGET', task .. id, 'scope', 'expires_at_ms', 'deliveries')
+  redis.call('ZREM', deadlines, id)
+  local field = own[1] and 'scope:' .. own[1]
+  if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  return not own[3] and tonumber(own[2] or MAX_SAFE) <= conf.now
 end
 
 -- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
@@ -793,17 +1056,6 @@ local function housekeep(conf, tally)
   return trim_ended(conf, 100, tally) + sweep_once(conf, 100) < 100
 end
 
--- start_tied(conf, id): end what a task with ties holds only until its first lease, its scope and its deadline. True if it
--- expired before.
--- NEEDS task once deadlines
-local function start_tied(conf, id)
-  local own = redis.call('HMGET', task .. id, 'scope', 'expires_at_ms', 'deliveries')
-  redis.call('ZREM', deadlines, id)
-  local field = own[1] and 'scope:' .. own[1]
-  if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
-  return not own[3] and tonumber(own[2] or MAX_SAFE) <= conf.now
-end
-
 -- reclaim_tasks(conf, given): answer a re-sent claim: of the tasks it was given, those still under the same token.
 -- NEEDS running leases incarnation slot n read_lease read_task add_payloads
 local function reclaim_tasks(conf, given)
@@ -821,7 +1073,28 @@ local function reclaim_tasks(conf, given)
   return deadline_ms, leased
 end
 
-  arg_made = { drop_task = drop_task, bury_task = bury_task, reap_expired = reap_expired, promote_due = promote_due, expire_waiting = expire_waiting, trim_set = trim_set, housekeep = housekeep, start_tied = start_tied, reclaim_tasks = reclaim_tasks }
+-- window_left(conf, wanted, window_ms, limit): for how many ms more the first in line of these lanes waits for company; 0 once
+-- one of them has waited for the window, or so many are in line as can be taken, or none. Whoever asks has the token of the
+-- lane; it is left for others, should he not come again.
+-- NEEDS task ready push_wake
+local function window_left(conf, wanted, window_ms, limit)
+  local left_ms
+  for _, lane in ipairs(wanted) do
+    local id = redis.call('ZRANGE', ready .. lane, 0, 0)[1]
+    if id then
+      local row = redis.call('HMGET', task .. id, 'created_ms', 'ready_ms')
+      local since_ms = tonumber(row[2] or row[1] or 0)
+      if redis.call('ZCARD', ready .. lane) >= limit or since_ms + window_ms <= conf.now then return 0 end
+      left_ms = math.min(left_ms or MAX_SAFE, since_ms + window_ms - conf.now)
+    end
+  end
+  for _, lane in ipairs(left_ms and wanted or {}) do
+    if redis.call('EXISTS', ready .. lane) == 1 then push_wake(conf, lane) end
+  end
+  return left_ms or 0
+end
+
+  arg_made = { drop_task = drop_task, promote_due = promote_due, bury_task = bury_task, reap_expired = reap_expired, expire_waiting = expire_waiting, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, housekeep = housekeep, reclaim_tasks = reclaim_tasks, window_left = window_left }
   return arg_made
 end
 
@@ -834,12 +1107,15 @@ if standing == 'unregistered' then return { 'unregistered' } end
 
 local tally, deadline_ms, leased = {}, nil, nil
 local next_ms = sweep(conf, tally)
+local left_ms = window_ms > 0 and window_left(conf, item_lane, window_ms, limit) or 0
 if standing == 'replay' then
   deadline_ms, leased = reclaim_tasks(conf, known)
 else
   if math.abs(conf.now - known) >= 1000 and housekeep(conf, tally) then known = conf.now end
-  deadline_ms, leased = claim_tasks(conf, item_lane, limit, known, tally)
+  deadline_ms, leased = claim_tasks(conf, left_ms > 0 and {} or item_lane, limit, known, tally)
 end
+if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, conf.now + left_ms) end
+if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, next_ms, conf.lease_ms, deadline_ms, leased }

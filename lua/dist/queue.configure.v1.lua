@@ -5,7 +5,7 @@
 -- Without settings it answers those that are stored. What is not stored is at its default: lease_ms 15000, max_attempts 3,
 -- max_crashes 5, backoff_base_ms 1000, backoff_multiplier_pct 200, backoff_cap_ms 300000, jitter_pct 10, events_max 100000,
 -- finished_keep_ms 7 days, finished_max 100000, dead_keep_ms 30 days, dead_max 100000, result_ms as long as the record,
--- idempotency_ms 1 day, timeout_grace_ms 10000.
+-- idempotency_ms 1 day, reply_ms 1 hour, timeout_grace_ms 10000.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   once      hash          {base}:once
@@ -27,12 +27,13 @@
 -- PAIR   settings.dead_max       int 0..100000000
 -- PAIR   settings.result_ms      int 0..315360000000
 -- PAIR   settings.idempotency_ms int 1000..315360000000
+-- PAIR   settings.reply_ms      int 1000..315360000000
 -- PAIR   settings.timeout_grace_ms int 0..86400000
 -- GROUP  settings  0..1
 -- RETURN ok        now_ms:int settings:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
 -- COST   10 commands
--- INCLUDE open_queue done_before sweep_once hold_once note_done
+-- INCLUDE base_time open_queue done_before sweep_once hold_once note_done
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -86,8 +87,8 @@ local settings_pairs = {}
 local arg_seen_settings = {}
 for i = 1, settings_count do
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 15)
-  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 15') end
+  size = arg_uint(size, 0, 16)
+  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 16') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -136,11 +137,14 @@ for i = 1, settings_count do
     elseif name == 'idempotency_ms' then
       v = arg_uint(v, 1000, 315360000000)
       if not v then return refuse('settings[' .. i .. '].idempotency_ms', raw, 'an integer from 1000 to 315360000000') end
+    elseif name == 'reply_ms' then
+      v = arg_uint(v, 1000, 315360000000)
+      if not v then return refuse('settings[' .. i .. '].reply_ms', raw, 'an integer from 1000 to 315360000000') end
     elseif name == 'timeout_grace_ms' then
       v = arg_uint(v, 0, 86400000)
       if not v then return refuse('settings[' .. i .. '].timeout_grace_ms', raw, 'an integer from 0 to 86400000') end
     else
-      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_attempts, max_crashes, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, events_max, finished_keep_ms, finished_max, dead_keep_ms, dead_max, result_ms, idempotency_ms, timeout_grace_ms')
+      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_attempts, max_crashes, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, events_max, finished_keep_ms, finished_max, dead_keep_ms, dead_max, result_ms, idempotency_ms, reply_ms, timeout_grace_ms')
     end
     if arg_seen_settings[name] == i then
       return refuse('settings[' .. i .. '].' .. name, 2, 'given at most once')
@@ -160,34 +164,43 @@ if #ARGV ~= arg_at - 1 then
   return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
 end
 
--- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config now_ms
-local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
-  if tonumber(row[1] or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
   end
-  if (row[2] == 'test') ~= (now_ms > 0) then
+  if (clock == 'test') ~= (now_ms > 0) then
     return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (row[2] == 'test' and 'sent: this queue was created with clock=test'
-        or '0: this queue was not created with clock=test'))
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
   end
-  local now = now_ms
-  if now == 0 then
-    local time = redis.call('TIME')
-    now = time[1] * 1000 + math.floor(time[2] / 1000)
-  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
   return {
     exists = row[1],
     now = now,
-    now_text = string.format('%.0f', now),
+    now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
     events_max = row[4] or '100000',
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
     result_ms = row[7] and tonumber(row[7]) or nil,
+    chains = row[8],
     ended = 0,
   }
 end

@@ -4,8 +4,11 @@
 -- Ids are the caller's. The same id under the same rid and index is a replay and answers `created` again; any other
 -- use of a known id answers `exists` and changes nothing. `deduplicated` names the task that stands for this one: with the
 -- same idempotency key (for a day unless configured), the same unique key (until that task has ended), or the same scope
--- (until its first lease; with coalesce=last this payload takes the place of its own). Tasks of one call stand in line in
--- the order of the items.
+-- (until its first lease; with coalesce=last this payload takes the place of its own). A call's tasks stand in line in order.
+-- One that nobody has taken within fallback_after_ms waits in each fallback lane in turn; then it waits on, or fails.
+-- One with `after` starts when those tasks have ended, or any of them with after_any: completed, unless after_when says
+-- otherwise; `unknown` names the first that there is not. With `gather` it starts when so many have that name it as their
+-- parent and came later than it. If that cannot be any more, it is dead (`after_failed`), or cancelled where it waits for a failure.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   task      prefix/hash   {base}:task:     id
@@ -20,6 +23,16 @@
 -- KEYS   by_user   prefix/zset   {base}:by:user:  id
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   ends      zset          {base}:ends
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id
@@ -31,8 +44,14 @@
 -- PAIR   kind      id
 -- PAIR   priority  int 0..9      ?=5
 -- PAIR   lane      lane          ?=any
--- PAIR   fallback  lane
+-- PAIR   fallback  lanes 1..3
 -- PAIR   fallback_after_ms int 0..315360000000
+-- PAIR   unclaimed enum wait|fail ?=wait
+-- PAIR   reply     bool
+-- PAIR   after     ids 1..64
+-- PAIR   gather    int 1..100000
+-- PAIR   after_any bool
+-- PAIR   after_when enum completed|failed|ended ?=completed
 -- PAIR   delay_ms  int 0..315360000000 ?=0
 -- PAIR   run_after_ms  int 0..   ?=0
 -- PAIR   expires_at_ms int 1..
@@ -55,12 +74,16 @@
 -- EACH   item      created
 -- EACH   item      exists
 -- EACH   item      deduplicated id:id
+-- EACH   item      unknown id:id
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING
--- EVENT  task.enqueued
--- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope, 1 for a user, tag, parent, unique key, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake line_up make_ready index_task write_record
--- RARELY create_queue push_due delay_until await_deadline known_as find_twin refuse_new sweep_once hold_once hold_keys
--- RARELY merge_task
+-- EVENT  task.enqueued task.unblocked task.dead task.cancelled
+-- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, O(n log m)
+-- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task
+-- INCLUDE add_tasks
+-- RARELY begin_chains note_end make_awaited await_others join_gathering push_due delay_until await_deadline known_as
+-- RARELY find_twin find_missing hold_once hold_keys merge_task sweep_once create_base refuse_new untie answer_waiters
+-- RARELY bury_task cancel_task tell_waiting rank_after read_record find_set state_of push_control lane_emptied
+-- RARELY cancel_one cancel_children pass_on
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -102,9 +125,21 @@ local function arg_lane(v)
   local inst = string.match(rest, '^/inst/([%w._@+-]+)$')
   if inst and #inst <= 100 then return v end
 end
+local function arg_lanes(v, min, max)
+  local list, n = {}, 0
+  if not v or #v > max * 213 then return nil end
+  if v ~= '' then
+    for lane in string.gmatch(v .. ',', '([^,]*),') do
+      if not arg_lane(lane) then return nil end
+      n = n + 1
+      list[n] = lane
+    end
+  end
+  if n >= min and n <= max then return list end
+end
 
-if #KEYS ~= 15 then
-  return redis.error_reply('ADEQ_ARG expected 15 keys, got ' .. #KEYS)
+if #KEYS ~= 25 then
+  return redis.error_reply('ADEQ_ARG expected 25 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local task = KEYS[2]
@@ -119,8 +154,18 @@ local once_due = KEYS[10]
 local by_user = KEYS[11]
 local by_tag = KEYS[12]
 local children = KEYS[13]
-local events = KEYS[14]
-local counters = KEYS[15]
+local reply = KEYS[14]
+local channel = KEYS[15]
+local control = KEYS[16]
+local blocked = KEYS[17]
+local dependents = KEYS[18]
+local ends = KEYS[19]
+local finished = KEYS[20]
+local dead = KEYS[21]
+local running = KEYS[22]
+local leases = KEYS[23]
+local events = KEYS[24]
+local counters = KEYS[25]
 
 local rid = ARGV[1]
 if not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$') then
@@ -163,8 +208,8 @@ for i = 1, item_count do
   item_payload[i] = v
   arg_at = arg_at + 2
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 23)
-  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 23') end
+  size = arg_uint(size, 0, 29)
+  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 29') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -192,11 +237,45 @@ for i = 1, item_count do
         if v == 'any' then v = nil end
       end
     elseif name == 'fallback' then
-      v = arg_lane(v)
-      if not v then return refuse('item[' .. i .. '].fallback', raw, 'any, group/<name> or group/<name>/inst/<name>') end
+      v = arg_lanes(v, 1, 3)
+      if not v then return refuse('item[' .. i .. '].fallback', raw, '1 to 3 lanes with commas between them') end
     elseif name == 'fallback_after_ms' then
       v = arg_uint(v, 0, 315360000000)
       if not v then return refuse('item[' .. i .. '].fallback_after_ms', raw, 'an integer from 0 to 315360000000') end
+    elseif name == 'unclaimed' then
+      if raw == '' then
+        v = nil
+      else
+        if v ~= 'wait' and v ~= 'fail' then
+          return refuse('item[' .. i .. '].unclaimed', v, 'one of wait, fail')
+        end
+        if v == 'wait' then v = nil end
+      end
+    elseif name == 'reply' then
+      if v ~= '0' and v ~= '1' then
+        return refuse('item[' .. i .. '].reply', v, '0 or 1')
+      end
+      v = v == '1'
+    elseif name == 'after' then
+      v = arg_ids(v, 1, 64)
+      if not v then return refuse('item[' .. i .. '].after', raw, '1 to 64 ids with commas between them') end
+    elseif name == 'gather' then
+      v = arg_uint(v, 1, 100000)
+      if not v then return refuse('item[' .. i .. '].gather', raw, 'an integer from 1 to 100000') end
+    elseif name == 'after_any' then
+      if v ~= '0' and v ~= '1' then
+        return refuse('item[' .. i .. '].after_any', v, '0 or 1')
+      end
+      v = v == '1'
+    elseif name == 'after_when' then
+      if raw == '' then
+        v = nil
+      else
+        if v ~= 'completed' and v ~= 'failed' and v ~= 'ended' then
+          return refuse('item[' .. i .. '].after_when', v, 'one of completed, failed, ended')
+        end
+        if v == 'completed' then v = nil end
+      end
     elseif name == 'delay_ms' then
       if raw == '' then
         v = nil
@@ -274,7 +353,7 @@ for i = 1, item_count do
         return refuse('item[' .. i .. '].headers', v and #v, '0 to 4096 bytes long')
       end
     else
-      return refuse('item[' .. i .. '].pairs', name, 'names from kind, priority, lane, fallback, fallback_after_ms, delay_ms, run_after_ms, expires_at_ms, timeout_ms, user, tags, parent, idempotency_key, unique, scope, coalesce, result_ms, max_attempts, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, headers')
+      return refuse('item[' .. i .. '].pairs', name, 'names from kind, priority, lane, fallback, fallback_after_ms, unclaimed, reply, after, gather, after_any, after_when, delay_ms, run_after_ms, expires_at_ms, timeout_ms, user, tags, parent, idempotency_key, unique, scope, coalesce, result_ms, max_attempts, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, headers')
     end
     if arg_seen_item[name] == i then
       return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
@@ -299,44 +378,57 @@ if arg_bytes > 16777216 then
 end
 
 local arg_rare
-local function create_queue(...) return arg_rare().create_queue(...) end
+local function await_others(...) return arg_rare().await_others(...) end
+local function join_gathering(...) return arg_rare().join_gathering(...) end
 local function delay_until(...) return arg_rare().delay_until(...) end
 local function await_deadline(...) return arg_rare().await_deadline(...) end
 local function known_as(...) return arg_rare().known_as(...) end
 local function find_twin(...) return arg_rare().find_twin(...) end
-local function refuse_new(...) return arg_rare().refuse_new(...) end
-local function sweep_once(...) return arg_rare().sweep_once(...) end
+local function find_missing(...) return arg_rare().find_missing(...) end
 local function hold_keys(...) return arg_rare().hold_keys(...) end
 local function merge_task(...) return arg_rare().merge_task(...) end
+local function sweep_once(...) return arg_rare().sweep_once(...) end
+local function create_base(...) return arg_rare().create_base(...) end
+local function refuse_new(...) return arg_rare().refuse_new(...) end
+local function pass_on(...) return arg_rare().pass_on(...) end
 
--- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config now_ms
-local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
-  if tonumber(row[1] or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
   end
-  if (row[2] == 'test') ~= (now_ms > 0) then
+  if (clock == 'test') ~= (now_ms > 0) then
     return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (row[2] == 'test' and 'sent: this queue was created with clock=test'
-        or '0: this queue was not created with clock=test'))
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
   end
-  local now = now_ms
-  if now == 0 then
-    local time = redis.call('TIME')
-    now = time[1] * 1000 + math.floor(time[2] / 1000)
-  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
   return {
     exists = row[1],
     now = now,
-    now_text = string.format('%.0f', now),
+    now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
     events_max = row[4] or '100000',
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
     result_ms = row[7] and tonumber(row[7]) or nil,
+    chains = row[8],
     ended = 0,
   }
 end
@@ -344,6 +436,11 @@ end
 -- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
 local function emit(conf, event, id, detail)
+  if detail ~= '' and source == '' and trace == '' then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
   local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
@@ -414,21 +511,136 @@ local function write_record(id, stamp, conf, own, size)
   redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))
   if size > 1024 then redis.call('HSET', key, 'size', size) end
   if trace ~= '' then redis.call('HSET', key, 'trace', trace) end
-  if own.unique or own.scope or own.fallback or own.expires_at_ms or own.timeout_ms or own.result_ms then
+  if own.unique or own.scope or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply then
     redis.call('HSET', key, 'ties', '1')
   end
   if conf.some_known and redis.call('HDEL', key, 'gone') == 1 then redis.call('PERSIST', key) end
+end
+
+-- place_task(conf, id, own, place, by_lane): let a new task wait for what it says: for other tasks, for its time, or in line.
+-- NEEDS await_others join_gathering delay_until line_up await_deadline
+local function place_task(conf, id, own, place, by_lane)
+  if own.parent and conf.chains then join_gathering(conf, id, own.parent) end
+  if own.after or own.gather then return await_others(conf, id, own, place) end
+  local due_ms = math.max(conf.now + (own.delay_ms or 0), own.run_after_ms or 0)
+  if due_ms > conf.now then
+    delay_until(conf, due_ms, id, own.lane or 'any')
+  else
+    line_up(by_lane, own.lane or 'any', (own.priority or 5) * BAND + place, id)
+  end
+  if own.fallback_after_ms or own.expires_at_ms then await_deadline(conf, id, due_ms) end
+end
+
+-- add_tasks(conf, ids, data, envelopes, stamps, tally): take in those tasks that are new, each with what its envelope says
+-- and the stamp of the call and its index in it. One answer each.
+-- NEEDS config payload emit known_as find_twin find_missing merge_task write_record hold_keys index_task place_task
+-- NEEDS make_ready sweep_once
+local function add_tasks(conf, ids, data, envelopes, stamps, tally)
+  local last = redis.call('HINCRBY', config, 'place', #ids)
+  local place = last - #ids
+  conf.there, conf.last_place = {}, string.format('%.0f', last)
+  local answers, created, seen, payloads, by_lane, by_index = {}, {}, {}, {}, {}, {}
+  for i, id in ipairs(ids) do
+    local own, twin, by = envelopes[i], nil, nil
+    local keyed = own.idempotency_key or own.unique or own.scope
+    local known = (conf.some_known and known_as(id, stamps[i])) or (seen[id] and 'exists')
+    if keyed and known ~= 'created' then twin, by = find_twin(conf, own, stamps[i]) end
+    local missing = own.after and not known and not twin and find_missing(conf, own.after, stamps[i])
+    if twin and (by == 'rid' or not known) then
+      answers[i] = { 'deduplicated', twin }
+      merge_task(conf, twin, by, stamps[i], own, data[i])
+    elseif known then
+      answers[i], seen[id] = { known }, true
+    elseif missing then
+      answers[i] = { 'unknown', missing }
+    else
+      answers[i], seen[id], created[#created + 1] = { 'created' }, true, id
+      if own.scope then
+        redis.call('SET', payload .. id, data[i])  -- for a later item may replace it
+      else
+        payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, data[i]
+      end
+      write_record(id, stamps[i], conf, own, #data[i])
+      if keyed then hold_keys(conf, id, own, false) end
+      index_task(conf, by_index, id, own)
+      place_task(conf, id, own, place + i, by_lane)
+    end
+  end
+  if conf.held then sweep_once(conf, 10 + 2 * conf.held) end
+  if #created == 0 then return answers end
+  if #payloads > 0 then redis.call('MSET', unpack(payloads)) end
+  for index, members in pairs(by_index) do redis.call('ZADD', index, unpack(members)) end
+  make_ready(conf, by_lane)
+  emit(conf, 'task.enqueued', table.concat(created, ' '), '')
+  tally.enqueued = (tally.enqueued or 0) + #created
+  return answers
 end
 
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- create_queue(conf): note of a new queue which layout its data has, and that it uses the server's clock.
+-- begin_chains(conf): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
 -- NEEDS config
-local function create_queue(conf)
-  if conf.exists then return end
-  redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
+local function begin_chains(conf)
+  if not conf.chains then redis.call('HSET', config, 'chains', '1') end
+  conf.chains = '1'
+end
+
+-- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
+-- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
+-- task of that id. `t`: cancel its children, under a stamp.
+-- NEEDS config ends
+local function note_end(conf, how, id, parent, stamp)
+  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, conf.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
+  conf.noted = true
+end
+
+-- make_awaited(conf, id): somebody waits for the end of this task: it has ties from now on; or, if it has ended, its end is noted
+-- for all that this call adds.
+-- NEEDS task running finished dead note_end
+local function make_awaited(conf, id)
+  if conf.there[id] == 'awaited' then return end
+  conf.there[id] = 'awaited'
+  local failed = redis.call('ZSCORE', dead, id) or redis.call('HEXISTS', task .. id, 'cancelled_ms') == 1
+  if failed or redis.call('ZSCORE', finished, id) then
+    return note_end(conf, failed and 'f' or 'c', id)
+  end
+  redis.call('HSET', task .. id, 'awaited', '1', 'ties', '1')
+  local held = redis.call('HGET', running, id)
+  if held and not string.find(held, ' ties[^|]*|') then
+    redis.call('HSET', running, id, (string.gsub(held, '^(%S+ %d+ [^ |]+)', '%1 ties')))
+  end
+end
+
+-- await_others(conf, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
+-- `gather` children, which may come later. What has ended before is noted as if it ended now.
+-- NEEDS task blocked deadlines dependents begin_chains make_awaited
+local function await_others(conf, id, own, place)
+  local seen, awaits = {}, own.gather or 0
+  for _, other in ipairs(own.after or {}) do
+    if not seen[other] then
+      seen[other], awaits = true, awaits + 1
+      redis.call('ZADD', dependents .. other, place, id)
+      make_awaited(conf, other)
+    end
+  end
+  redis.call('HSET', task .. id, 'awaits', awaits)
+  redis.call('ZADD', blocked, (own.priority or 5) * BAND + place, id)
+  if own.expires_at_ms then redis.call('ZADD', deadlines, own.expires_at_ms, id) end
+  begin_chains(conf)
+end
+
+-- join_gathering(conf, id, parent): where the parent waits for its children, note that this one counts, and for which
+-- task of that id: the one of this place.
+-- NEEDS task blocked
+local function join_gathering(conf, id, parent)
+  local score = redis.call('ZSCORE', blocked, parent)
+  if score and redis.call('HEXISTS', task .. parent, 'gather') == 1 then
+    redis.call('HSET', task .. id, 'gathered', string.format('%.0f', score % BAND), 'ties', '1')
+  end
 end
 
 -- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
@@ -446,15 +658,17 @@ local function delay_until(conf, due_ms, id, lane)
   if due_ms - conf.now < 10000 then push_due(lane) end
 end
 
--- await_deadline(conf, id, since_ms): note when a task with ties that waits since then falls back to another lane, or expires
--- if it was never leased: the earlier of the two.
+-- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
+-- last, fails; or expires, if it was never leased: the earlier of the two.
 -- NEEDS task deadlines push_due
 local function await_deadline(conf, id, since_ms)
-  local own = redis.call('HMGET', task .. id, 'fallback', 'fallback_after_ms', 'expires_at_ms', 'deliveries')
+  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
-    at_ms = since_ms + own[2]
-    if at_ms - conf.now < 10000 then push_due(own[1]) end
+    at_ms = since_ms + own[1]
+    if at_ms - conf.now < 10000 then
+      for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
+    end
   end
   if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
   if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
@@ -484,26 +698,19 @@ local function find_twin(conf, own, stamp)
   end
 end
 
--- refuse_new(conf, ids, envelopes, stamps): the error of a queue that is being drained, unless no task of the call is new.
--- NEEDS known_as find_twin
-local function refuse_new(conf, ids, envelopes, stamps)
-  local seen = {}
-  for i, id in ipairs(ids) do
-    if not seen[id] and not known_as(id, stamps[i]) and not find_twin(conf, envelopes[i], stamps[i]) then
-      return redis.error_reply('ADEQ_DRAINING this queue is being drained and takes no new tasks: resume it, or use another')
+-- find_missing(conf, ids, stamp): the first of these tasks that there is not, or that a later item of the call makes; nil if
+-- all are there. Those that are there are not looked up again in this call.
+-- NEEDS task
+local function find_missing(conf, ids, stamp)
+  local call, index = string.match(stamp, '^(.*)/(%d+)$')
+  for _, id in ipairs(ids) do
+    if not conf.there[id] then
+      local row = redis.call('HMGET', task .. id, 'created_ms', 'rid')
+      local by, at = string.match(row[2] or '', '^(.*)/(%d+)$')
+      if not row[1] or (by == call and tonumber(at) > tonumber(index)) then return id end
+      conf.there[id] = true
     end
-    seen[id] = true
   end
-end
-
--- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
--- NEEDS once once_due
-local function sweep_once(conf, limit)
-  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
-  if #fields == 0 then return 0 end
-  redis.call('ZREM', once_due, unpack(fields))
-  redis.call('HDEL', once, unpack(fields))
-  return #fields
 end
 
 -- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
@@ -547,7 +754,263 @@ local function merge_task(conf, twin, by, stamp, own, data)
   end
 end
 
-  arg_made = { create_queue = create_queue, delay_until = delay_until, await_deadline = await_deadline, known_as = known_as, find_twin = find_twin, refuse_new = refuse_new, sweep_once = sweep_once, hold_keys = hold_keys, merge_task = merge_task }
+-- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
+-- NEEDS once once_due
+local function sweep_once(conf, limit)
+  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
+end
+
+-- create_base(conf): note of a new queue or domain which layout its data has, and that it uses the server's clock.
+-- NEEDS config
+local function create_base(conf)
+  if conf.exists then return end
+  redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
+end
+
+-- refuse_new(conf, ids, envelopes, stamps): the error of a queue that is being drained, unless no task of the call is new.
+-- NEEDS known_as find_twin
+local function refuse_new(conf, ids, envelopes, stamps)
+  local seen = {}
+  for i, id in ipairs(ids) do
+    if not seen[id] and not known_as(id, stamps[i]) and not find_twin(conf, envelopes[i], stamps[i]) then
+      return redis.error_reply('ADEQ_DRAINING this queue is being drained and takes no new tasks: resume it, or use another')
+    end
+    seen[id] = true
+  end
+end
+
+-- untie(conf, id, how): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks
+-- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
+-- somebody waits for its reply, and for how long its result is kept.
+-- NEEDS task once deadlines note_end
+local function untie(conf, id, how)
+  redis.call('ZREM', deadlines, id)
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent')
+  for i, kind in ipairs({ 'unique:', 'scope:' }) do
+    local field = own[i] and kind .. own[i]
+    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  end
+  if own[5] or own[6] then
+    redis.call('HDEL', task .. id, 'awaited', 'gathered')
+    note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
+  end
+  return own[3], own[4] and tonumber(own[4])
+end
+
+-- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
+-- it is not shown; the server deletes it later, by its own clock.
+-- NEEDS config reply channel
+local function answer_waiters(conf, id, how, value)
+  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
+  redis.pcall('SPUBLISH', channel .. id, how)
+end
+
+-- bury_task(conf, event, id, reason, tied, tally, error): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record.
+-- NEEDS dead emit untie answer_waiters
+local function bury_task(conf, event, id, reason, tied, tally, error)
+  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
+  redis.call('ZADD', dead, conf.now, id)
+  emit(conf, event, id, 'reason=' .. reason)
+  tally.dead = (tally.dead or 0) + 1
+end
+
+-- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
+-- NEEDS task finished emit untie answer_waiters
+local function cancel_task(conf, id, tied, tally)
+  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
+  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
+  redis.call('ZADD', finished, conf.now, id)
+  emit(conf, 'task.cancelled', id, '')
+  tally.cancelled = (tally.cancelled or 0) + 1
+  conf.ended = conf.ended + 1
+end
+
+-- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
+-- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
+-- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
+-- NEEDS task blocked delay_until await_deadline line_up bury_task cancel_task
+local function tell_waiting(conf, id, place, how, batch, tally)
+  local score = redis.call('ZSCORE', blocked, id)
+  if not score or score % BAND ~= tonumber(place) then return end
+  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties')
+  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
+  local decisive = good == (own[2] == '1')
+  if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
+  redis.call('ZREM', blocked, id)
+  if good then
+    local due_ms = math.max(conf.now + (own[4] or 0), tonumber(own[5] or 0))
+    redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+    if due_ms > conf.now then
+      delay_until(conf, due_ms, id, own[3] or 'any')
+    else
+      line_up(batch.by_lane, own[3] or 'any', score, id)
+    end
+    if own[6] then await_deadline(conf, id, due_ms) end
+    batch.freed[#batch.freed + 1] = id
+  elseif own[1] == 'failed' then
+    cancel_task(conf, id, own[6], tally)
+  else
+    redis.call('HSET', task .. id, 'reason', 'after_failed')
+    bury_task(conf, 'task.dead', id, 'after_failed', own[6], tally)
+  end
+end
+
+-- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
+-- still there or not. Members of one score stand in the order of their bytes.
+local function rank_after(set, score, id)
+  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
+  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
+    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+-- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
+-- NEEDS task
+local function read_record(id)
+  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0
+  if #flat == 0 then return nil, 0 end
+  for f = 1, #flat, 2 do
+    record[flat[f]] = flat[f + 1]
+    bytes = bytes + #flat[f + 1]
+  end
+  return record, bytes
+end
+
+-- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
+-- NEEDS ready delayed blocked leases finished dead
+local function find_set(id, record)
+  if not record then return nil end
+  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
+    local score = redis.call('ZSCORE', set, id)
+    if score then return set, score end
+  end
+end
+
+-- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
+-- NEEDS delayed blocked leases finished dead
+local function state_of(conf, set, score, record)
+  if not set then return nil end
+  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
+  return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
+end
+
+-- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
+-- by itself where nobody waits for it.
+-- NEEDS control
+local function push_control(conf, name)
+  conf.called = conf.called or {}
+  if conf.called[name] then return end
+  conf.called[name] = true
+  if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
+  redis.call('PEXPIRE', control .. name, 60000)
+end
+
+-- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- NEEDS lanes wake delayed deadlines
+local function lane_emptied(lane)
+  redis.call('SREM', lanes, lane)
+  if redis.call('EXISTS', delayed, deadlines) == 0 then
+    redis.call('DEL', wake .. lane)
+  else
+    redis.call('PEXPIRE', wake .. lane, 60000)
+  end
+end
+
+-- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied cancel_task
+local function cancel_one(conf, id, tally)
+  local record = read_record(id)
+  local set, score = find_set(id, record)
+  local state = state_of(conf, set, score, record)
+  if not state then return 'not_found' end
+  if state == 'cancelled' then return 'cancelled' end
+  if state == 'completed' or state == 'dead' then return 'finished' end
+  if set == leases then
+    local held = redis.call('HGET', running, id)
+    if held and not string.find(held, ' cancel|', 1, true) then
+      redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
+      push_control(conf, string.match(held, '%S+$'))
+    end
+    return 'cancelling'
+  end
+  redis.call('ZREM', set, id)
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
+  cancel_task(conf, id, record.ties, tally)
+  return 'cancelled'
+end
+
+-- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
+-- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a circle. How many, and
+-- the last of them with its score.
+-- NEEDS task children rank_after cancel_one note_end
+local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally)
+  local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
+  local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
+  for i = 1, #page, 2 do
+    cancel_one(conf, page[i], tally)
+    local row = redis.call('EXISTS', children .. page[i]) == 1 and redis.call('HMGET', task .. page[i], 'created_ms', 'pruned')
+    if row and row[1] and row[2] ~= stamp then
+      redis.call('HSET', task .. page[i], 'pruned', stamp)
+      note_end(conf, 't', page[i], nil, stamp)
+    end
+  end
+  return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
+end
+
+-- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
+-- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or its children are cancelled (`t`).
+-- What is left stays noted, at its time. How many.
+-- NEEDS ends dependents emit make_ready tell_waiting cancel_children
+local function pass_on(conf, limit, tally)
+  local batch, told = { by_lane = {}, freed = {} }, 0
+  local function line_up_freed()
+    make_ready(conf, batch.by_lane)
+    if #batch.freed > 0 then emit(conf, 'task.unblocked', table.concat(batch.freed, ' '), '') end
+    batch = { by_lane = {}, freed = {} }
+  end
+  local function follow(note, at_ms)
+    local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
+    local count, rest = 0, '- 0'
+    redis.call('ZREM', ends, note)
+    if how == 't' then
+      line_up_freed()  -- or it would miss them
+      count, rest = cancel_children(conf, id, other, at, upto, limit - told, tally)
+    elseif how then  -- else the note is damaged
+      if at ~= '0' then tell_waiting(conf, other, at, how, batch, tally) end
+      local waiting = redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
+      count = #waiting / 2
+      if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
+      for i = 1, #waiting, 2 do tell_waiting(conf, waiting[i], waiting[i + 1], how, batch, tally) end
+    end
+    if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
+    told = told + math.max(count, 1)
+  end
+  while told < limit do
+    local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
+    if #notes == 0 then break end
+    for i = 1, #notes, 2 do
+      if told < limit then follow(notes[i], notes[i + 1]) end
+    end
+  end
+  conf.noted = nil
+  line_up_freed()
+  return told
+end
+
+  arg_made = { await_others = await_others, join_gathering = join_gathering, delay_until = delay_until, await_deadline = await_deadline, known_as = known_as, find_twin = find_twin, find_missing = find_missing, hold_keys = hold_keys, merge_task = merge_task, sweep_once = sweep_once, create_base = create_base, refuse_new = refuse_new, pass_on = pass_on }
   return arg_made
 end
 
@@ -556,8 +1019,9 @@ if refused then return refused end
 local stamps, keys = {}, {}
 for i = 1, item_count do
   local own = item_pairs[i]
-  if not own.fallback ~= not own.fallback_after_ms then
-    return refuse('item[' .. i .. '].fallback', own.fallback, 'a lane, and given together with fallback_after_ms')
+  local moves = own.fallback or own.unclaimed == 'fail'
+  if not moves ~= not own.fallback_after_ms then
+    return refuse('item[' .. i .. '].fallback_after_ms', own.fallback_after_ms, 'given with fallback or unclaimed=fail, and only so')
   end
   stamps[i], keys[i] = rid .. '/' .. i, task .. item_id[i]
 end
@@ -565,44 +1029,9 @@ if conf.draining then refused = refuse_new(conf, item_id, item_pairs, stamps) en
 if refused then return refused end
 
 conf.some_known = redis.call('EXISTS', unpack(keys)) > 0
-if not conf.exists then create_queue(conf) end
-local place = redis.call('HINCRBY', config, 'place', item_count) - item_count
-local answers, created, seen, payloads, by_lane, by_index = {}, {}, {}, {}, {}, {}
-for i = 1, item_count do
-  local id, own, twin, by = item_id[i], item_pairs[i], nil, nil
-  local keyed = own.idempotency_key or own.unique or own.scope
-  local known = seen[id] and 'exists' or (conf.some_known and known_as(id, stamps[i]))
-  if keyed and known ~= 'created' then twin, by = find_twin(conf, own, stamps[i]) end
-  if twin and (by == 'rid' or not known) then
-    answers[i] = { 'deduplicated', twin }
-    merge_task(conf, twin, by, stamps[i], own, item_payload[i])
-  elseif known then
-    answers[i], seen[id] = { known }, true
-  else
-    answers[i], seen[id], created[#created + 1] = { 'created' }, true, id
-    if own.scope then
-      redis.call('SET', payload .. id, item_payload[i])  -- for a later item may replace it
-    else
-      payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, item_payload[i]
-    end
-    write_record(id, stamps[i], conf, own, #item_payload[i])
-    if keyed then hold_keys(conf, id, own, false) end
-    index_task(conf, by_index, id, own)
-    local due_ms = math.max(conf.now + (own.delay_ms or 0), own.run_after_ms or 0)
-    if due_ms > conf.now then
-      delay_until(conf, due_ms, id, own.lane or 'any')
-    else
-      line_up(by_lane, own.lane or 'any', (own.priority or 5) * BAND + place + i, id)
-    end
-    if own.fallback or own.expires_at_ms then await_deadline(conf, id, due_ms) end
-  end
-end
-if conf.held then sweep_once(conf, 10 + 2 * conf.held) end
-if #created > 0 then
-  if #payloads > 0 then redis.call('MSET', unpack(payloads)) end
-  for index, members in pairs(by_index) do redis.call('ZADD', index, unpack(members)) end
-  make_ready(conf, by_lane)
-  emit(conf, 'task.enqueued', table.concat(created, ' '), '')
-  add_counts({ enqueued = #created })
-end
+if not conf.exists then create_base(conf) end
+local tally = {}
+local answers = add_tasks(conf, item_id, item_payload, item_pairs, stamps, tally)
+if conf.noted then pass_on(conf, 100, tally) end
+add_counts(tally)
 return { 'ok', conf.now, answers }

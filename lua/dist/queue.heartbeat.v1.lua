@@ -3,26 +3,31 @@
 -- queue.heartbeat.v1: prolong leases, and hear which tasks are to be cancelled and which leases are lost.
 -- Past its deadline a lease is lost here, even if nobody has taken it back yet; and so is one whose task has run longer than
 -- its timeout and a grace. Sent again, it prolongs again.
+-- A worker that names itself hears what is wanted of it: to run, to be quiet, to stop or to restart; and how many tasks at a
+-- time, 0 where nobody said.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
 -- KEYS   leases    zset          {base}:leases
 -- KEYS   task      prefix/hash   {base}:task:     id
 -- KEYS   workers   zset          {base}:workers
+-- KEYS   worker_hash prefix/hash {base}:worker:   name
 -- ARGV   worker    name          ?=
+-- ARGV   busy      int -1..100000 ?=-1
 -- ARGV   lease_ms  int 0..86400000 ?=0
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   id        id
 -- ITEM   token     id
--- RETURN ok        now_ms:int items:list(item)
+-- GROUP  item      0..1000
+-- RETURN ok        now_ms:int mode:text wanted:int items:list(item)
 -- EACH   item      renewed deadline_ms:int
 -- EACH   item      cancelling deadline_ms:int
 -- EACH   item      timed_out deadline_ms:int
 -- EACH   item      lease_lost
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  allow-oom
--- COST   6 commands, 1 more for each task with ties, O(n log m)
--- INCLUDE open_queue read_lease
+-- COST   9 commands, 1 more for each task with ties, O(n log m)
+-- INCLUDE base_time open_queue read_lease renew_presence
 -- RARELY over_time
 
 local LAYOUT = 1
@@ -37,43 +42,56 @@ local function refuse(field, value, want)
   end
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
+local function arg_int(v, min, max)
+  if not v or #v > 17 or not arg_find(v, '^%-?%d+$') then return nil end
+  local n = tonumber(v) + 0
+  if n >= min and n <= max and (n < 0 or #v <= 16) then return n end
+end
 local function arg_uint(v, min, max)
   if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
   local n = tonumber(v)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 5 then
-  return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
+if #KEYS ~= 6 then
+  return redis.error_reply('ADEQ_ARG expected 6 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
 local leases = KEYS[3]
 local task = KEYS[4]
 local workers = KEYS[5]
+local worker_hash = KEYS[6]
 
 local worker = ARGV[1]
 if worker ~= '' and (not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$')) then
   return refuse('worker', worker, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
 end
-local lease_ms = ARGV[2]
+local busy = ARGV[2]
+if busy == '' then
+  busy = -1
+else
+  busy = arg_int(busy, -1, 100000)
+  if not busy then return refuse('busy', ARGV[2], 'an integer from -1 to 100000') end
+end
+local lease_ms = ARGV[3]
 if lease_ms == '' then
   lease_ms = 0
 else
   lease_ms = arg_uint(lease_ms, 0, 86400000)
-  if not lease_ms then return refuse('lease_ms', ARGV[2], 'an integer from 0 to 86400000') end
+  if not lease_ms then return refuse('lease_ms', ARGV[3], 'an integer from 0 to 86400000') end
 end
-local now_ms = ARGV[3]
+local now_ms = ARGV[4]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9007199254740991)
-  if not now_ms then return refuse('now_ms', ARGV[3], 'an integer from 0 to 9007199254740991') end
+  if not now_ms then return refuse('now_ms', ARGV[4], 'an integer from 0 to 9007199254740991') end
 end
-local arg_at = 4
+local arg_at = 5
 local item_count = ARGV[arg_at]
-item_count = arg_uint(item_count, 1, 1000)
-if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 1000') end
+item_count = arg_uint(item_count, 0, 1000)
+if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 0 to 1000') end
 arg_at = arg_at + 1
 local item_id, item_token = {}, {}
 for i = 1, item_count do
@@ -96,34 +114,43 @@ end
 local arg_rare
 local function over_time(...) return arg_rare().over_time(...) end
 
--- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config now_ms
-local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
-  if tonumber(row[1] or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
   end
-  if (row[2] == 'test') ~= (now_ms > 0) then
+  if (clock == 'test') ~= (now_ms > 0) then
     return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (row[2] == 'test' and 'sent: this queue was created with clock=test'
-        or '0: this queue was not created with clock=test'))
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
   end
-  local now = now_ms
-  if now == 0 then
-    local time = redis.call('TIME')
-    now = time[1] * 1000 + math.floor(time[2] / 1000)
-  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
   return {
     exists = row[1],
     now = now,
-    now_text = string.format('%.0f', now),
+    now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
     events_max = row[4] or '100000',
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
     result_ms = row[7] and tonumber(row[7]) or nil,
+    chains = row[8],
     ended = 0,
   }
 end
@@ -142,6 +169,18 @@ local function read_lease(value)
     attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
     worker = worker,
   }
+end
+
+-- renew_presence(conf): a worker's sign of life, if it is known; what is wanted of it, and how many tasks at a time (0: nobody
+-- said).
+-- NEEDS workers worker_hash worker busy
+local function renew_presence(conf)
+  local own = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'mode', 'wanted', 'heard')
+  if not own[1] then return 'run', 0 end
+  redis.call('ZADD', workers, 'XX', conf.now_text, worker)
+  if own[4] == '0' then redis.call('HSET', worker_hash .. worker, 'heard', '1') end
+  if busy >= 0 then redis.call('HSET', worker_hash .. worker, 'busy', busy) end
+  return own[2] or 'run', tonumber(own[3] or 0)
 end
 
 local arg_made
@@ -166,6 +205,10 @@ local conf, refused = open_queue()
 if refused then return refused end
 
 local deadline_ms = conf.now + (lease_ms > 0 and lease_ms or conf.lease_ms)
+local mode, wanted = 'run', 0
+if worker ~= '' then mode, wanted = renew_presence(conf) end
+if item_count == 0 then return { 'ok', conf.now, mode, wanted, {} } end
+
 local held = redis.call('HMGET', running, unpack(item_id))
 local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
 local answers, renewed = {}, {}
@@ -182,5 +225,4 @@ for i = 1, item_count do
   end
 end
 if #renewed > 0 then redis.call('ZADD', leases, 'XX', unpack(renewed)) end
-if worker ~= '' then redis.call('ZADD', workers, 'XX', conf.now, worker) end
-return { 'ok', conf.now, answers }
+return { 'ok', conf.now, mode, wanted, answers }

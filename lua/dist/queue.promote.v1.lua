@@ -10,6 +10,9 @@
 -- KEYS   lanes     set           {base}:lanes
 -- KEYS   wake      prefix/list   {base}:wake:     lane
 -- KEYS   delayed   zset          {base}:delayed
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   ends      zset          {base}:ends
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   limit     int 1..1000   ?=100
@@ -21,7 +24,8 @@
 -- EVENT  task.promoted task.alert
 -- FLAGS  allow-oom
 -- COST   10 + 2n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake line_up make_ready drop_task promote_due
+-- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready drop_task promote_due
+-- RARELY note_end
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -42,8 +46,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 9 then
-  return redis.error_reply('ADEQ_ARG expected 9 keys, got ' .. #KEYS)
+if #KEYS ~= 12 then
+  return redis.error_reply('ADEQ_ARG expected 12 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local task = KEYS[2]
@@ -52,8 +56,11 @@ local ready = KEYS[4]
 local lanes = KEYS[5]
 local wake = KEYS[6]
 local delayed = KEYS[7]
-local events = KEYS[8]
-local counters = KEYS[9]
+local log = KEYS[8]
+local dependents = KEYS[9]
+local ends = KEYS[10]
+local events = KEYS[11]
+local counters = KEYS[12]
 
 local limit = ARGV[1]
 if limit == '' then
@@ -81,34 +88,46 @@ if #ARGV ~= 4 then
   return redis.error_reply('ADEQ_ARG expected 4 arguments, got ' .. #ARGV)
 end
 
--- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config now_ms
-local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
-  if tonumber(row[1] or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
+local arg_rare
+local function note_end(...) return arg_rare().note_end(...) end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
   end
-  if (row[2] == 'test') ~= (now_ms > 0) then
+  if (clock == 'test') ~= (now_ms > 0) then
     return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (row[2] == 'test' and 'sent: this queue was created with clock=test'
-        or '0: this queue was not created with clock=test'))
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
   end
-  local now = now_ms
-  if now == 0 then
-    local time = redis.call('TIME')
-    now = time[1] * 1000 + math.floor(time[2] / 1000)
-  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
   return {
     exists = row[1],
     now = now,
-    now_text = string.format('%.0f', now),
+    now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
     events_max = row[4] or '100000',
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
     result_ms = row[7] and tonumber(row[7]) or nil,
+    chains = row[8],
     ended = 0,
   }
 end
@@ -116,6 +135,11 @@ end
 -- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
 local function emit(conf, event, id, detail)
+  if detail ~= '' and source == '' and trace == '' then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
   local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
@@ -165,9 +189,10 @@ local function make_ready(conf, by_lane)
 end
 
 -- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
--- NEEDS task payload emit
+-- NEEDS task payload log dependents note_end emit
 local function drop_task(conf, id)
-  redis.call('DEL', task .. id, payload .. id)
+  if conf.chains and redis.call('EXISTS', dependents .. id) == 1 then note_end(conf, 'f', id) end
+  redis.call('DEL', task .. id, payload .. id, log .. id)
   emit(conf, 'task.alert', id, 'reason=record_missing')
 end
 
@@ -194,6 +219,25 @@ local function promote_due(conf, limit, tally)
   emit(conf, 'task.promoted', table.concat(promoted, ' '), '')
   tally.promoted = (tally.promoted or 0) + #promoted
   return #promoted
+end
+
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
+-- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
+-- task of that id. `t`: cancel its children, under a stamp.
+-- NEEDS config ends
+local function note_end(conf, how, id, parent, stamp)
+  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, conf.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
+  conf.noted = true
+end
+
+  arg_made = { note_end = note_end }
+  return arg_made
 end
 
 local conf, refused = open_queue()

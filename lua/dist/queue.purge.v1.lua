@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/purge.v1.lua by lua/bundle.py; do not edit
--- queue.purge.v1: delete waiting tasks, with their idempotency keys; and where it is said, finished and dead ones. Running
--- tasks stay. `more` is 1 where some may be left. The same call, sent again,
--- deletes nothing more and answers the same.
+-- queue.purge.v1: delete waiting tasks, with their idempotency keys; and where it is said, finished and dead ones; or only those
+-- in line in one lane. Running tasks stay. `more` is 1 where some may be left. The same call, sent again, deletes nothing
+-- more and answers the same.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   task      prefix/hash   {base}:task:     id
@@ -21,10 +21,15 @@
 -- KEYS   by_user   prefix/zset   {base}:by:user:  id
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   ends      zset          {base}:ends
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id            ?=
 -- ARGV   what      enum waiting|all ?=waiting
+-- ARGV   lane      lane          ?=
 -- ARGV   limit     int 1..1000   ?=1000
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -33,8 +38,10 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.removed
 -- FLAGS  allow-oom
--- COST   22 + 6n commands, 10 more for user, tag, parent, unique and idempotency key, O(n log m)
--- INCLUDE open_queue emit add_counts untie lane_emptied remove_task done_before sweep_once hold_once note_done
+-- COST   22 + 6n commands, 10 more for user, tag, parent, unique and idempotency key, 5 for one that others wait for, O(n log m)
+-- INCLUDE base_time open_queue emit add_counts untie lane_emptied answer_waiters remove_task done_before sweep_once
+-- INCLUDE hold_once note_done
+-- RARELY note_end
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -53,9 +60,17 @@ local function arg_uint(v, min, max)
   local n = tonumber(v)
   if n and n >= min and n <= max then return n end
 end
+local function arg_lane(v)
+  if not v or v == 'any' then return v end
+  local group, rest = string.match(v, '^group/([%w._@+-]+)(.*)$')
+  if not group or #group > 100 then return nil end
+  if rest == '' then return v end
+  local inst = string.match(rest, '^/inst/([%w._@+-]+)$')
+  if inst and #inst <= 100 then return v end
+end
 
-if #KEYS ~= 19 then
-  return redis.error_reply('ADEQ_ARG expected 19 keys, got ' .. #KEYS)
+if #KEYS ~= 23 then
+  return redis.error_reply('ADEQ_ARG expected 23 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local task = KEYS[2]
@@ -74,8 +89,12 @@ local once_due = KEYS[14]
 local by_user = KEYS[15]
 local by_tag = KEYS[16]
 local children = KEYS[17]
-local events = KEYS[18]
-local counters = KEYS[19]
+local reply = KEYS[18]
+local channel = KEYS[19]
+local log = KEYS[20]
+local ends = KEYS[21]
+local events = KEYS[22]
+local counters = KEYS[23]
 
 local rid = ARGV[1]
 if rid ~= '' and (not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$')) then
@@ -87,60 +106,79 @@ if what == '' then
 elseif what ~= 'waiting' and what ~= 'all' then
   return refuse('what', what, 'one of waiting, all')
 end
-local limit = ARGV[3]
+local lane = ARGV[3]
+if lane == '' then
+  lane = ''
+else
+  lane = arg_lane(lane)
+  if not lane then return refuse('lane', ARGV[3], 'any, group/<name> or group/<name>/inst/<name>') end
+end
+local limit = ARGV[4]
 if limit == '' then
   limit = 1000
 else
   limit = arg_uint(limit, 1, 1000)
-  if not limit then return refuse('limit', ARGV[3], 'an integer from 1 to 1000') end
+  if not limit then return refuse('limit', ARGV[4], 'an integer from 1 to 1000') end
 end
-local trace = ARGV[4]
+local trace = ARGV[5]
 if not trace or #trace > 128 then
   return refuse('trace', trace and #trace, '0 to 128 bytes long')
 end
-local source = ARGV[5]
+local source = ARGV[6]
 if not source or #source > 200 then
   return refuse('source', source and #source, '0 to 200 bytes long')
 end
-local now_ms = ARGV[6]
+local now_ms = ARGV[7]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9007199254740991)
-  if not now_ms then return refuse('now_ms', ARGV[6], 'an integer from 0 to 9007199254740991') end
+  if not now_ms then return refuse('now_ms', ARGV[7], 'an integer from 0 to 9007199254740991') end
 end
-if #ARGV ~= 6 then
-  return redis.error_reply('ADEQ_ARG expected 6 arguments, got ' .. #ARGV)
+if #ARGV ~= 7 then
+  return redis.error_reply('ADEQ_ARG expected 7 arguments, got ' .. #ARGV)
+end
+
+local arg_rare
+local function note_end(...) return arg_rare().note_end(...) end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config now_ms
+-- NEEDS config base_time
 local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
-  if tonumber(row[1] or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
-  end
-  if (row[2] == 'test') ~= (now_ms > 0) then
-    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (row[2] == 'test' and 'sent: this queue was created with clock=test'
-        or '0: this queue was not created with clock=test'))
-  end
-  local now = now_ms
-  if now == 0 then
-    local time = redis.call('TIME')
-    now = time[1] * 1000 + math.floor(time[2] / 1000)
-  end
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
   return {
     exists = row[1],
     now = now,
-    now_text = string.format('%.0f', now),
+    now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
     events_max = row[4] or '100000',
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
     result_ms = row[7] and tonumber(row[7]) or nil,
+    chains = row[8],
     ended = 0,
   }
 end
@@ -148,6 +186,11 @@ end
 -- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
 local function emit(conf, event, id, detail)
+  if detail ~= '' and source == '' and trace == '' then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
   local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
@@ -168,16 +211,22 @@ local function add_counts(tally)
   end
 end
 
--- untie(id): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks with `ties`
--- in their record have any.
--- NEEDS task once deadlines
-local function untie(id)
+-- untie(conf, id, how): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks
+-- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
+-- somebody waits for its reply, and for how long its result is kept.
+-- NEEDS task once deadlines note_end
+local function untie(conf, id, how)
   redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope')
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent')
   for i, kind in ipairs({ 'unique:', 'scope:' }) do
     local field = own[i] and kind .. own[i]
     if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
   end
+  if own[5] or own[6] then
+    redis.call('HDEL', task .. id, 'awaited', 'gathered')
+    note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
+  end
+  return own[3], own[4] and tonumber(own[4])
 end
 
 -- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
@@ -191,12 +240,23 @@ local function lane_emptied(lane)
   end
 end
 
+-- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
+-- it is not shown; the server deletes it later, by its own clock.
+-- NEEDS config reply channel
+local function answer_waiters(conf, id, how, value)
+  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
+  redis.pcall('SPUBLISH', channel .. id, how)
+end
+
 -- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
 -- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
--- NEEDS task payload result by_user by_tag children
+-- NEEDS task payload result log reply by_user by_tag children
 local function remove_task(conf, id, since_ms, why)
-  local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled')
-  redis.call('DEL', task .. id, payload .. id, result .. id)
+  local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply')
+  local stale = own[6] and log or reply  -- without a reply of its own, that of an older task of this id
+  redis.call('DEL', task .. id, payload .. id, result .. id, log .. id, stale .. id)
   if own[1] then redis.call('ZREM', by_user .. own[1], id) end
   for tag in string.gmatch(own[2] or '', '[^,]+') do redis.call('ZREM', by_tag .. tag, id) end
   if own[3] then redis.call('ZREM', children .. own[3], id) end
@@ -246,6 +306,25 @@ local function note_done(conf, verb, word)
   sweep_once(conf, 10)
 end
 
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
+-- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
+-- task of that id. `t`: cancel its children, under a stamp.
+-- NEEDS config ends
+local function note_end(conf, how, id, parent, stamp)
+  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, conf.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
+  conf.noted = true
+end
+
+  arg_made = { note_end = note_end }
+  return arg_made
+end
+
 local conf, refused = open_queue()
 if refused then return refused end
 
@@ -254,8 +333,9 @@ if purged then return { 'ok', conf.now, tonumber(purged), tonumber(left) } end
 
 local sets = { delayed, blocked }
 if what == 'all' then sets = { delayed, blocked, finished, dead } end
-local in_line = redis.call('SRANDMEMBER', lanes, 100)
-for i, lane in ipairs(in_line) do table.insert(sets, i, ready .. lane) end
+if lane ~= '' then sets = {} end
+local in_line = lane ~= '' and { lane } or redis.call('SRANDMEMBER', lanes, 100)
+for i, one in ipairs(in_line) do table.insert(sets, i, ready .. one) end
 
 local gone = {}
 for i, set in ipairs(sets) do
@@ -263,7 +343,7 @@ for i, set in ipairs(sets) do
   for _, id in ipairs(ids) do
     local own = redis.call('HMGET', task .. id, 'ties', 'idempotency_key')
     local key = own[2] and 'key:' .. own[2]
-    if own[1] then untie(id) end
+    if own[1] and untie(conf, id, 'f') and set ~= finished and set ~= dead then answer_waiters(conf, id, 'removed', '') end
     if key and string.find(redis.call('HGET', once, key) or '', id .. ' ', 1, true) == 1 then
       redis.call('HDEL', once, key)
       redis.call('ZREM', once_due, key)
@@ -276,6 +356,6 @@ for i, set in ipairs(sets) do
 end
 if #gone > 0 then emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=purged') end
 add_counts({ purged = #gone > 0 and #gone or nil })
-local more = (#gone == limit or redis.call('EXISTS', lanes) == 1) and 1 or 0
+local more = (#gone == limit or redis.call('EXISTS', lane ~= '' and ready .. lane or lanes) == 1) and 1 or 0
 note_done(conf, 'purge', #gone .. ':' .. more)
 return { 'ok', conf.now, #gone, more }

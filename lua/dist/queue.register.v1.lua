@@ -1,11 +1,13 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/register.v1.lua by lua/bundle.py; do not edit
 -- queue.register.v1: make a worker known, under a new incarnation of its name; the newest one holds the name.
--- The calls of an older incarnation answer `stale` from then on, and so does a late re-send of its registration.
+-- The calls of an older incarnation answer `stale` from then on, and so does a late re-send of its registration. A worker that
+-- waits under the name is told to ask, and so learns of it.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   workers   zset          {base}:workers
 -- KEYS   worker_hash prefix/hash {base}:worker:   name
+-- KEYS   control   prefix/list   {base}:control:  name
 -- KEYS   events    stream        {base}:events
 -- ARGV   worker    name
 -- ARGV   incarnation name
@@ -16,14 +18,17 @@
 -- PAIR   about.pid      int 0..
 -- PAIR   about.version  bytes 0..100
 -- PAIR   about.capacity int 0..100000
+-- PAIR   about.group    name
+-- PAIR   about.capabilities ids 1..64
+-- PAIR   about.lanes    lanes 1..64
 -- GROUP  about     0..1
 -- RETURN registered now_ms:int
 -- RETURN stale
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  worker.registered
 -- FLAGS  allow-oom
--- COST   11 commands
--- INCLUDE open_queue emit retire_worker
+-- COST   14 commands
+-- INCLUDE base_time open_queue emit retire_worker push_control
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -43,14 +48,47 @@ local function arg_uint(v, min, max)
   local n = tonumber(v)
   if n and n >= min and n <= max then return n end
 end
+local function arg_ids(v, min, max)
+  local list, n = {}, 0
+  if not v or #v > max * 201 then return nil end
+  if v ~= '' then
+    for id in string.gmatch(v .. ',', '([^,]*),') do
+      if #id > 200 or not arg_find(id, '^[%w._:/@+-]+$') then return nil end
+      n = n + 1
+      list[n] = id
+    end
+  end
+  if n >= min and n <= max then return list end
+end
+local function arg_lane(v)
+  if not v or v == 'any' then return v end
+  local group, rest = string.match(v, '^group/([%w._@+-]+)(.*)$')
+  if not group or #group > 100 then return nil end
+  if rest == '' then return v end
+  local inst = string.match(rest, '^/inst/([%w._@+-]+)$')
+  if inst and #inst <= 100 then return v end
+end
+local function arg_lanes(v, min, max)
+  local list, n = {}, 0
+  if not v or #v > max * 213 then return nil end
+  if v ~= '' then
+    for lane in string.gmatch(v .. ',', '([^,]*),') do
+      if not arg_lane(lane) then return nil end
+      n = n + 1
+      list[n] = lane
+    end
+  end
+  if n >= min and n <= max then return list end
+end
 
-if #KEYS ~= 4 then
-  return redis.error_reply('ADEQ_ARG expected 4 keys, got ' .. #KEYS)
+if #KEYS ~= 5 then
+  return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local workers = KEYS[2]
 local worker_hash = KEYS[3]
-local events = KEYS[4]
+local control = KEYS[4]
+local events = KEYS[5]
 
 local worker = ARGV[1]
 if not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$') then
@@ -84,8 +122,8 @@ local about_pairs = {}
 local arg_seen_about = {}
 for i = 1, about_count do
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 4)
-  if not size then return refuse('about[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 4') end
+  size = arg_uint(size, 0, 7)
+  if not size then return refuse('about[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 7') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -106,8 +144,18 @@ for i = 1, about_count do
     elseif name == 'capacity' then
       v = arg_uint(v, 0, 100000)
       if not v then return refuse('about[' .. i .. '].capacity', raw, 'an integer from 0 to 100000') end
+    elseif name == 'group' then
+      if not v or #v > 100 or not arg_find(v, '^[%w._@+-]+$') then
+        return refuse('about[' .. i .. '].group', v, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+      end
+    elseif name == 'capabilities' then
+      v = arg_ids(v, 1, 64)
+      if not v then return refuse('about[' .. i .. '].capabilities', raw, '1 to 64 ids with commas between them') end
+    elseif name == 'lanes' then
+      v = arg_lanes(v, 1, 64)
+      if not v then return refuse('about[' .. i .. '].lanes', raw, '1 to 64 lanes with commas between them') end
     else
-      return refuse('about[' .. i .. '].pairs', name, 'names from hostname, pid, version, capacity')
+      return refuse('about[' .. i .. '].pairs', name, 'names from hostname, pid, version, capacity, group, capabilities, lanes')
     end
     if arg_seen_about[name] == i then
       return refuse('about[' .. i .. '].' .. name, 2, 'given at most once')
@@ -127,34 +175,43 @@ if #ARGV ~= arg_at - 1 then
   return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
 end
 
--- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config now_ms
-local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
-  if tonumber(row[1] or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
   end
-  if (row[2] == 'test') ~= (now_ms > 0) then
+  if (clock == 'test') ~= (now_ms > 0) then
     return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (row[2] == 'test' and 'sent: this queue was created with clock=test'
-        or '0: this queue was not created with clock=test'))
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
   end
-  local now = now_ms
-  if now == 0 then
-    local time = redis.call('TIME')
-    now = time[1] * 1000 + math.floor(time[2] / 1000)
-  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
   return {
     exists = row[1],
     now = now,
-    now_text = string.format('%.0f', now),
+    now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
     events_max = row[4] or '100000',
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
     result_ms = row[7] and tonumber(row[7]) or nil,
+    chains = row[8],
     ended = 0,
   }
 end
@@ -162,6 +219,11 @@ end
 -- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
 local function emit(conf, event, id, detail)
+  if detail ~= '' and source == '' and trace == '' then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
   local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
@@ -180,6 +242,17 @@ local function retire_worker(name)
   redis.call('PEXPIRE', worker_hash .. name, 120000)
 end
 
+-- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
+-- by itself where nobody waits for it.
+-- NEEDS control
+local function push_control(conf, name)
+  conf.called = conf.called or {}
+  if conf.called[name] then return end
+  conf.called[name] = true
+  if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
+  redis.call('PEXPIRE', control .. name, 60000)
+end
+
 local conf, refused = open_queue()
 if refused then return refused end
 local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'replaced')
@@ -191,6 +264,7 @@ if row[1] ~= incarnation then
   redis.call('HSET', worker_hash .. worker, 'incarnation', incarnation, 'registered_ms', conf.now_text,
     unpack(about_pairs[1] or {}))
   redis.call('PERSIST', worker_hash .. worker)
+  if row[1] then push_control(conf, worker) end
   emit(conf, 'worker.registered', worker, 'incarnation=' .. incarnation)
 end
 return { 'registered', conf.now }

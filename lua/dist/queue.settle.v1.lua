@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/settle.v1.lua by lua/bundle.py; do not edit
 -- queue.settle.v1: a worker's hot path: complete some tasks, fail others and lease the next, in one call.
--- Slot, incarnation and n are as in claim; acks are as in ack and fails as in fail, and a re-sent call answers the same.
+-- Slot, incarnation, n, busy and lane_first are as in claim; acks are as in ack and fails as in fail, and a re-sent call
+-- answers the same.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -24,6 +25,12 @@
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   blocked   zset          {base}:blocked
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   ends      zset          {base}:ends
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   worker    name
@@ -32,6 +39,8 @@
 -- ARGV   n         int 1..999999999999
 -- ARGV   limit     int 0..1000
 -- ARGV   lease_ms  int 0..86400000 ?=0
+-- ARGV   busy      int -1..100000 ?=-1
+-- ARGV   lane_first bool       ?=0
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0
@@ -44,6 +53,10 @@
 -- ITEM   fails.reason   name          ?=error
 -- ITEM   fails.error    bytes 0..8192 ?=
 -- ITEM   fails.jitter_ppm int 0..1000000 ?=500000
+-- PAIR   fails.delay_ms int 0..315360000000
+-- PAIR   fails.timeout_ms int 1..315360000000
+-- PAIR   fails.alert    bool
+-- PAIR   fails.exit_code int -1000..1000
 -- ITEM   lanes_wanted.lane lane
 -- GROUP  lanes_wanted   0..64
 -- RETURN ok        now_ms:int next_ms:int lease_ms:int deadline_ms:int acks:list(ack) fails:list(fail) leases:list(lease)
@@ -59,14 +72,15 @@
 -- EACH   lease     leased id:id token:id fence:int attempt:int delivery:int payload:bytes record:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.completed task.retried task.claimed task.promoted task.stalled task.dead task.expired task.moved
--- EVENT  task.cancelled task.removed task.alert worker.lost
+-- EVENT  task.cancelled task.removed task.alert worker.lost task.unblocked
 -- FLAGS  allow-oom
--- COST   23 + 2n commands, 25 + 2n once a second, O(n log m)
--- INCLUDE open_queue emit add_counts observe end_leases keep_result ack_tasks sweep retain push_wake lane_emptied
--- INCLUDE check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
--- RARELY is_full settled_as settled_before read_lease line_up make_ready push_due delay_until await_deadline untie drop_task
--- RARELY cancel_task bury_task read_policy backoff reap_expired promote_due read_record find_set expire_waiting
--- RARELY fail_tasks remove_task trim_set retire_worker sweep_workers trim_ended sweep_once housekeep start_tied
+-- COST   23 + 2n commands, 25 + 2n once a second, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result answer_waiters ack_tasks sweep retain
+-- INCLUDE push_wake lane_emptied check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
+-- RARELY is_full settled_before note_end untie line_up make_ready drop_task promote_due read_lease read_policy backoff
+-- RARELY push_due delay_until await_deadline bury_task cancel_task reap_expired read_record find_set next_lane
+-- RARELY expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on remove_task
+-- RARELY trim_set start_tied settled_as fail_tasks retire_worker sweep_workers trim_ended sweep_once housekeep
 -- RARELY reclaim_tasks
 
 local LAYOUT = 1
@@ -74,6 +88,7 @@ local MAX_SAFE = 9007199254740991
 local BAND = 281474976710656
 local unpack = table.unpack or unpack
 local arg_find = string.find
+local arg_empty = {}
 local function refuse(field, value, want)
   local got = 'nothing'
   if type(value) == 'number' then
@@ -82,6 +97,11 @@ local function refuse(field, value, want)
     got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
   end
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_int(v, min, max)
+  if not v or #v > 17 or not arg_find(v, '^%-?%d+$') then return nil end
+  local n = tonumber(v) + 0
+  if n >= min and n <= max and (n < 0 or #v <= 16) then return n end
 end
 local function arg_uint(v, min, max)
   if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
@@ -97,8 +117,8 @@ local function arg_lane(v)
   if inst and #inst <= 100 then return v end
 end
 
-if #KEYS ~= 23 then
-  return redis.error_reply('ADEQ_ARG expected 23 keys, got ' .. #KEYS)
+if #KEYS ~= 29 then
+  return redis.error_reply('ADEQ_ARG expected 29 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -121,8 +141,14 @@ local by_user = KEYS[18]
 local by_tag = KEYS[19]
 local children = KEYS[20]
 local blocked = KEYS[21]
-local events = KEYS[22]
-local counters = KEYS[23]
+local reply = KEYS[22]
+local channel = KEYS[23]
+local log = KEYS[24]
+local control = KEYS[25]
+local dependents = KEYS[26]
+local ends = KEYS[27]
+local events = KEYS[28]
+local counters = KEYS[29]
 
 local worker = ARGV[1]
 if not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$') then
@@ -148,22 +174,34 @@ else
   lease_ms = arg_uint(lease_ms, 0, 86400000)
   if not lease_ms then return refuse('lease_ms', ARGV[6], 'an integer from 0 to 86400000') end
 end
-local trace = ARGV[7]
+local busy = ARGV[7]
+if busy == '' then
+  busy = -1
+else
+  busy = arg_int(busy, -1, 100000)
+  if not busy then return refuse('busy', ARGV[7], 'an integer from -1 to 100000') end
+end
+local lane_first = ARGV[8]
+if lane_first ~= '0' and lane_first ~= '1' and lane_first ~= '' then
+  return refuse('lane_first', lane_first, '0 or 1')
+end
+lane_first = lane_first == '1'
+local trace = ARGV[9]
 if not trace or #trace > 128 then
   return refuse('trace', trace and #trace, '0 to 128 bytes long')
 end
-local source = ARGV[8]
+local source = ARGV[10]
 if not source or #source > 200 then
   return refuse('source', source and #source, '0 to 200 bytes long')
 end
-local now_ms = ARGV[9]
+local now_ms = ARGV[11]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9007199254740991)
-  if not now_ms then return refuse('now_ms', ARGV[9], 'an integer from 0 to 9007199254740991') end
+  if not now_ms then return refuse('now_ms', ARGV[11], 'an integer from 0 to 9007199254740991') end
 end
-local arg_at = 10
+local arg_at = 12
 local arg_bytes = 0
 local acks_count = ARGV[arg_at]
 acks_count = arg_uint(acks_count, 0, 1000)
@@ -193,7 +231,8 @@ local fails_count = ARGV[arg_at]
 fails_count = arg_uint(fails_count, 0, 1000)
 if not fails_count then return refuse('fails_count', ARGV[arg_at], 'an integer from 0 to 1000') end
 arg_at = arg_at + 1
-local fails_id, fails_token, fails_retryable, fails_reason, fails_error, fails_jitter_ppm = {}, {}, {}, {}, {}, {}
+local fails_id, fails_token, fails_retryable, fails_reason, fails_error, fails_jitter_ppm, fails_pairs = {}, {}, {}, {}, {}, {}, {}
+local arg_seen_fails = {}
 for i = 1, fails_count do
   local v = ARGV[arg_at]
   if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
@@ -233,6 +272,46 @@ for i = 1, fails_count do
   end
   fails_jitter_ppm[i] = v
   arg_at = arg_at + 6
+  local size = ARGV[arg_at]
+  size = arg_uint(size, 0, 4)
+  if not size then return refuse('fails[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 4') end
+  arg_at = arg_at + 1
+  local entry, filled = arg_empty, 0
+  if size > 0 then entry = {} end
+  for at = arg_at, arg_at + 2 * size - 2, 2 do
+    local name, raw = ARGV[at], ARGV[at + 1]
+    local v = raw
+    if name == 'delay_ms' then
+      v = arg_uint(v, 0, 315360000000)
+      if not v then return refuse('fails[' .. i .. '].delay_ms', raw, 'an integer from 0 to 315360000000') end
+    elseif name == 'timeout_ms' then
+      v = arg_uint(v, 1, 315360000000)
+      if not v then return refuse('fails[' .. i .. '].timeout_ms', raw, 'an integer from 1 to 315360000000') end
+    elseif name == 'alert' then
+      if v ~= '0' and v ~= '1' then
+        return refuse('fails[' .. i .. '].alert', v, '0 or 1')
+      end
+      v = v == '1'
+    elseif name == 'exit_code' then
+      v = arg_int(v, -1000, 1000)
+      if not v then return refuse('fails[' .. i .. '].exit_code', raw, 'an integer from -1000 to 1000') end
+    else
+      return refuse('fails[' .. i .. '].pairs', name, 'names from delay_ms, timeout_ms, alert, exit_code')
+    end
+    if arg_seen_fails[name] == i then
+      return refuse('fails[' .. i .. '].' .. name, 2, 'given at most once')
+    end
+    arg_seen_fails[name] = i
+    arg_bytes = arg_bytes + #raw
+    if v ~= nil then
+      entry[filled + 1] = name
+      entry[filled + 2] = raw
+      entry[name] = v
+      filled = filled + 2
+    end
+  end
+  arg_at = arg_at + 2 * size
+  fails_pairs[i] = entry
 end
 local lanes_wanted_count = ARGV[arg_at]
 lanes_wanted_count = arg_uint(lanes_wanted_count, 0, 64)
@@ -261,44 +340,54 @@ local function is_full(...) return arg_rare().is_full(...) end
 local function settled_before(...) return arg_rare().settled_before(...) end
 local function untie(...) return arg_rare().untie(...) end
 local function drop_task(...) return arg_rare().drop_task(...) end
+local function promote_due(...) return arg_rare().promote_due(...) end
 local function bury_task(...) return arg_rare().bury_task(...) end
 local function reap_expired(...) return arg_rare().reap_expired(...) end
-local function promote_due(...) return arg_rare().promote_due(...) end
 local function expire_waiting(...) return arg_rare().expire_waiting(...) end
-local function fail_tasks(...) return arg_rare().fail_tasks(...) end
+local function pass_on(...) return arg_rare().pass_on(...) end
 local function trim_set(...) return arg_rare().trim_set(...) end
-local function housekeep(...) return arg_rare().housekeep(...) end
 local function start_tied(...) return arg_rare().start_tied(...) end
+local function fail_tasks(...) return arg_rare().fail_tasks(...) end
+local function housekeep(...) return arg_rare().housekeep(...) end
 local function reclaim_tasks(...) return arg_rare().reclaim_tasks(...) end
 
--- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config now_ms
-local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
-  if tonumber(row[1] or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
   end
-  if (row[2] == 'test') ~= (now_ms > 0) then
+  if (clock == 'test') ~= (now_ms > 0) then
     return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (row[2] == 'test' and 'sent: this queue was created with clock=test'
-        or '0: this queue was not created with clock=test'))
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
   end
-  local now = now_ms
-  if now == 0 then
-    local time = redis.call('TIME')
-    now = time[1] * 1000 + math.floor(time[2] / 1000)
-  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
   return {
     exists = row[1],
     now = now,
-    now_text = string.format('%.0f', now),
+    now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
     events_max = row[4] or '100000',
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
     result_ms = row[7] and tonumber(row[7]) or nil,
+    chains = row[8],
     ended = 0,
   }
 end
@@ -306,6 +395,11 @@ end
 -- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
 local function emit(conf, event, id, detail)
+  if detail ~= '' and source == '' and trace == '' then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
   local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
@@ -363,8 +457,18 @@ local function keep_result(conf, id, value, own_ms, kept)
   return true
 end
 
+-- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
+-- it is not shown; the server deletes it later, by its own clock.
+-- NEEDS config reply channel
+local function answer_waiters(conf, id, how, value)
+  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
+  redis.pcall('SPUBLISH', channel .. id, how)
+end
+
 -- ack_tasks(conf, ids, tokens, results, tally): complete tasks whose lease is this token's; one answer each.
--- NEEDS running task finished emit observe settled_before untie keep_result end_leases
+-- NEEDS running task finished emit observe settled_before untie is_full keep_result answer_waiters end_leases
 local function ack_tasks(conf, ids, tokens, results, tally)
   local answers, done, by_time, kept, ended = {}, {}, {}, {}, {}
   if #ids == 0 then return answers end
@@ -378,13 +482,14 @@ local function ack_tasks(conf, ids, tokens, results, tally)
       answers[i] = settled_before(id, token, { completed = true, result_dropped = true })
     else
       local bar = find(lease, '|', #token, true)
-      local ran, tied, own_ms = sub(lease, bar + 1), find(lease, ' ties', #token, true), nil
+      local ran, tied, awaited, own_ms = sub(lease, bar + 1), find(lease, ' ties', #token, true), nil, nil
       local started_ms, attempt = match(ran, '^(%d+) (%d+)')
-      if tied and tied < bar then
-        own_ms = tonumber(redis.call('HGET', task .. id, 'result_ms') or nil)
-        untie(id)
-      end
+      if tied and tied < bar then awaited, own_ms = untie(conf, id, 'c') end
       answers[i] = keep_result(conf, id, results[i], own_ms, kept) and completed or dropped
+      if awaited then
+        local fits = #results[i] <= 4096 or not is_full()
+        answer_waiters(conf, id, fits and 'completed' or 'result_dropped', fits and results[i] or '')
+      end
       redis.call('HSET', task .. id, 'settled', token .. ' ' .. answers[i][1], 'ran', ran)
       local at = #done + 1
       done[at], by_time[2 * at - 1], by_time[2 * at], ended[id] = id, conf.now_text, id, true
@@ -401,8 +506,9 @@ local function ack_tasks(conf, ids, tokens, results, tally)
   return answers
 end
 
--- sweep(conf, tally): reap, expire and promote what is due, at most 100 of each; the time of the next of them, or 0.
--- NEEDS delayed leases deadlines promote_due reap_expired expire_waiting
+-- sweep(conf, tally): reap, expire and promote what is due, and pass on what has ended, at most 100 of each; the time of the
+-- next of them, or 0.
+-- NEEDS delayed leases deadlines ends promote_due reap_expired expire_waiting pass_on
 local function sweep(conf, tally)
   local next_ms = MAX_SAFE
   local function sweep_set(set, move)
@@ -418,6 +524,7 @@ local function sweep(conf, tally)
     sweep_set(deadlines, expire_waiting)
     sweep_set(delayed, promote_due)
   end
+  if conf.chains then sweep_set(ends, pass_on) end
   return next_ms < MAX_SAFE and next_ms or 0
 end
 
@@ -466,8 +573,8 @@ local function check_slot()
 end
 
 -- peek_ready(wanted, limit): the next tasks of these lanes: lowest priority band first and, inside a band, the lanes
--- in order. Lists of ids, scores and lane numbers, and per lane how many have been seen, one more than are taken if there are.
--- NEEDS ready
+-- in order; or with lane_first the other way round. Lists of ids, scores and lane numbers, and per lane how many have been seen, one more than are taken if there are.
+-- NEEDS ready lane_first
 local function peek_ready(wanted, limit)
   local size = math.min(limit, math.ceil(limit / #wanted) + 15) + 1
   local pages, at, there, named = {}, {}, {}, {}
@@ -486,7 +593,7 @@ local function peek_ready(wanted, limit)
     for lane = 1, #pages do
       local score = pages[lane][at[lane] + 1]
       local band = score and math.floor(score / BAND)
-      if band and (not best or band < best_band) then best, best_band = lane, band end
+      if band and (not best or (band < best_band and not lane_first)) then best, best_band = lane, band end
     end
     if not best then break end
     ids[i], scores[i], from[i] = pages[best][at[best]], pages[best][at[best] + 1], best
@@ -557,7 +664,7 @@ end
 
 -- claim_tasks(conf, wanted, limit, seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
 -- the reply would pass 4 MiB; seen_ms is when the slot kept house last. The deadline, and the answer's list of leases.
--- NEEDS config task running leases worker_hash worker incarnation slot n emit observe
+-- NEEDS config task running leases worker_hash worker incarnation slot n busy emit observe
 -- NEEDS peek_ready read_task drop_task start_tied bury_task take_out write_lease add_payloads
 local function claim_tasks(conf, wanted, limit, seen_ms, tally)
   if conf.paused then wanted = {} end
@@ -590,7 +697,8 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally)
   end
   take_out(conf, wanted, counts, there)
   redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
-    n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '))
+    n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '), 'busy',
+    busy < 0 and '' or busy + #leased)
   if #leased == 0 then return deadline_ms, leased end
   redis.call('ZADD', leases, unpack(ending))
   redis.call('HSET', running, unpack(held))
@@ -613,12 +721,6 @@ local function is_full()
   return max and tonumber(max) > 0 and tonumber(used) >= tonumber(max)
 end
 
--- settled_as(token, answer): the record's memory of a settlement, as settled_before reads it: '<token> <status>[ <number>]'.
-local function settled_as(token, answer)
-  if not answer[2] then return token .. ' ' .. answer[1] end
-  return token .. ' ' .. answer[1] .. string.format(' %.0f', answer[2])
-end
-
 -- settled_before(id, token, answers): what this token's settlement answered, if it is among these; else lease_lost.
 -- NEEDS task
 local function settled_before(id, token, answers)
@@ -629,20 +731,33 @@ local function settled_before(id, token, answers)
   return { answer, tonumber(value) }
 end
 
--- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
--- between: '<token> <score> <lane>[ ties][ cancel]', and what the record keeps once the lease has ended, `ran`:
--- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
-local function read_lease(value)
-  if not value then return nil end
-  local token, score, lane, flags, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)([^|]*)|(.*)$')
-  local started_ms, attempt, delivery, crashes, fence, worker =
-    string.match(ran, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
-  return {
-    token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
-    cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
-    attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
-    worker = worker,
-  }
+-- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
+-- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
+-- task of that id. `t`: cancel its children, under a stamp.
+-- NEEDS config ends
+local function note_end(conf, how, id, parent, stamp)
+  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, conf.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
+  conf.noted = true
+end
+
+-- untie(conf, id, how): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks
+-- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
+-- somebody waits for its reply, and for how long its result is kept.
+-- NEEDS task once deadlines note_end
+local function untie(conf, id, how)
+  redis.call('ZREM', deadlines, id)
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent')
+  for i, kind in ipairs({ 'unique:', 'scope:' }) do
+    local field = own[i] and kind .. own[i]
+    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  end
+  if own[5] or own[6] then
+    redis.call('HDEL', task .. id, 'awaited', 'gathered')
+    note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
+  end
+  return own[3], own[4] and tonumber(own[4])
 end
 
 -- line_up(by_lane, lane, score, id): note a task for make_ready.
@@ -666,133 +781,12 @@ local function make_ready(conf, by_lane)
   end
 end
 
--- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
--- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
--- NEEDS wake
-local function push_due(lane)
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
-  redis.call('PEXPIRE', wake .. lane, 60000)
-end
-
--- delay_until(conf, due_ms, id, lane): put a task aside.
--- NEEDS delayed push_due
-local function delay_until(conf, due_ms, id, lane)
-  redis.call('ZADD', delayed, due_ms, id)
-  if due_ms - conf.now < 10000 then push_due(lane) end
-end
-
--- await_deadline(conf, id, since_ms): note when a task with ties that waits since then falls back to another lane, or expires
--- if it was never leased: the earlier of the two.
--- NEEDS task deadlines push_due
-local function await_deadline(conf, id, since_ms)
-  local own = redis.call('HMGET', task .. id, 'fallback', 'fallback_after_ms', 'expires_at_ms', 'deliveries')
-  local at_ms = MAX_SAFE
-  if own[1] then
-    at_ms = since_ms + own[2]
-    if at_ms - conf.now < 10000 then push_due(own[1]) end
-  end
-  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
-  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
-end
-
--- untie(id): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks with `ties`
--- in their record have any.
--- NEEDS task once deadlines
-local function untie(id)
-  redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope')
-  for i, kind in ipairs({ 'unique:', 'scope:' }) do
-    local field = own[i] and kind .. own[i]
-    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
-  end
-end
-
 -- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
--- NEEDS task payload emit
+-- NEEDS task payload log dependents note_end emit
 local function drop_task(conf, id)
-  redis.call('DEL', task .. id, payload .. id)
+  if conf.chains and redis.call('EXISTS', dependents .. id) == 1 then note_end(conf, 'f', id) end
+  redis.call('DEL', task .. id, payload .. id, log .. id)
   emit(conf, 'task.alert', id, 'reason=record_missing')
-end
-
--- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
--- NEEDS task finished emit untie
-local function cancel_task(conf, id, tied, tally)
-  if tied then untie(id) end
-  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
-  redis.call('ZADD', finished, conf.now, id)
-  emit(conf, 'task.cancelled', id, '')
-  tally.cancelled = (tally.cancelled or 0) + 1
-  conf.ended = conf.ended + 1
-end
-
--- bury_task(conf, event, id, reason, tied, tally): move a task to the dead set; the caller has taken it out of the set it
--- was in, and writes the reason into the record.
--- NEEDS dead emit untie
-local function bury_task(conf, event, id, reason, tied, tally)
-  if tied then untie(id) end
-  redis.call('ZADD', dead, conf.now, id)
-  emit(conf, event, id, 'reason=' .. reason)
-  tally.dead = (tally.dead or 0) + 1
-end
-
--- read_policy(key): how often and when to try again, as a record or the queue's config has it; what is not set is false.
-local function read_policy(key)
-  return redis.call('HMGET', key, 'max_attempts', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms',
-    'jitter_pct', 'max_crashes')
-end
-
--- backoff(own, all, n, jitter_ppm): ms before retry n, by the policy of the task, of the queue, or the defaults;
--- jitter_ppm 0..1000000 comes from the caller, 500000 is none.
-local function backoff(own, all, n, jitter_ppm)
-  local base = tonumber(own[2] or all[2] or 1000)
-  local multiplier = tonumber(own[3] or all[3] or 200) / 100
-  local cap = tonumber(own[4] or all[4] or 300000)
-  local jitter = tonumber(own[5] or all[5] or 10) / 100
-  -- The power is bounded, for infinity times a base of 0 is not a number.
-  local delay = math.min(base * math.min(multiplier ^ (n - 1), 1e12), cap)
-  return math.floor(math.min(delay * (1 + jitter * (jitter_ppm / 500000 - 1)), cap))
-end
-
--- reap_expired(conf, limit, tally): take back leases past their deadline. The first crash returns a task to its old
--- place, the n-th waits for the backoff of n-1, max_crashes of them end it.
--- NEEDS config running task leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
--- NEEDS cancel_task drop_task line_up make_ready
-local function reap_expired(conf, limit, tally)
-  local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
-  if #ids == 0 then return 0 end
-  local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
-  local all = read_policy(config)
-  end_leases(ids)
-  tally.stalled = (tally.stalled or 0) + #ids
-  for i, id in ipairs(ids) do
-    local lease = read_lease(held[i])
-    if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
-      drop_task(conf, id)
-    elseif not lease then
-      redis.call('HSET', task .. id, 'reason', 'damaged')
-      bury_task(conf, 'task.dead', id, 'damaged', true, tally)
-    else
-      local crashes, reason, back_ms = lease.crashes + 1, nil, nil
-      emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
-      if lease.cancelling then
-        cancel_task(conf, id, lease.tied, tally)
-      elseif crashes >= tonumber(all[6] or 5) then
-        reason = 'crash_loop'
-        bury_task(conf, 'task.dead', id, reason, lease.tied, tally)
-      elseif crashes == 1 then
-        back_ms = conf.now
-        line_up(by_lane, lease.lane, lease.score, id)
-      else
-        back_ms = conf.now + backoff(read_policy(task .. id), all, crashes - 1, 500000)
-        delay_until(conf, back_ms, id, lease.lane)
-      end
-      redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
-        reason and 'reason' or 'ready_ms', reason or conf.now_text)
-      if lease.tied and back_ms then await_deadline(conf, id, back_ms) end
-    end
-  end
-  make_ready(conf, by_lane)
-  return #ids
 end
 
 -- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first.
@@ -820,6 +814,135 @@ local function promote_due(conf, limit, tally)
   return #promoted
 end
 
+-- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
+-- between: '<token> <score> <lane>[ ties][ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
+local function read_lease(value)
+  if not value then return nil end
+  local token, score, lane, flags, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)([^|]*)|(.*)$')
+  local started_ms, attempt, delivery, crashes, fence, worker =
+    string.match(ran, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
+  return {
+    token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
+    cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
+    attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
+    worker = worker,
+  }
+end
+
+-- read_policy(key): how often and when to try again, as a record or the queue's config has it; what is not set is false.
+local function read_policy(key)
+  return redis.call('HMGET', key, 'max_attempts', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms',
+    'jitter_pct', 'max_crashes')
+end
+
+-- backoff(own, all, n, jitter_ppm): ms before retry n, by the policy of the task, of the queue, or the defaults;
+-- jitter_ppm 0..1000000 comes from the caller, 500000 is none.
+local function backoff(own, all, n, jitter_ppm)
+  local base = tonumber(own[2] or all[2] or 1000)
+  local multiplier = tonumber(own[3] or all[3] or 200) / 100
+  local cap = tonumber(own[4] or all[4] or 300000)
+  local jitter = tonumber(own[5] or all[5] or 10) / 100
+  -- The power is bounded, for infinity times a base of 0 is not a number.
+  local delay = math.min(base * math.min(multiplier ^ (n - 1), 1e12), cap)
+  return math.floor(math.min(delay * (1 + jitter * (jitter_ppm / 500000 - 1)), cap))
+end
+
+-- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
+-- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+-- NEEDS wake
+local function push_due(lane)
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+  redis.call('PEXPIRE', wake .. lane, 60000)
+end
+
+-- delay_until(conf, due_ms, id, lane): put a task aside.
+-- NEEDS delayed push_due
+local function delay_until(conf, due_ms, id, lane)
+  redis.call('ZADD', delayed, due_ms, id)
+  if due_ms - conf.now < 10000 then push_due(lane) end
+end
+
+-- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
+-- last, fails; or expires, if it was never leased: the earlier of the two.
+-- NEEDS task deadlines push_due
+local function await_deadline(conf, id, since_ms)
+  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+  local at_ms = MAX_SAFE
+  if own[1] then
+    at_ms = since_ms + own[1]
+    if at_ms - conf.now < 10000 then
+      for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
+    end
+  end
+  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
+  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
+end
+
+-- bury_task(conf, event, id, reason, tied, tally, error): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record.
+-- NEEDS dead emit untie answer_waiters
+local function bury_task(conf, event, id, reason, tied, tally, error)
+  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
+  redis.call('ZADD', dead, conf.now, id)
+  emit(conf, event, id, 'reason=' .. reason)
+  tally.dead = (tally.dead or 0) + 1
+end
+
+-- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
+-- NEEDS task finished emit untie answer_waiters
+local function cancel_task(conf, id, tied, tally)
+  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
+  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
+  redis.call('ZADD', finished, conf.now, id)
+  emit(conf, 'task.cancelled', id, '')
+  tally.cancelled = (tally.cancelled or 0) + 1
+  conf.ended = conf.ended + 1
+end
+
+-- reap_expired(conf, limit, tally): take back leases past their deadline. The first crash returns a task to its old
+-- place, the n-th waits for the backoff of n-1, max_crashes of them end it.
+-- NEEDS config running task leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
+-- NEEDS cancel_task drop_task line_up make_ready
+local function reap_expired(conf, limit, tally)
+  local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #ids == 0 then return 0 end
+  local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
+  local all = read_policy(config)
+  end_leases(ids)
+  tally.stalled = (tally.stalled or 0) + #ids
+  for i, id in ipairs(ids) do
+    local lease = read_lease(held[i])
+    if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
+      drop_task(conf, id)
+    elseif not lease then
+      redis.call('HSET', task .. id, 'reason', 'damaged')
+      bury_task(conf, 'task.dead', id, 'damaged', true, tally)
+    else
+      local crashes, reason, back_ms = lease.crashes + 1, nil, nil
+      emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
+      if lease.cancelling then
+        cancel_task(conf, id, lease.tied, tally)
+      elseif crashes >= tonumber(all[6] or 5) then
+        reason = 'crash_loop'
+        redis.call('HDEL', task .. id, 'error', 'exit_code')  -- of another attempt
+        bury_task(conf, 'task.dead', id, reason, lease.tied, tally)
+      elseif crashes == 1 then
+        back_ms = conf.now
+        line_up(by_lane, lease.lane, lease.score, id)
+      else
+        back_ms = conf.now + backoff(read_policy(task .. id), all, crashes - 1, 500000)
+        delay_until(conf, back_ms, id, lease.lane)
+      end
+      redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
+        reason and 'reason' or 'ready_ms', reason or conf.now_text)
+      if lease.tied and back_ms then await_deadline(conf, id, back_ms) end
+    end
+  end
+  make_ready(conf, by_lane)
+  return #ids
+end
+
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
 -- NEEDS task
 local function read_record(id)
@@ -842,9 +965,21 @@ local function find_set(id, record)
   end
 end
 
--- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires goes to the dead set,
--- another goes over to its fallback lane, at its old place; how many.
--- NEEDS task ready deadlines emit read_record find_set lane_emptied line_up make_ready await_deadline bury_task drop_task
+-- next_lane(conf, id, record): let a task that nobody has taken wait in the next of its fallback lanes; which that is.
+-- NEEDS task emit
+local function next_lane(conf, id, record)
+  local lane, rest = string.match(record.fallback, '^([^,]+),?(.*)$')
+  redis.call('HSET', task .. id, 'lane', lane, 'fallback', rest)
+  local timer = record.unclaimed ~= 'fail' and 'fallback_after_ms' or nil
+  if rest == '' then redis.call('HDEL', unpack({ task .. id, 'fallback', timer })) end
+  emit(conf, 'task.moved', id, 'lane=' .. lane)
+  return lane
+end
+
+-- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
+-- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
+-- lane, at its old place; how many.
+-- NEEDS task ready deadlines read_record find_set lane_emptied line_up make_ready next_lane await_deadline bury_task drop_task
 local function expire_waiting(conf, limit, tally)
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
@@ -858,19 +993,20 @@ local function expire_waiting(conf, limit, tally)
       local lane = record.lane or 'any'
       local in_line = set == ready .. lane
       local expired = not record.deliveries and tonumber(record.expires_at_ms or MAX_SAFE) <= conf.now
-      if expired or (in_line and record.fallback) then
+      local last = record.unclaimed == 'fail' and not record.fallback and not conf.paused
+      local reason = expired and 'expired' or last and 'nobody_came'
+      if reason or (in_line and record.fallback) then
         redis.call('ZREM', set, id)
         if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(lane) end
       end
-      if expired then
-        redis.call('HSET', task .. id, 'reason', 'expired')
-        bury_task(conf, 'task.expired', id, 'expired', true, tally)
-      elseif record.fallback then
-        redis.call('HSET', task .. id, 'lane', record.fallback)
-        redis.call('HDEL', task .. id, 'fallback', 'fallback_after_ms')
-        emit(conf, 'task.moved', id, 'lane=' .. record.fallback)
-        if in_line then line_up(by_lane, record.fallback, score, id) end
-        await_deadline(conf, id, conf.now)
+      if reason then
+        redis.call('HSET', task .. id, 'reason', reason)
+        if record.error or record.exit_code then redis.call('HDEL', task .. id, 'error', 'exit_code') end
+        bury_task(conf, expired and 'task.expired' or 'task.dead', id, reason, true, tally)
+      else
+        local to = record.fallback and next_lane(conf, id, record)
+        if to and in_line then line_up(by_lane, to, score, id) end
+        await_deadline(conf, id, conf.paused and conf.now + 1000 or conf.now)  -- not again at once
       end
     end
   end
@@ -878,49 +1014,158 @@ local function expire_waiting(conf, limit, tally)
   return #ids
 end
 
--- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
--- reason, error, jitter_ppm. One answer each: retried with the due time, dead, cancelled, lease_lost.
--- NEEDS config running task emit read_lease settled_as settled_before end_leases read_policy backoff delay_until
--- NEEDS await_deadline bury_task cancel_task
-local function fail_tasks(conf, fails, tally)
-  local answers, ended = {}, {}
-  local held = redis.call('HMGET', running, unpack(fails.id))
-  local all = read_policy(config)
-  for i, id in ipairs(fails.id) do
-    local token, lease = fails.token[i], read_lease(held[i])
-    if not lease or lease.token ~= token or ended[id] then
-      answers[i] = settled_before(id, token, { retried = true, dead = true, cancelled = true })
+-- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
+-- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
+-- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
+-- NEEDS task blocked delay_until await_deadline line_up bury_task cancel_task
+local function tell_waiting(conf, id, place, how, batch, tally)
+  local score = redis.call('ZSCORE', blocked, id)
+  if not score or score % BAND ~= tonumber(place) then return end
+  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties')
+  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
+  local decisive = good == (own[2] == '1')
+  if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
+  redis.call('ZREM', blocked, id)
+  if good then
+    local due_ms = math.max(conf.now + (own[4] or 0), tonumber(own[5] or 0))
+    redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+    if due_ms > conf.now then
+      delay_until(conf, due_ms, id, own[3] or 'any')
     else
-      ended[#ended + 1], ended[id] = id, true
-      local own = read_policy(task .. id)
-      if lease.cancelling then
-        answers[i] = { 'cancelled' }
-        cancel_task(conf, id, lease.tied, tally)
-      elseif fails.retryable[i] and lease.attempt < tonumber(own[1] or all[1] or 3) then
-        local due_ms = conf.now + backoff(own, all, lease.attempt, fails.jitter_ppm[i])
-        answers[i] = { 'retried', due_ms }
-        delay_until(conf, due_ms, id, lease.lane)
-        emit(conf, 'task.retried', id, string.format('attempt=%d due_ms=%.0f', lease.attempt, due_ms))
-        tally.retried = (tally.retried or 0) + 1
-      else
-        answers[i] = { 'dead' }
-        bury_task(conf, 'task.dead', id, fails.reason[i], lease.tied, tally)
-      end
-      redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
-        'reason', fails.reason[i], 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
-      if lease.tied and answers[i][2] then await_deadline(conf, id, answers[i][2]) end
+      line_up(batch.by_lane, own[3] or 'any', score, id)
+    end
+    if own[6] then await_deadline(conf, id, due_ms) end
+    batch.freed[#batch.freed + 1] = id
+  elseif own[1] == 'failed' then
+    cancel_task(conf, id, own[6], tally)
+  else
+    redis.call('HSET', task .. id, 'reason', 'after_failed')
+    bury_task(conf, 'task.dead', id, 'after_failed', own[6], tally)
+  end
+end
+
+-- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
+-- still there or not. Members of one score stand in the order of their bytes.
+local function rank_after(set, score, id)
+  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
+  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
+    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+-- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
+-- NEEDS delayed blocked leases finished dead
+local function state_of(conf, set, score, record)
+  if not set then return nil end
+  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
+  return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
+end
+
+-- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
+-- by itself where nobody waits for it.
+-- NEEDS control
+local function push_control(conf, name)
+  conf.called = conf.called or {}
+  if conf.called[name] then return end
+  conf.called[name] = true
+  if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
+  redis.call('PEXPIRE', control .. name, 60000)
+end
+
+-- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied cancel_task
+local function cancel_one(conf, id, tally)
+  local record = read_record(id)
+  local set, score = find_set(id, record)
+  local state = state_of(conf, set, score, record)
+  if not state then return 'not_found' end
+  if state == 'cancelled' then return 'cancelled' end
+  if state == 'completed' or state == 'dead' then return 'finished' end
+  if set == leases then
+    local held = redis.call('HGET', running, id)
+    if held and not string.find(held, ' cancel|', 1, true) then
+      redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
+      push_control(conf, string.match(held, '%S+$'))
+    end
+    return 'cancelling'
+  end
+  redis.call('ZREM', set, id)
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
+  cancel_task(conf, id, record.ties, tally)
+  return 'cancelled'
+end
+
+-- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
+-- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a circle. How many, and
+-- the last of them with its score.
+-- NEEDS task children rank_after cancel_one note_end
+local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally)
+  local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
+  local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
+  for i = 1, #page, 2 do
+    cancel_one(conf, page[i], tally)
+    local row = redis.call('EXISTS', children .. page[i]) == 1 and redis.call('HMGET', task .. page[i], 'created_ms', 'pruned')
+    if row and row[1] and row[2] ~= stamp then
+      redis.call('HSET', task .. page[i], 'pruned', stamp)
+      note_end(conf, 't', page[i], nil, stamp)
     end
   end
-  end_leases(ended)
-  return answers
+  return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
+end
+
+-- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
+-- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or its children are cancelled (`t`).
+-- What is left stays noted, at its time. How many.
+-- NEEDS ends dependents emit make_ready tell_waiting cancel_children
+local function pass_on(conf, limit, tally)
+  local batch, told = { by_lane = {}, freed = {} }, 0
+  local function line_up_freed()
+    make_ready(conf, batch.by_lane)
+    if #batch.freed > 0 then emit(conf, 'task.unblocked', table.concat(batch.freed, ' '), '') end
+    batch = { by_lane = {}, freed = {} }
+  end
+  local function follow(note, at_ms)
+    local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
+    local count, rest = 0, '- 0'
+    redis.call('ZREM', ends, note)
+    if how == 't' then
+      line_up_freed()  -- or it would miss them
+      count, rest = cancel_children(conf, id, other, at, upto, limit - told, tally)
+    elseif how then  -- else the note is damaged
+      if at ~= '0' then tell_waiting(conf, other, at, how, batch, tally) end
+      local waiting = redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
+      count = #waiting / 2
+      if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
+      for i = 1, #waiting, 2 do tell_waiting(conf, waiting[i], waiting[i + 1], how, batch, tally) end
+    end
+    if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
+    told = told + math.max(count, 1)
+  end
+  while told < limit do
+    local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
+    if #notes == 0 then break end
+    for i = 1, #notes, 2 do
+      if told < limit then follow(notes[i], notes[i + 1]) end
+    end
+  end
+  conf.noted = nil
+  line_up_freed()
+  return told
 end
 
 -- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
 -- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
--- NEEDS task payload result by_user by_tag children
+-- NEEDS task payload result log reply by_user by_tag children
 local function remove_task(conf, id, since_ms, why)
-  local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled')
-  redis.call('DEL', task .. id, payload .. id, result .. id)
+  local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply')
+  local stale = own[6] and log or reply  -- without a reply of its own, that of an older task of this id
+  redis.call('DEL', task .. id, payload .. id, result .. id, log .. id, stale .. id)
   if own[1] then redis.call('ZREM', by_user .. own[1], id) end
   for tag in string.gmatch(own[2] or '', '[^,]+') do redis.call('ZREM', by_tag .. tag, id) end
   if own[3] then redis.call('ZREM', children .. own[3], id) end
@@ -951,6 +1196,67 @@ local function trim_set(conf, set, keep_ms, max, limit, tally)
   local counter = set == dead and 'dropped' or 'trimmed'
   tally[counter] = (tally[counter] or 0) + #ids
   return #ids
+end
+
+-- start_tied(conf, id): end what a task with ties holds only until its first lease, its scope and its deadline. True if it
+-- expired before.
+-- NEEDS task once deadlines
+local function start_tied(conf, id)
+  local own = redis.call('HMGET', task .. id, 'scope', 'expires_at_ms', 'deliveries')
+  redis.call('ZREM', deadlines, id)
+  local field = own[1] and 'scope:' .. own[1]
+  if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  return not own[3] and tonumber(own[2] or MAX_SAFE) <= conf.now
+end
+
+-- settled_as(token, answer): the record's memory of a settlement, as settled_before reads it: '<token> <status>[ <number>]'.
+local function settled_as(token, answer)
+  if not answer[2] then return token .. ' ' .. answer[1] end
+  return token .. ' ' .. answer[1] .. string.format(' %.0f', answer[2])
+end
+
+-- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
+-- reason, error, jitter_ppm, pairs. One answer each: retried with the due time, dead, cancelled, lease_lost.
+-- NEEDS config running task emit read_lease settled_as settled_before end_leases read_policy backoff delay_until
+-- NEEDS await_deadline bury_task cancel_task
+local function fail_tasks(conf, fails, tally)
+  local answers, ended = {}, {}
+  local held = redis.call('HMGET', running, unpack(fails.id))
+  local all = read_policy(config)
+  for i, id in ipairs(fails.id) do
+    local token, lease, reason, extra = fails.token[i], read_lease(held[i]), fails.reason[i], fails.pairs[i]
+    if not lease or lease.token ~= token or ended[id] then
+      answers[i] = settled_before(id, token, { retried = true, dead = true, cancelled = true })
+    else
+      ended[#ended + 1], ended[id] = id, true
+      local own = read_policy(task .. id)
+      if lease.cancelling then
+        answers[i] = { 'cancelled' }
+        cancel_task(conf, id, lease.tied, tally)
+      elseif fails.retryable[i] and lease.attempt < tonumber(own[1] or all[1] or 3) then
+        local due_ms = conf.now + (extra.delay_ms or backoff(own, all, lease.attempt, fails.jitter_ppm[i]))
+        answers[i] = { 'retried', due_ms }
+        delay_until(conf, due_ms, id, lease.lane)
+        emit(conf, 'task.retried', id, string.format('attempt=%d due_ms=%.0f', lease.attempt, due_ms))
+        tally.retried = (tally.retried or 0) + 1
+        if extra.timeout_ms then redis.call('HSET', task .. id, 'timeout_ms', extra.timeout_ms, 'ties', '1') end
+      else
+        answers[i] = { 'dead' }
+        bury_task(conf, 'task.dead', id, reason, lease.tied, tally, fails.error[i])
+      end
+      redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
+        'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
+      if extra.exit_code then
+        redis.call('HSET', task .. id, 'exit_code', extra.exit_code)
+      elseif lease.delivery > 1 then
+        redis.call('HDEL', task .. id, 'exit_code')
+      end
+      if extra.alert then emit(conf, 'task.alert', id, 'reason=' .. reason) end
+      if lease.tied and answers[i][2] then await_deadline(conf, id, answers[i][2]) end
+    end
+  end
+  end_leases(ended)
+  return answers
 end
 
 -- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
@@ -1005,17 +1311,6 @@ local function housekeep(conf, tally)
   return trim_ended(conf, 100, tally) + sweep_once(conf, 100) < 100
 end
 
--- start_tied(conf, id): end what a task with ties holds only until its first lease, its scope and its deadline. True if it
--- expired before.
--- NEEDS task once deadlines
-local function start_tied(conf, id)
-  local own = redis.call('HMGET', task .. id, 'scope', 'expires_at_ms', 'deliveries')
-  redis.call('ZREM', deadlines, id)
-  local field = own[1] and 'scope:' .. own[1]
-  if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
-  return not own[3] and tonumber(own[2] or MAX_SAFE) <= conf.now
-end
-
 -- reclaim_tasks(conf, given): answer a re-sent claim: of the tasks it was given, those still under the same token.
 -- NEEDS running leases incarnation slot n read_lease read_task add_payloads
 local function reclaim_tasks(conf, given)
@@ -1033,7 +1328,7 @@ local function reclaim_tasks(conf, given)
   return deadline_ms, leased
 end
 
-  arg_made = { is_full = is_full, settled_before = settled_before, untie = untie, drop_task = drop_task, bury_task = bury_task, reap_expired = reap_expired, promote_due = promote_due, expire_waiting = expire_waiting, fail_tasks = fail_tasks, trim_set = trim_set, housekeep = housekeep, start_tied = start_tied, reclaim_tasks = reclaim_tasks }
+  arg_made = { is_full = is_full, settled_before = settled_before, untie = untie, drop_task = drop_task, promote_due = promote_due, bury_task = bury_task, reap_expired = reap_expired, expire_waiting = expire_waiting, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, fail_tasks = fail_tasks, housekeep = housekeep, reclaim_tasks = reclaim_tasks }
   return arg_made
 end
 
@@ -1049,7 +1344,7 @@ local acked = ack_tasks(conf, acks_id, acks_token, acks_result, tally)
 if fails_count > 0 then
   failed = fail_tasks(conf, {
     id = fails_id, token = fails_token, retryable = fails_retryable, reason = fails_reason, error = fails_error,
-    jitter_ppm = fails_jitter_ppm,
+    jitter_ppm = fails_jitter_ppm, pairs = fails_pairs,
   }, tally)
 end
 local next_ms = sweep(conf, tally)
@@ -1059,6 +1354,7 @@ else
   if math.abs(conf.now - known) >= 1000 and housekeep(conf, tally) then known = conf.now end
   deadline_ms, leased = claim_tasks(conf, lanes_wanted_lane, limit, known, tally)
 end
+if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, next_ms, conf.lease_ms, deadline_ms, acked, failed, leased }

@@ -21,6 +21,13 @@
 -- KEYS   by_user   prefix/zset   {base}:by:user:  id
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   ends      zset          {base}:ends
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   trace     bytes 0..128  ?=
@@ -34,11 +41,14 @@
 -- EACH   item      cancelled
 -- EACH   item      lease_lost
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.released task.snoozed task.cancelled task.removed
+-- EVENT  task.released task.snoozed task.cancelled task.removed task.unblocked task.dead
 -- FLAGS  allow-oom
 -- COST   8 + 3n commands, 2 more where it is due within 10 s, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline read_lease settled_as
--- INCLUDE settled_before untie end_leases cancel_task return_leases remove_task trim_set retain
+-- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline
+-- INCLUDE read_lease settled_as settled_before untie end_leases answer_waiters cancel_task return_leases remove_task
+-- INCLUDE trim_set retain
+-- RARELY note_end bury_task tell_waiting rank_after read_record find_set state_of push_control lane_emptied cancel_one
+-- RARELY cancel_children pass_on
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -60,8 +70,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 19 then
-  return redis.error_reply('ADEQ_ARG expected 19 keys, got ' .. #KEYS)
+if #KEYS ~= 26 then
+  return redis.error_reply('ADEQ_ARG expected 26 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -80,8 +90,15 @@ local dead = KEYS[14]
 local by_user = KEYS[15]
 local by_tag = KEYS[16]
 local children = KEYS[17]
-local events = KEYS[18]
-local counters = KEYS[19]
+local reply = KEYS[18]
+local channel = KEYS[19]
+local log = KEYS[20]
+local control = KEYS[21]
+local blocked = KEYS[22]
+local dependents = KEYS[23]
+local ends = KEYS[24]
+local events = KEYS[25]
+local counters = KEYS[26]
 
 local trace = ARGV[1]
 if not trace or #trace > 128 then
@@ -125,34 +142,47 @@ if #ARGV ~= arg_at - 1 then
   return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
 end
 
--- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config now_ms
-local function open_queue()
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms')
-  if tonumber(row[1] or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this queue needs scripts of layout ' .. row[1]
+local arg_rare
+local function note_end(...) return arg_rare().note_end(...) end
+local function pass_on(...) return arg_rare().pass_on(...) end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
   end
-  if (row[2] == 'test') ~= (now_ms > 0) then
+  if (clock == 'test') ~= (now_ms > 0) then
     return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (row[2] == 'test' and 'sent: this queue was created with clock=test'
-        or '0: this queue was not created with clock=test'))
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
   end
-  local now = now_ms
-  if now == 0 then
-    local time = redis.call('TIME')
-    now = time[1] * 1000 + math.floor(time[2] / 1000)
-  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
   return {
     exists = row[1],
     now = now,
-    now_text = string.format('%.0f', now),
+    now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
     events_max = row[4] or '100000',
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
     result_ms = row[7] and tonumber(row[7]) or nil,
+    chains = row[8],
     ended = 0,
   }
 end
@@ -160,6 +190,11 @@ end
 -- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
 local function emit(conf, event, id, detail)
+  if detail ~= '' and source == '' and trace == '' then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
   local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
@@ -223,15 +258,17 @@ local function delay_until(conf, due_ms, id, lane)
   if due_ms - conf.now < 10000 then push_due(lane) end
 end
 
--- await_deadline(conf, id, since_ms): note when a task with ties that waits since then falls back to another lane, or expires
--- if it was never leased: the earlier of the two.
+-- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
+-- last, fails; or expires, if it was never leased: the earlier of the two.
 -- NEEDS task deadlines push_due
 local function await_deadline(conf, id, since_ms)
-  local own = redis.call('HMGET', task .. id, 'fallback', 'fallback_after_ms', 'expires_at_ms', 'deliveries')
+  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
-    at_ms = since_ms + own[2]
-    if at_ms - conf.now < 10000 then push_due(own[1]) end
+    at_ms = since_ms + own[1]
+    if at_ms - conf.now < 10000 then
+      for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
+    end
   end
   if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
   if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
@@ -269,16 +306,22 @@ local function settled_before(id, token, answers)
   return { answer, tonumber(value) }
 end
 
--- untie(id): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks with `ties`
--- in their record have any.
--- NEEDS task once deadlines
-local function untie(id)
+-- untie(conf, id, how): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks
+-- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
+-- somebody waits for its reply, and for how long its result is kept.
+-- NEEDS task once deadlines note_end
+local function untie(conf, id, how)
   redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope')
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent')
   for i, kind in ipairs({ 'unique:', 'scope:' }) do
     local field = own[i] and kind .. own[i]
     if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
   end
+  if own[5] or own[6] then
+    redis.call('HDEL', task .. id, 'awaited', 'gathered')
+    note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
+  end
+  return own[3], own[4] and tonumber(own[4])
 end
 
 -- end_leases(ids): nobody holds these tasks any more.
@@ -289,10 +332,20 @@ local function end_leases(ids)
   redis.call('ZREM', leases, unpack(ids))
 end
 
+-- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
+-- it is not shown; the server deletes it later, by its own clock.
+-- NEEDS config reply channel
+local function answer_waiters(conf, id, how, value)
+  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
+  redis.pcall('SPUBLISH', channel .. id, how)
+end
+
 -- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
--- NEEDS task finished emit untie
+-- NEEDS task finished emit untie answer_waiters
 local function cancel_task(conf, id, tied, tally)
-  if tied then untie(id) end
+  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
   redis.call('ZADD', finished, conf.now, id)
   emit(conf, 'task.cancelled', id, '')
@@ -343,10 +396,11 @@ end
 
 -- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
 -- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
--- NEEDS task payload result by_user by_tag children
+-- NEEDS task payload result log reply by_user by_tag children
 local function remove_task(conf, id, since_ms, why)
-  local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled')
-  redis.call('DEL', task .. id, payload .. id, result .. id)
+  local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply')
+  local stale = own[6] and log or reply  -- without a reply of its own, that of an older task of this id
+  redis.call('DEL', task .. id, payload .. id, result .. id, log .. id, stale .. id)
   if own[1] then redis.call('ZREM', by_user .. own[1], id) end
   for tag in string.gmatch(own[2] or '', '[^,]+') do redis.call('ZREM', by_tag .. tag, id) end
   if own[3] then redis.call('ZREM', children .. own[3], id) end
@@ -392,11 +446,219 @@ local function retain(conf, tally)
   end
 end
 
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
+-- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
+-- task of that id. `t`: cancel its children, under a stamp.
+-- NEEDS config ends
+local function note_end(conf, how, id, parent, stamp)
+  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, conf.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
+  conf.noted = true
+end
+
+-- bury_task(conf, event, id, reason, tied, tally, error): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record.
+-- NEEDS dead emit untie answer_waiters
+local function bury_task(conf, event, id, reason, tied, tally, error)
+  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
+  redis.call('ZADD', dead, conf.now, id)
+  emit(conf, event, id, 'reason=' .. reason)
+  tally.dead = (tally.dead or 0) + 1
+end
+
+-- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
+-- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
+-- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
+-- NEEDS task blocked delay_until await_deadline line_up bury_task cancel_task
+local function tell_waiting(conf, id, place, how, batch, tally)
+  local score = redis.call('ZSCORE', blocked, id)
+  if not score or score % BAND ~= tonumber(place) then return end
+  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties')
+  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
+  local decisive = good == (own[2] == '1')
+  if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
+  redis.call('ZREM', blocked, id)
+  if good then
+    local due_ms = math.max(conf.now + (own[4] or 0), tonumber(own[5] or 0))
+    redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+    if due_ms > conf.now then
+      delay_until(conf, due_ms, id, own[3] or 'any')
+    else
+      line_up(batch.by_lane, own[3] or 'any', score, id)
+    end
+    if own[6] then await_deadline(conf, id, due_ms) end
+    batch.freed[#batch.freed + 1] = id
+  elseif own[1] == 'failed' then
+    cancel_task(conf, id, own[6], tally)
+  else
+    redis.call('HSET', task .. id, 'reason', 'after_failed')
+    bury_task(conf, 'task.dead', id, 'after_failed', own[6], tally)
+  end
+end
+
+-- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
+-- still there or not. Members of one score stand in the order of their bytes.
+local function rank_after(set, score, id)
+  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
+  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
+    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+-- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
+-- NEEDS task
+local function read_record(id)
+  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0
+  if #flat == 0 then return nil, 0 end
+  for f = 1, #flat, 2 do
+    record[flat[f]] = flat[f + 1]
+    bytes = bytes + #flat[f + 1]
+  end
+  return record, bytes
+end
+
+-- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
+-- NEEDS ready delayed blocked leases finished dead
+local function find_set(id, record)
+  if not record then return nil end
+  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
+    local score = redis.call('ZSCORE', set, id)
+    if score then return set, score end
+  end
+end
+
+-- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
+-- NEEDS delayed blocked leases finished dead
+local function state_of(conf, set, score, record)
+  if not set then return nil end
+  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
+  return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
+end
+
+-- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
+-- by itself where nobody waits for it.
+-- NEEDS control
+local function push_control(conf, name)
+  conf.called = conf.called or {}
+  if conf.called[name] then return end
+  conf.called[name] = true
+  if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
+  redis.call('PEXPIRE', control .. name, 60000)
+end
+
+-- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- NEEDS lanes wake delayed deadlines
+local function lane_emptied(lane)
+  redis.call('SREM', lanes, lane)
+  if redis.call('EXISTS', delayed, deadlines) == 0 then
+    redis.call('DEL', wake .. lane)
+  else
+    redis.call('PEXPIRE', wake .. lane, 60000)
+  end
+end
+
+-- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied cancel_task
+local function cancel_one(conf, id, tally)
+  local record = read_record(id)
+  local set, score = find_set(id, record)
+  local state = state_of(conf, set, score, record)
+  if not state then return 'not_found' end
+  if state == 'cancelled' then return 'cancelled' end
+  if state == 'completed' or state == 'dead' then return 'finished' end
+  if set == leases then
+    local held = redis.call('HGET', running, id)
+    if held and not string.find(held, ' cancel|', 1, true) then
+      redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
+      push_control(conf, string.match(held, '%S+$'))
+    end
+    return 'cancelling'
+  end
+  redis.call('ZREM', set, id)
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
+  cancel_task(conf, id, record.ties, tally)
+  return 'cancelled'
+end
+
+-- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
+-- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a circle. How many, and
+-- the last of them with its score.
+-- NEEDS task children rank_after cancel_one note_end
+local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally)
+  local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
+  local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
+  for i = 1, #page, 2 do
+    cancel_one(conf, page[i], tally)
+    local row = redis.call('EXISTS', children .. page[i]) == 1 and redis.call('HMGET', task .. page[i], 'created_ms', 'pruned')
+    if row and row[1] and row[2] ~= stamp then
+      redis.call('HSET', task .. page[i], 'pruned', stamp)
+      note_end(conf, 't', page[i], nil, stamp)
+    end
+  end
+  return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
+end
+
+-- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
+-- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or its children are cancelled (`t`).
+-- What is left stays noted, at its time. How many.
+-- NEEDS ends dependents emit make_ready tell_waiting cancel_children
+local function pass_on(conf, limit, tally)
+  local batch, told = { by_lane = {}, freed = {} }, 0
+  local function line_up_freed()
+    make_ready(conf, batch.by_lane)
+    if #batch.freed > 0 then emit(conf, 'task.unblocked', table.concat(batch.freed, ' '), '') end
+    batch = { by_lane = {}, freed = {} }
+  end
+  local function follow(note, at_ms)
+    local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
+    local count, rest = 0, '- 0'
+    redis.call('ZREM', ends, note)
+    if how == 't' then
+      line_up_freed()  -- or it would miss them
+      count, rest = cancel_children(conf, id, other, at, upto, limit - told, tally)
+    elseif how then  -- else the note is damaged
+      if at ~= '0' then tell_waiting(conf, other, at, how, batch, tally) end
+      local waiting = redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
+      count = #waiting / 2
+      if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
+      for i = 1, #waiting, 2 do tell_waiting(conf, waiting[i], waiting[i + 1], how, batch, tally) end
+    end
+    if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
+    told = told + math.max(count, 1)
+  end
+  while told < limit do
+    local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
+    if #notes == 0 then break end
+    for i = 1, #notes, 2 do
+      if told < limit then follow(notes[i], notes[i + 1]) end
+    end
+  end
+  conf.noted = nil
+  line_up_freed()
+  return told
+end
+
+  arg_made = { note_end = note_end, pass_on = pass_on }
+  return arg_made
+end
+
 local conf, refused = open_queue()
 if refused then return refused end
 
 local tally = {}
 local answers = return_leases(conf, item_id, item_token, item_delay_ms, tally)
+if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, answers }

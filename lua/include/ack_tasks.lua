@@ -1,5 +1,5 @@
 -- ack_tasks(conf, ids, tokens, results, tally): complete tasks whose lease is this token's; one answer each.
--- NEEDS running task finished emit observe settled_before untie keep_result end_leases
+-- NEEDS running task finished emit observe settled_before untie is_full keep_result answer_waiters end_leases
 local function ack_tasks(conf, ids, tokens, results, tally)
   local answers, done, by_time, kept, ended = {}, {}, {}, {}, {}
   if #ids == 0 then return answers end
@@ -13,13 +13,14 @@ local function ack_tasks(conf, ids, tokens, results, tally)
       answers[i] = settled_before(id, token, { completed = true, result_dropped = true })
     else
       local bar = find(lease, '|', #token, true)
-      local ran, tied, own_ms = sub(lease, bar + 1), find(lease, ' ties', #token, true), nil
+      local ran, tied, awaited, own_ms = sub(lease, bar + 1), find(lease, ' ties', #token, true), nil, nil
       local started_ms, attempt = match(ran, '^(%d+) (%d+)')
-      if tied and tied < bar then
-        own_ms = tonumber(redis.call('HGET', task .. id, 'result_ms') or nil)
-        untie(id)
-      end
+      if tied and tied < bar then awaited, own_ms = untie(conf, id, 'c') end
       answers[i] = keep_result(conf, id, results[i], own_ms, kept) and completed or dropped
+      if awaited then
+        local fits = #results[i] <= 4096 or not is_full()
+        answer_waiters(conf, id, fits and 'completed' or 'result_dropped', fits and results[i] or '')
+      end
       redis.call('HSET', task .. id, 'settled', token .. ' ' .. answers[i][1], 'ran', ran)
       local at = #done + 1
       done[at], by_time[2 * at - 1], by_time[2 * at], ended[id] = id, conf.now_text, id, true

@@ -1,12 +1,14 @@
--- await_deadline(conf, id, since_ms): note when a task with ties that waits since then falls back to another lane, or expires
--- if it was never leased: the earlier of the two.
+-- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
+-- last, fails; or expires, if it was never leased: the earlier of the two.
 -- NEEDS task deadlines push_due
 local function await_deadline(conf, id, since_ms)
-  local own = redis.call('HMGET', task .. id, 'fallback', 'fallback_after_ms', 'expires_at_ms', 'deliveries')
+  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
-    at_ms = since_ms + own[2]
-    if at_ms - conf.now < 10000 then push_due(own[1]) end
+    at_ms = since_ms + own[1]
+    if at_ms - conf.now < 10000 then
+      for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
+    end
   end
   if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
   if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end

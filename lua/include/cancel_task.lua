@@ -1,7 +1,7 @@
 -- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
--- NEEDS task finished emit untie
+-- NEEDS task finished emit untie answer_waiters
 local function cancel_task(conf, id, tied, tally)
-  if tied then untie(id) end
+  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
   redis.call('ZADD', finished, conf.now, id)
   emit(conf, 'task.cancelled', id, '')

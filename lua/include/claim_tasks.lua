@@ -1,6 +1,6 @@
 -- claim_tasks(conf, wanted, limit, seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
 -- the reply would pass 4 MiB; seen_ms is when the slot kept house last. The deadline, and the answer's list of leases.
--- NEEDS config task running leases worker_hash worker incarnation slot n emit observe
+-- NEEDS config task running leases worker_hash worker incarnation slot n busy emit observe
 -- NEEDS peek_ready read_task drop_task start_tied bury_task take_out write_lease add_payloads
 local function claim_tasks(conf, wanted, limit, seen_ms, tally)
   if conf.paused then wanted = {} end
@@ -33,7 +33,8 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally)
   end
   take_out(conf, wanted, counts, there)
   redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
-    n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '))
+    n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '), 'busy',
+    busy < 0 and '' or busy + #leased)
   if #leased == 0 then return deadline_ms, leased end
   redis.call('ZADD', leases, unpack(ending))
   redis.call('HSET', running, unpack(held))

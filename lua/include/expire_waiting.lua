@@ -1,6 +1,7 @@
--- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires goes to the dead set,
--- another goes over to its fallback lane, at its old place; how many.
--- NEEDS task ready deadlines emit read_record find_set lane_emptied line_up make_ready await_deadline bury_task drop_task
+-- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
+-- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
+-- lane, at its old place; how many.
+-- NEEDS task ready deadlines read_record find_set lane_emptied line_up make_ready next_lane await_deadline bury_task drop_task
 local function expire_waiting(conf, limit, tally)
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
@@ -14,19 +15,20 @@ local function expire_waiting(conf, limit, tally)
       local lane = record.lane or 'any'
       local in_line = set == ready .. lane
       local expired = not record.deliveries and tonumber(record.expires_at_ms or MAX_SAFE) <= conf.now
-      if expired or (in_line and record.fallback) then
+      local last = record.unclaimed == 'fail' and not record.fallback and not conf.paused
+      local reason = expired and 'expired' or last and 'nobody_came'
+      if reason or (in_line and record.fallback) then
         redis.call('ZREM', set, id)
         if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(lane) end
       end
-      if expired then
-        redis.call('HSET', task .. id, 'reason', 'expired')
-        bury_task(conf, 'task.expired', id, 'expired', true, tally)
-      elseif record.fallback then
-        redis.call('HSET', task .. id, 'lane', record.fallback)
-        redis.call('HDEL', task .. id, 'fallback', 'fallback_after_ms')
-        emit(conf, 'task.moved', id, 'lane=' .. record.fallback)
-        if in_line then line_up(by_lane, record.fallback, score, id) end
-        await_deadline(conf, id, conf.now)
+      if reason then
+        redis.call('HSET', task .. id, 'reason', reason)
+        if record.error or record.exit_code then redis.call('HDEL', task .. id, 'error', 'exit_code') end
+        bury_task(conf, expired and 'task.expired' or 'task.dead', id, reason, true, tally)
+      else
+        local to = record.fallback and next_lane(conf, id, record)
+        if to and in_line then line_up(by_lane, to, score, id) end
+        await_deadline(conf, id, conf.paused and conf.now + 1000 or conf.now)  -- not again at once
       end
     end
   end

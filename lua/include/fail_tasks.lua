@@ -1,5 +1,5 @@
 -- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
--- reason, error, jitter_ppm. One answer each: retried with the due time, dead, cancelled, lease_lost.
+-- reason, error, jitter_ppm, pairs. One answer each: retried with the due time, dead, cancelled, lease_lost.
 -- NEEDS config running task emit read_lease settled_as settled_before end_leases read_policy backoff delay_until
 -- NEEDS await_deadline bury_task cancel_task
 local function fail_tasks(conf, fails, tally)
@@ -7,7 +7,7 @@ local function fail_tasks(conf, fails, tally)
   local held = redis.call('HMGET', running, unpack(fails.id))
   local all = read_policy(config)
   for i, id in ipairs(fails.id) do
-    local token, lease = fails.token[i], read_lease(held[i])
+    local token, lease, reason, extra = fails.token[i], read_lease(held[i]), fails.reason[i], fails.pairs[i]
     if not lease or lease.token ~= token or ended[id] then
       answers[i] = settled_before(id, token, { retried = true, dead = true, cancelled = true })
     else
@@ -17,17 +17,24 @@ local function fail_tasks(conf, fails, tally)
         answers[i] = { 'cancelled' }
         cancel_task(conf, id, lease.tied, tally)
       elseif fails.retryable[i] and lease.attempt < tonumber(own[1] or all[1] or 3) then
-        local due_ms = conf.now + backoff(own, all, lease.attempt, fails.jitter_ppm[i])
+        local due_ms = conf.now + (extra.delay_ms or backoff(own, all, lease.attempt, fails.jitter_ppm[i]))
         answers[i] = { 'retried', due_ms }
         delay_until(conf, due_ms, id, lease.lane)
         emit(conf, 'task.retried', id, string.format('attempt=%d due_ms=%.0f', lease.attempt, due_ms))
         tally.retried = (tally.retried or 0) + 1
+        if extra.timeout_ms then redis.call('HSET', task .. id, 'timeout_ms', extra.timeout_ms, 'ties', '1') end
       else
         answers[i] = { 'dead' }
-        bury_task(conf, 'task.dead', id, fails.reason[i], lease.tied, tally)
+        bury_task(conf, 'task.dead', id, reason, lease.tied, tally, fails.error[i])
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
-        'reason', fails.reason[i], 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
+        'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
+      if extra.exit_code then
+        redis.call('HSET', task .. id, 'exit_code', extra.exit_code)
+      elseif lease.delivery > 1 then
+        redis.call('HDEL', task .. id, 'exit_code')
+      end
+      if extra.alert then emit(conf, 'task.alert', id, 'reason=' .. reason) end
       if lease.tied and answers[i][2] then await_deadline(conf, id, answers[i][2]) end
     end
   end

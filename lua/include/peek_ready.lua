@@ -1,6 +1,6 @@
 -- peek_ready(wanted, limit): the next tasks of these lanes: lowest priority band first and, inside a band, the lanes
--- in order. Lists of ids, scores and lane numbers, and per lane how many have been seen, one more than are taken if there are.
--- NEEDS ready
+-- in order; or with lane_first the other way round. Lists of ids, scores and lane numbers, and per lane how many have been seen, one more than are taken if there are.
+-- NEEDS ready lane_first
 local function peek_ready(wanted, limit)
   local size = math.min(limit, math.ceil(limit / #wanted) + 15) + 1
   local pages, at, there, named = {}, {}, {}, {}
@@ -19,7 +19,7 @@ local function peek_ready(wanted, limit)
     for lane = 1, #pages do
       local score = pages[lane][at[lane] + 1]
       local band = score and math.floor(score / BAND)
-      if band and (not best or band < best_band) then best, best_band = lane, band end
+      if band and (not best or (band < best_band and not lane_first)) then best, best_band = lane, band end
     end
     if not best then break end
     ids[i], scores[i], from[i] = pages[best][at[best]], pages[best][at[best] + 1], best

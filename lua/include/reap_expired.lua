@@ -23,6 +23,7 @@ local function reap_expired(conf, limit, tally)
         cancel_task(conf, id, lease.tied, tally)
       elseif crashes >= tonumber(all[6] or 5) then
         reason = 'crash_loop'
+        redis.call('HDEL', task .. id, 'error', 'exit_code')  -- of another attempt
         bury_task(conf, 'task.dead', id, reason, lease.tied, tally)
       elseif crashes == 1 then
         back_ms = conf.now

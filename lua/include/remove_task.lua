@@ -1,9 +1,10 @@
 -- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
 -- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
--- NEEDS task payload result by_user by_tag children
+-- NEEDS task payload result log reply by_user by_tag children
 local function remove_task(conf, id, since_ms, why)
-  local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled')
-  redis.call('DEL', task .. id, payload .. id, result .. id)
+  local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply')
+  local stale = own[6] and log or reply  -- without a reply of its own, that of an older task of this id
+  redis.call('DEL', task .. id, payload .. id, result .. id, log .. id, stale .. id)
   if own[1] then redis.call('ZREM', by_user .. own[1], id) end
   for tag in string.gmatch(own[2] or '', '[^,]+') do redis.call('ZREM', by_tag .. tag, id) end
   if own[3] then redis.call('ZREM', children .. own[3], id) end

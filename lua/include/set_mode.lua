@@ -1,8 +1,8 @@
 -- set_mode(conf, mode, event): let a queue run, or hold tasks back, or take in no new ones; once for each rid.
--- NEEDS config emit create_queue done_before note_done
+-- NEEDS config emit create_base done_before note_done
 local function set_mode(conf, mode, event)
   if done_before(conf, mode) then return end
-  create_queue(conf)
+  create_base(conf)
   note_done(conf, mode, 'done')
   conf.paused = mode == 'paused'
   if (redis.call('HGET', config, 'mode') or 'running') == mode then return end

@@ -1,5 +1,6 @@
--- sweep(conf, tally): reap, expire and promote what is due, at most 100 of each; the time of the next of them, or 0.
--- NEEDS delayed leases deadlines promote_due reap_expired expire_waiting
+-- sweep(conf, tally): reap, expire and promote what is due, and pass on what has ended, at most 100 of each; the time of the
+-- next of them, or 0.
+-- NEEDS delayed leases deadlines ends promote_due reap_expired expire_waiting pass_on
 local function sweep(conf, tally)
   local next_ms = MAX_SAFE
   local function sweep_set(set, move)
@@ -15,5 +16,6 @@ local function sweep(conf, tally)
     sweep_set(deadlines, expire_waiting)
     sweep_set(delayed, promote_due)
   end
+  if conf.chains then sweep_set(ends, pass_on) end
   return next_ms < MAX_SAFE and next_ms or 0
 end

@@ -10,6 +10,8 @@
 -- KEYS   by_user   prefix/zset   {base}:by:user:  id
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   reply     prefix/string {base}:reply:    id
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id            ?=
@@ -25,8 +27,8 @@
 -- EVENT  task.removed
 -- FLAGS  allow-oom
 -- COST   8 + 7n commands, 3 to 4 more for user, tag and parent, O(n log m)
--- INCLUDE open_queue emit add_counts remove_task done_before recall_answers sweep_once
--- INCLUDE hold_once note_done note_answers
+-- INCLUDE base_time open_queue emit add_counts remove_task done_before recall_answers sweep_once hold_once note_done
+-- INCLUDE note_answers
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -16,6 +16,17 @@
 -- KEYS   by_user   prefix/zset   {base}:by:user:  id
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   ends      zset          {base}:ends
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   lanes     set           {base}:lanes
+-- KEYS   wake      prefix/list   {base}:wake:     lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   trace     bytes 0..128  ?=
@@ -29,17 +40,20 @@
 -- EACH   item      result_dropped
 -- EACH   item      lease_lost
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.completed task.removed
+-- EVENT  task.completed task.removed task.unblocked task.dead task.cancelled
 -- FLAGS  allow-oom
--- COST   10 + n commands, O(n log m)
--- INCLUDE open_queue emit add_counts observe end_leases keep_result ack_tasks retain
--- RARELY is_full settled_before untie remove_task trim_set
+-- COST   10 + n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result answer_waiters ack_tasks retain
+-- RARELY is_full settled_before note_end untie remove_task trim_set push_wake make_ready push_due delay_until
+-- RARELY await_deadline line_up bury_task cancel_task tell_waiting rank_after read_record find_set state_of
+-- RARELY push_control lane_emptied cancel_one cancel_children pass_on
 
 local conf, refused = open_queue()
 if refused then return refused end
 
 local tally = {}
 local answers = ack_tasks(conf, item_id, item_token, item_result, tally)
+if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, answers }

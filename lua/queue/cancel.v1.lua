@@ -1,4 +1,4 @@
--- queue.cancel.v1: end waiting tasks at once, and mark running ones: their worker hears it with the next heartbeat, and
+-- queue.cancel.v1: end waiting tasks at once, and mark running ones: their worker is told to ask, hears it, and
 -- every way out but ack then ends in cancelled. The same call, sent again, answers the same.
 --
 -- KEYS   config    hash          {base}:config
@@ -20,12 +20,19 @@
 -- KEYS   by_user   prefix/zset   {base}:by:user:  id
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   ends      zset          {base}:ends
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id            ?=
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0
+-- ARGV   tree      bool          ?=0
 -- ITEM   id        id
 -- RETURN ok        now_ms:int items:list(item)
 -- EACH   item      cancelled
@@ -33,12 +40,14 @@
 -- EACH   item      finished
 -- EACH   item      not_found
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.cancelled task.removed
+-- EVENT  task.cancelled task.removed task.unblocked task.dead
 -- FLAGS  allow-oom
--- COST   11 + 9n commands, O(n log m)
--- INCLUDE open_queue emit add_counts untie cancel_task lane_emptied read_record find_set state_of remove_task
--- INCLUDE trim_set retain done_before
--- INCLUDE recall_answers sweep_once hold_once note_done note_answers
+-- COST   11 + 11n commands, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- INCLUDE base_time open_queue emit add_counts untie answer_waiters cancel_task lane_emptied read_record find_set
+-- INCLUDE state_of remove_task trim_set retain done_before push_control recall_answers sweep_once hold_once note_done
+-- INCLUDE note_answers
+-- RARELY note_end cancel_one push_wake make_ready push_due delay_until await_deadline line_up bury_task tell_waiting
+-- RARELY rank_after cancel_children pass_on begin_chains
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -47,30 +56,15 @@ local answers, tally = recall_answers(conf, 'cancel', item_count), {}
 if answers then return { 'ok', conf.now, answers } end
 answers = {}
 for i = 1, item_count do
-  local id = item_id[i]
-  local record = read_record(id)
-  local set, score = find_set(id, record)
-  local state = state_of(conf, set, score, record)
-  if not state then
-    answers[i] = { 'not_found' }
-  elseif state == 'cancelled' then
-    answers[i] = { 'cancelled' }
-  elseif state == 'completed' or state == 'dead' then
-    answers[i] = { 'finished' }
-  elseif set == leases then
-    answers[i] = { 'cancelling' }
-    local held = redis.call('HGET', running, id)
-    if held and not string.find(held, ' cancel|', 1, true) then
-      redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
-    end
-  else
-    answers[i] = { 'cancelled' }
-    redis.call('ZREM', set, id)
-    if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
-    cancel_task(conf, id, record.ties, tally)
+  answers[i] = { cancel_one(conf, item_id[i], tally) }
+  if tree and conf.exists then
+    begin_chains(conf)
+    if answers[i][1] ~= 'not_found' then redis.call('HSET', task .. item_id[i], 'pruned', conf.now_text) end
+    note_end(conf, 't', item_id[i], nil, conf.now_text)
   end
 end
-note_answers(conf, 'cancel', answers)
+if conf.exists then note_answers(conf, 'cancel', answers) end
+if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, answers }

@@ -1,7 +1,9 @@
 -- queue.claim.v1: lease the next tasks of some lanes to a worker; on the way promote and reap what is due.
 -- The call is number n of a slot of an incarnation of the worker, one call in flight per slot. The same n is a replay: it
 -- returns those tasks it was given before that are still under the same token. A lower n or another incarnation is
--- `stale`, a worker that is not registered `unregistered`; neither writes.
+-- `stale`, a worker that is not registered `unregistered`; neither writes. Lowest priority band first and, inside a band, the
+-- lanes in order; with lane_first the other way round. busy: how many other tasks the worker holds, for those who look.
+-- With window_ms the first in line waits so long for company, and all are leased together.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -24,6 +26,12 @@
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   blocked   zset          {base}:blocked
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   ends      zset          {base}:ends
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   worker    name
@@ -32,6 +40,9 @@
 -- ARGV   n         int 1..999999999999
 -- ARGV   limit     int 1..1000
 -- ARGV   lease_ms  int 0..86400000 ?=0
+-- ARGV   busy      int -1..100000 ?=-1
+-- ARGV   lane_first bool       ?=0
+-- ARGV   window_ms int 0..60000 ?=0
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0
@@ -43,14 +54,16 @@
 -- EACH   lease     leased id:id token:id fence:int attempt:int delivery:int payload:bytes record:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.claimed task.promoted task.stalled task.dead task.expired task.moved task.cancelled task.removed
--- EVENT  task.alert worker.lost
+-- EVENT  task.alert worker.lost task.unblocked
 -- FLAGS  allow-oom
 -- COST   17 + n commands, 25 + n once a second, O(n log m)
--- INCLUDE open_queue emit add_counts observe sweep retain push_wake lane_emptied check_slot peek_ready read_task
--- INCLUDE take_out write_lease add_payloads claim_tasks
--- RARELY end_leases read_lease line_up make_ready push_due delay_until await_deadline untie drop_task cancel_task bury_task
--- RARELY read_policy backoff reap_expired promote_due read_record find_set expire_waiting remove_task trim_set
--- RARELY retire_worker sweep_workers trim_ended sweep_once housekeep start_tied reclaim_tasks
+-- INCLUDE base_time open_queue emit add_counts observe sweep retain push_wake lane_emptied check_slot peek_ready
+-- INCLUDE read_task take_out write_lease add_payloads claim_tasks
+-- RARELY line_up make_ready note_end drop_task promote_due read_lease end_leases read_policy backoff push_due
+-- RARELY delay_until await_deadline untie answer_waiters bury_task cancel_task reap_expired read_record find_set
+-- RARELY next_lane expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on
+-- RARELY remove_task trim_set start_tied retire_worker sweep_workers trim_ended sweep_once housekeep reclaim_tasks
+-- RARELY window_left
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -61,12 +74,15 @@ if standing == 'unregistered' then return { 'unregistered' } end
 
 local tally, deadline_ms, leased = {}, nil, nil
 local next_ms = sweep(conf, tally)
+local left_ms = window_ms > 0 and window_left(conf, item_lane, window_ms, limit) or 0
 if standing == 'replay' then
   deadline_ms, leased = reclaim_tasks(conf, known)
 else
   if math.abs(conf.now - known) >= 1000 and housekeep(conf, tally) then known = conf.now end
-  deadline_ms, leased = claim_tasks(conf, item_lane, limit, known, tally)
+  deadline_ms, leased = claim_tasks(conf, left_ms > 0 and {} or item_lane, limit, known, tally)
 end
+if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, conf.now + left_ms) end
+if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, next_ms, conf.lease_ms, deadline_ms, leased }

@@ -3,7 +3,7 @@
 -- Without settings it answers those that are stored. What is not stored is at its default: lease_ms 15000, max_attempts 3,
 -- max_crashes 5, backoff_base_ms 1000, backoff_multiplier_pct 200, backoff_cap_ms 300000, jitter_pct 10, events_max 100000,
 -- finished_keep_ms 7 days, finished_max 100000, dead_keep_ms 30 days, dead_max 100000, result_ms as long as the record,
--- idempotency_ms 1 day, timeout_grace_ms 10000.
+-- idempotency_ms 1 day, reply_ms 1 hour, timeout_grace_ms 10000.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   once      hash          {base}:once
@@ -25,12 +25,13 @@
 -- PAIR   settings.dead_max       int 0..100000000
 -- PAIR   settings.result_ms      int 0..315360000000
 -- PAIR   settings.idempotency_ms int 1000..315360000000
+-- PAIR   settings.reply_ms      int 1000..315360000000
 -- PAIR   settings.timeout_grace_ms int 0..86400000
 -- GROUP  settings  0..1
 -- RETURN ok        now_ms:int settings:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
 -- COST   10 commands
--- INCLUDE open_queue done_before sweep_once hold_once note_done
+-- INCLUDE base_time open_queue done_before sweep_once hold_once note_done
 
 local stored = redis.call('HGET', config, 'clock')
 if stored then

@@ -7,7 +7,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  allow-oom
 -- COST   3 commands
--- INCLUDE open_queue
+-- INCLUDE base_time open_queue
 
 local conf, refused = open_queue()
 if refused then return refused end

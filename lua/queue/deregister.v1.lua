@@ -1,8 +1,33 @@
--- queue.deregister.v1: forget a worker that stops. Tasks that it still holds are released by release, or reaped.
+-- queue.deregister.v1: forget a worker that stops. The tasks that it names go back to their old places at no attempt cost, as
+-- in release, whatever has become of the worker; others that it holds are lost at the end of their leases.
 --
 -- KEYS   config    hash          {base}:config
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   lanes     set           {base}:lanes
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   payload   prefix/string {base}:payload:  id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   deadlines zset          {base}:deadlines
+-- KEYS   once      hash          {base}:once
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   counters  hash          {base}:counters
 -- KEYS   workers   zset          {base}:workers
 -- KEYS   worker_hash prefix/hash {base}:worker:   name
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   ends      zset          {base}:ends
 -- KEYS   events    stream        {base}:events
 -- ARGV   worker    name
 -- ARGV   incarnation name
@@ -10,17 +35,31 @@
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0
+-- ITEM   id        id
+-- ITEM   token     id
+-- GROUP  item      0..1000
 -- RETURN deregistered now_ms:int
 -- RETURN unregistered
 -- RETURN stale
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  worker.deregistered
+-- EVENT  worker.deregistered task.released task.snoozed task.cancelled task.removed task.unblocked task.dead
 -- FLAGS  allow-oom
--- COST   9 commands
--- INCLUDE open_queue emit retire_worker
+-- COST   9 commands, 4 + 2n more for tasks, O(n log m)
+-- INCLUDE base_time open_queue emit retire_worker
+-- RARELY add_counts push_wake line_up make_ready push_due delay_until await_deadline read_lease settled_as
+-- RARELY settled_before note_end untie answer_waiters end_leases cancel_task return_leases remove_task trim_set retain
+-- RARELY bury_task tell_waiting rank_after read_record find_set state_of push_control lane_emptied cancel_one
+-- RARELY cancel_children pass_on
 
 local conf, refused = open_queue()
 if refused then return refused end
+if item_count > 0 then
+  local tally = {}
+  return_leases(conf, item_id, item_token, nil, tally)
+  if conf.noted then pass_on(conf, 100, tally) end
+  retain(conf, tally)
+  add_counts(tally)
+end
 local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'replaced')
 if not row[1] then
   local ended = string.find(' ' .. (row[2] or '') .. ' ', ' ' .. incarnation .. ' ', 1, true)

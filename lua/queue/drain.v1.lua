@@ -17,7 +17,8 @@
 -- EVENT  queue.draining
 -- FLAGS  allow-oom
 -- COST   10 + 2l commands for l lanes
--- INCLUDE open_queue create_queue emit done_before sweep_once hold_once note_done set_mode push_wake wake_lanes
+-- INCLUDE base_time open_queue create_base emit done_before sweep_once hold_once note_done set_mode push_wake
+-- INCLUDE wake_lanes
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -2,8 +2,11 @@
 -- Ids are the caller's. The same id under the same rid and index is a replay and answers `created` again; any other
 -- use of a known id answers `exists` and changes nothing. `deduplicated` names the task that stands for this one: with the
 -- same idempotency key (for a day unless configured), the same unique key (until that task has ended), or the same scope
--- (until its first lease; with coalesce=last this payload takes the place of its own). Tasks of one call stand in line in
--- the order of the items.
+-- (until its first lease; with coalesce=last this payload takes the place of its own). A call's tasks stand in line in order.
+-- One that nobody has taken within fallback_after_ms waits in each fallback lane in turn; then it waits on, or fails.
+-- One with `after` starts when those tasks have ended, or any of them with after_any: completed, unless after_when says
+-- otherwise; `unknown` names the first that there is not. With `gather` it starts when so many have that name it as their
+-- parent and came later than it. If that cannot be any more, it is dead (`after_failed`), or cancelled where it waits for a failure.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   task      prefix/hash   {base}:task:     id
@@ -18,6 +21,16 @@
 -- KEYS   by_user   prefix/zset   {base}:by:user:  id
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   ends      zset          {base}:ends
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id
@@ -29,8 +42,14 @@
 -- PAIR   kind      id
 -- PAIR   priority  int 0..9      ?=5
 -- PAIR   lane      lane          ?=any
--- PAIR   fallback  lane
+-- PAIR   fallback  lanes 1..3
 -- PAIR   fallback_after_ms int 0..315360000000
+-- PAIR   unclaimed enum wait|fail ?=wait
+-- PAIR   reply     bool
+-- PAIR   after     ids 1..64
+-- PAIR   gather    int 1..100000
+-- PAIR   after_any bool
+-- PAIR   after_when enum completed|failed|ended ?=completed
 -- PAIR   delay_ms  int 0..315360000000 ?=0
 -- PAIR   run_after_ms  int 0..   ?=0
 -- PAIR   expires_at_ms int 1..
@@ -53,20 +72,25 @@
 -- EACH   item      created
 -- EACH   item      exists
 -- EACH   item      deduplicated id:id
+-- EACH   item      unknown id:id
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING
--- EVENT  task.enqueued
--- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope, 1 for a user, tag, parent, unique key, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake line_up make_ready index_task write_record
--- RARELY create_queue push_due delay_until await_deadline known_as find_twin refuse_new sweep_once hold_once hold_keys
--- RARELY merge_task
+-- EVENT  task.enqueued task.unblocked task.dead task.cancelled
+-- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, O(n log m)
+-- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task
+-- INCLUDE add_tasks
+-- RARELY begin_chains note_end make_awaited await_others join_gathering push_due delay_until await_deadline known_as
+-- RARELY find_twin find_missing hold_once hold_keys merge_task sweep_once create_base refuse_new untie answer_waiters
+-- RARELY bury_task cancel_task tell_waiting rank_after read_record find_set state_of push_control lane_emptied
+-- RARELY cancel_one cancel_children pass_on
 
 local conf, refused = open_queue()
 if refused then return refused end
 local stamps, keys = {}, {}
 for i = 1, item_count do
   local own = item_pairs[i]
-  if not own.fallback ~= not own.fallback_after_ms then
-    return refuse('item[' .. i .. '].fallback', own.fallback, 'a lane, and given together with fallback_after_ms')
+  local moves = own.fallback or own.unclaimed == 'fail'
+  if not moves ~= not own.fallback_after_ms then
+    return refuse('item[' .. i .. '].fallback_after_ms', own.fallback_after_ms, 'given with fallback or unclaimed=fail, and only so')
   end
   stamps[i], keys[i] = rid .. '/' .. i, task .. item_id[i]
 end
@@ -74,44 +98,9 @@ if conf.draining then refused = refuse_new(conf, item_id, item_pairs, stamps) en
 if refused then return refused end
 
 conf.some_known = redis.call('EXISTS', unpack(keys)) > 0
-if not conf.exists then create_queue(conf) end
-local place = redis.call('HINCRBY', config, 'place', item_count) - item_count
-local answers, created, seen, payloads, by_lane, by_index = {}, {}, {}, {}, {}, {}
-for i = 1, item_count do
-  local id, own, twin, by = item_id[i], item_pairs[i], nil, nil
-  local keyed = own.idempotency_key or own.unique or own.scope
-  local known = seen[id] and 'exists' or (conf.some_known and known_as(id, stamps[i]))
-  if keyed and known ~= 'created' then twin, by = find_twin(conf, own, stamps[i]) end
-  if twin and (by == 'rid' or not known) then
-    answers[i] = { 'deduplicated', twin }
-    merge_task(conf, twin, by, stamps[i], own, item_payload[i])
-  elseif known then
-    answers[i], seen[id] = { known }, true
-  else
-    answers[i], seen[id], created[#created + 1] = { 'created' }, true, id
-    if own.scope then
-      redis.call('SET', payload .. id, item_payload[i])  -- for a later item may replace it
-    else
-      payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, item_payload[i]
-    end
-    write_record(id, stamps[i], conf, own, #item_payload[i])
-    if keyed then hold_keys(conf, id, own, false) end
-    index_task(conf, by_index, id, own)
-    local due_ms = math.max(conf.now + (own.delay_ms or 0), own.run_after_ms or 0)
-    if due_ms > conf.now then
-      delay_until(conf, due_ms, id, own.lane or 'any')
-    else
-      line_up(by_lane, own.lane or 'any', (own.priority or 5) * BAND + place + i, id)
-    end
-    if own.fallback or own.expires_at_ms then await_deadline(conf, id, due_ms) end
-  end
-end
-if conf.held then sweep_once(conf, 10 + 2 * conf.held) end
-if #created > 0 then
-  if #payloads > 0 then redis.call('MSET', unpack(payloads)) end
-  for index, members in pairs(by_index) do redis.call('ZADD', index, unpack(members)) end
-  make_ready(conf, by_lane)
-  emit(conf, 'task.enqueued', table.concat(created, ' '), '')
-  add_counts({ enqueued = #created })
-end
+if not conf.exists then create_base(conf) end
+local tally = {}
+local answers = add_tasks(conf, item_id, item_payload, item_pairs, stamps, tally)
+if conf.noted then pass_on(conf, 100, tally) end
+add_counts(tally)
 return { 'ok', conf.now, answers }

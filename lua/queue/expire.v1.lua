@@ -18,6 +18,13 @@
 -- KEYS   by_user   prefix/zset   {base}:by:user:  id
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   ends      zset          {base}:ends
+-- KEYS   running   hash          {base}:running
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   limit     int 1..1000   ?=100
@@ -26,17 +33,21 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int expired:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.expired task.moved task.removed task.alert
+-- EVENT  task.dead task.expired task.moved task.removed task.alert task.unblocked task.cancelled
 -- FLAGS  allow-oom
--- COST   10 + 9n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake line_up make_ready push_due await_deadline untie bury_task drop_task read_record
--- INCLUDE find_set lane_emptied expire_waiting remove_task trim_set retain
+-- COST   10 + 13n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline untie
+-- INCLUDE answer_waiters bury_task drop_task read_record find_set lane_emptied next_lane expire_waiting remove_task
+-- INCLUDE trim_set retain
+-- RARELY note_end delay_until cancel_task tell_waiting rank_after state_of push_control cancel_one cancel_children
+-- RARELY pass_on
 
 local conf, refused = open_queue()
 if refused then return refused end
 
 local tally = {}
 local expired = expire_waiting(conf, limit, tally)
+if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, expired }

@@ -1,6 +1,6 @@
 -- queue.fail.v1: end attempts that went wrong: each task is retried after a backoff or goes to the dead set.
--- The delay before retry n is min(base * multiplier^(n-1), cap), with jitter, at most cap. A task that was being
--- cancelled ends as cancelled. Replays answer the same.
+-- The delay before retry n is delay_ms, or min(base * multiplier^(n-1), cap), with jitter, at most cap. timeout_ms is that of
+-- the next run. alert adds an event for people. A task that was being cancelled ends as cancelled. Replays answer the same.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -17,6 +17,15 @@
 -- KEYS   by_user   prefix/zset   {base}:by:user:  id
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   ends      zset          {base}:ends
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   lanes     set           {base}:lanes
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   trace     bytes 0..128  ?=
@@ -28,17 +37,24 @@
 -- ITEM   reason    name          ?=error
 -- ITEM   error     bytes 0..8192 ?=
 -- ITEM   jitter_ppm int 0..1000000 ?=500000
+-- PAIR   delay_ms  int 0..315360000000
+-- PAIR   timeout_ms int 1..315360000000
+-- PAIR   alert     bool
+-- PAIR   exit_code int -1000..1000
 -- RETURN ok        now_ms:int items:list(item)
 -- EACH   item      retried due_ms:int
 -- EACH   item      dead
 -- EACH   item      cancelled
 -- EACH   item      lease_lost
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.retried task.dead task.cancelled task.removed
+-- EVENT  task.retried task.dead task.cancelled task.removed task.alert task.unblocked
 -- FLAGS  allow-oom
--- COST   8 + 6n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_due delay_until await_deadline read_lease settled_as settled_before
--- INCLUDE untie end_leases read_policy backoff cancel_task bury_task fail_tasks remove_task trim_set retain
+-- COST   8 + 6n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- INCLUDE base_time open_queue emit add_counts push_due delay_until await_deadline read_lease settled_as settled_before
+-- INCLUDE untie end_leases read_policy backoff answer_waiters cancel_task bury_task fail_tasks remove_task trim_set
+-- INCLUDE retain
+-- RARELY note_end push_wake make_ready line_up tell_waiting rank_after read_record find_set state_of push_control
+-- RARELY lane_emptied cancel_one cancel_children pass_on
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -46,8 +62,9 @@ if refused then return refused end
 local tally = {}
 local answers = fail_tasks(conf, {
   id = item_id, token = item_token, retryable = item_retryable, reason = item_reason, error = item_error,
-  jitter_ppm = item_jitter_ppm,
+  jitter_ppm = item_jitter_ppm, pairs = item_pairs,
 }, tally)
+if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, answers }

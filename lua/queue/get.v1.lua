@@ -21,7 +21,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   2 + 4n to 2 + 9n commands, O(n log m)
--- INCLUDE open_queue read_record find_set state_of summarise
+-- INCLUDE base_time open_queue read_record find_set state_of summarise
 
 local conf, refused = open_queue()
 if refused then return refused end

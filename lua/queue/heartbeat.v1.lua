@@ -1,32 +1,41 @@
 -- queue.heartbeat.v1: prolong leases, and hear which tasks are to be cancelled and which leases are lost.
 -- Past its deadline a lease is lost here, even if nobody has taken it back yet; and so is one whose task has run longer than
 -- its timeout and a grace. Sent again, it prolongs again.
+-- A worker that names itself hears what is wanted of it: to run, to be quiet, to stop or to restart; and how many tasks at a
+-- time, 0 where nobody said.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
 -- KEYS   leases    zset          {base}:leases
 -- KEYS   task      prefix/hash   {base}:task:     id
 -- KEYS   workers   zset          {base}:workers
+-- KEYS   worker_hash prefix/hash {base}:worker:   name
 -- ARGV   worker    name          ?=
+-- ARGV   busy      int -1..100000 ?=-1
 -- ARGV   lease_ms  int 0..86400000 ?=0
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   id        id
 -- ITEM   token     id
--- RETURN ok        now_ms:int items:list(item)
+-- GROUP  item      0..1000
+-- RETURN ok        now_ms:int mode:text wanted:int items:list(item)
 -- EACH   item      renewed deadline_ms:int
 -- EACH   item      cancelling deadline_ms:int
 -- EACH   item      timed_out deadline_ms:int
 -- EACH   item      lease_lost
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  allow-oom
--- COST   6 commands, 1 more for each task with ties, O(n log m)
--- INCLUDE open_queue read_lease
+-- COST   9 commands, 1 more for each task with ties, O(n log m)
+-- INCLUDE base_time open_queue read_lease renew_presence
 -- RARELY over_time
 
 local conf, refused = open_queue()
 if refused then return refused end
 
 local deadline_ms = conf.now + (lease_ms > 0 and lease_ms or conf.lease_ms)
+local mode, wanted = 'run', 0
+if worker ~= '' then mode, wanted = renew_presence(conf) end
+if item_count == 0 then return { 'ok', conf.now, mode, wanted, {} } end
+
 local held = redis.call('HMGET', running, unpack(item_id))
 local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
 local answers, renewed = {}, {}
@@ -43,5 +52,4 @@ for i = 1, item_count do
   end
 end
 if #renewed > 0 then redis.call('ZADD', leases, 'XX', unpack(renewed)) end
-if worker ~= '' then redis.call('ZADD', workers, 'XX', conf.now, worker) end
-return { 'ok', conf.now, answers }
+return { 'ok', conf.now, mode, wanted, answers }

@@ -33,7 +33,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   5 + 2n commands in a state, up to 8n by user, tag or parent, O(n log m)
--- INCLUDE open_queue read_record find_set state_of summarise rank_after narrowest
+-- INCLUDE base_time open_queue read_record find_set state_of summarise rank_after narrowest
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -15,7 +15,7 @@
 -- EVENT  queue.paused
 -- FLAGS  allow-oom
 -- COST   9 commands
--- INCLUDE open_queue create_queue emit done_before sweep_once hold_once note_done set_mode
+-- INCLUDE base_time open_queue create_base emit done_before sweep_once hold_once note_done set_mode
 
 local conf, refused = open_queue()
 if refused then return refused end

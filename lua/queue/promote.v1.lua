@@ -8,6 +8,9 @@
 -- KEYS   lanes     set           {base}:lanes
 -- KEYS   wake      prefix/list   {base}:wake:     lane
 -- KEYS   delayed   zset          {base}:delayed
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   ends      zset          {base}:ends
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   limit     int 1..1000   ?=100
@@ -19,7 +22,8 @@
 -- EVENT  task.promoted task.alert
 -- FLAGS  allow-oom
 -- COST   10 + 2n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake line_up make_ready drop_task promote_due
+-- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready drop_task promote_due
+-- RARELY note_end
 
 local conf, refused = open_queue()
 if refused then return refused end

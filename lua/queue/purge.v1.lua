@@ -1,6 +1,6 @@
--- queue.purge.v1: delete waiting tasks, with their idempotency keys; and where it is said, finished and dead ones. Running
--- tasks stay. `more` is 1 where some may be left. The same call, sent again,
--- deletes nothing more and answers the same.
+-- queue.purge.v1: delete waiting tasks, with their idempotency keys; and where it is said, finished and dead ones; or only those
+-- in line in one lane. Running tasks stay. `more` is 1 where some may be left. The same call, sent again, deletes nothing
+-- more and answers the same.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   task      prefix/hash   {base}:task:     id
@@ -19,10 +19,15 @@
 -- KEYS   by_user   prefix/zset   {base}:by:user:  id
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   ends      zset          {base}:ends
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id            ?=
 -- ARGV   what      enum waiting|all ?=waiting
+-- ARGV   lane      lane          ?=
 -- ARGV   limit     int 1..1000   ?=1000
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -31,8 +36,10 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.removed
 -- FLAGS  allow-oom
--- COST   22 + 6n commands, 10 more for user, tag, parent, unique and idempotency key, O(n log m)
--- INCLUDE open_queue emit add_counts untie lane_emptied remove_task done_before sweep_once hold_once note_done
+-- COST   22 + 6n commands, 10 more for user, tag, parent, unique and idempotency key, 5 for one that others wait for, O(n log m)
+-- INCLUDE base_time open_queue emit add_counts untie lane_emptied answer_waiters remove_task done_before sweep_once
+-- INCLUDE hold_once note_done
+-- RARELY note_end
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -42,8 +49,9 @@ if purged then return { 'ok', conf.now, tonumber(purged), tonumber(left) } end
 
 local sets = { delayed, blocked }
 if what == 'all' then sets = { delayed, blocked, finished, dead } end
-local in_line = redis.call('SRANDMEMBER', lanes, 100)
-for i, lane in ipairs(in_line) do table.insert(sets, i, ready .. lane) end
+if lane ~= '' then sets = {} end
+local in_line = lane ~= '' and { lane } or redis.call('SRANDMEMBER', lanes, 100)
+for i, one in ipairs(in_line) do table.insert(sets, i, ready .. one) end
 
 local gone = {}
 for i, set in ipairs(sets) do
@@ -51,7 +59,7 @@ for i, set in ipairs(sets) do
   for _, id in ipairs(ids) do
     local own = redis.call('HMGET', task .. id, 'ties', 'idempotency_key')
     local key = own[2] and 'key:' .. own[2]
-    if own[1] then untie(id) end
+    if own[1] and untie(conf, id, 'f') and set ~= finished and set ~= dead then answer_waiters(conf, id, 'removed', '') end
     if key and string.find(redis.call('HGET', once, key) or '', id .. ' ', 1, true) == 1 then
       redis.call('HDEL', once, key)
       redis.call('ZREM', once_due, key)
@@ -64,6 +72,6 @@ for i, set in ipairs(sets) do
 end
 if #gone > 0 then emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=purged') end
 add_counts({ purged = #gone > 0 and #gone or nil })
-local more = (#gone == limit or redis.call('EXISTS', lanes) == 1) and 1 or 0
+local more = (#gone == limit or redis.call('EXISTS', lane ~= '' and ready .. lane or lanes) == 1) and 1 or 0
 note_done(conf, 'purge', #gone .. ':' .. more)
 return { 'ok', conf.now, #gone, more }

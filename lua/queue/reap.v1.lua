@@ -20,6 +20,13 @@
 -- KEYS   by_user   prefix/zset   {base}:by:user:  id
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   ends      zset          {base}:ends
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   limit     int 1..1000   ?=100
@@ -28,12 +35,14 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int reaped:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.stalled task.dead task.cancelled task.removed task.alert worker.lost
+-- EVENT  task.stalled task.dead task.cancelled task.removed task.alert worker.lost task.unblocked
 -- FLAGS  allow-oom
--- COST   13 + 3n commands, 10 + 7n where tasks crash again, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline read_lease untie
--- INCLUDE end_leases read_policy backoff cancel_task bury_task drop_task reap_expired remove_task trim_set retain
--- INCLUDE retire_worker sweep_workers
+-- COST   13 + 3n commands, 10 + 7n where tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline
+-- INCLUDE read_lease untie end_leases read_policy backoff answer_waiters cancel_task bury_task drop_task reap_expired
+-- INCLUDE remove_task trim_set retain retire_worker sweep_workers
+-- RARELY note_end tell_waiting rank_after read_record find_set state_of push_control lane_emptied cancel_one
+-- RARELY cancel_children pass_on
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -41,6 +50,7 @@ if refused then return refused end
 local tally = {}
 local reaped = reap_expired(conf, limit, tally)
 sweep_workers(conf, tally)
+if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, reaped }

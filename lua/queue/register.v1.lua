@@ -1,9 +1,11 @@
 -- queue.register.v1: make a worker known, under a new incarnation of its name; the newest one holds the name.
--- The calls of an older incarnation answer `stale` from then on, and so does a late re-send of its registration.
+-- The calls of an older incarnation answer `stale` from then on, and so does a late re-send of its registration. A worker that
+-- waits under the name is told to ask, and so learns of it.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   workers   zset          {base}:workers
 -- KEYS   worker_hash prefix/hash {base}:worker:   name
+-- KEYS   control   prefix/list   {base}:control:  name
 -- KEYS   events    stream        {base}:events
 -- ARGV   worker    name
 -- ARGV   incarnation name
@@ -14,14 +16,17 @@
 -- PAIR   about.pid      int 0..
 -- PAIR   about.version  bytes 0..100
 -- PAIR   about.capacity int 0..100000
+-- PAIR   about.group    name
+-- PAIR   about.capabilities ids 1..64
+-- PAIR   about.lanes    lanes 1..64
 -- GROUP  about     0..1
 -- RETURN registered now_ms:int
 -- RETURN stale
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  worker.registered
 -- FLAGS  allow-oom
--- COST   11 commands
--- INCLUDE open_queue emit retire_worker
+-- COST   14 commands
+-- INCLUDE base_time open_queue emit retire_worker push_control
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -34,6 +39,7 @@ if row[1] ~= incarnation then
   redis.call('HSET', worker_hash .. worker, 'incarnation', incarnation, 'registered_ms', conf.now_text,
     unpack(about_pairs[1] or {}))
   redis.call('PERSIST', worker_hash .. worker)
+  if row[1] then push_control(conf, worker) end
   emit(conf, 'worker.registered', worker, 'incarnation=' .. incarnation)
 end
 return { 'registered', conf.now }

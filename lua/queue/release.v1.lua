@@ -19,6 +19,13 @@
 -- KEYS   by_user   prefix/zset   {base}:by:user:  id
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   ends      zset          {base}:ends
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   trace     bytes 0..128  ?=
@@ -31,17 +38,21 @@
 -- EACH   item      cancelled
 -- EACH   item      lease_lost
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  task.released task.snoozed task.cancelled task.removed
+-- EVENT  task.released task.snoozed task.cancelled task.removed task.unblocked task.dead
 -- FLAGS  allow-oom
 -- COST   11 + 2n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline read_lease settled_as
--- INCLUDE settled_before untie end_leases cancel_task return_leases remove_task trim_set retain
+-- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline
+-- INCLUDE read_lease settled_as settled_before untie end_leases answer_waiters cancel_task return_leases remove_task
+-- INCLUDE trim_set retain
+-- RARELY note_end bury_task tell_waiting rank_after read_record find_set state_of push_control lane_emptied cancel_one
+-- RARELY cancel_children pass_on
 
 local conf, refused = open_queue()
 if refused then return refused end
 
 local tally = {}
 local answers = return_leases(conf, item_id, item_token, nil, tally)
+if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, answers }

@@ -26,8 +26,8 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.retried
 -- COST   12 + 6n commands, O(n log m)
--- INCLUDE open_queue emit add_counts push_wake line_up make_ready push_due await_deadline holder_of hold_once revive_task
--- INCLUDE done_before recall_answers sweep_once note_done note_answers
+-- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline holder_of hold_once
+-- INCLUDE revive_task done_before recall_answers sweep_once note_done note_answers
 
 local conf, refused = open_queue()
 if refused then return refused end

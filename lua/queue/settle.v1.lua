@@ -1,5 +1,6 @@
 -- queue.settle.v1: a worker's hot path: complete some tasks, fail others and lease the next, in one call.
--- Slot, incarnation and n are as in claim; acks are as in ack and fails as in fail, and a re-sent call answers the same.
+-- Slot, incarnation, n, busy and lane_first are as in claim; acks are as in ack and fails as in fail, and a re-sent call
+-- answers the same.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -22,6 +23,12 @@
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   blocked   zset          {base}:blocked
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   ends      zset          {base}:ends
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   worker    name
@@ -30,6 +37,8 @@
 -- ARGV   n         int 1..999999999999
 -- ARGV   limit     int 0..1000
 -- ARGV   lease_ms  int 0..86400000 ?=0
+-- ARGV   busy      int -1..100000 ?=-1
+-- ARGV   lane_first bool       ?=0
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0
@@ -42,6 +51,10 @@
 -- ITEM   fails.reason   name          ?=error
 -- ITEM   fails.error    bytes 0..8192 ?=
 -- ITEM   fails.jitter_ppm int 0..1000000 ?=500000
+-- PAIR   fails.delay_ms int 0..315360000000
+-- PAIR   fails.timeout_ms int 1..315360000000
+-- PAIR   fails.alert    bool
+-- PAIR   fails.exit_code int -1000..1000
 -- ITEM   lanes_wanted.lane lane
 -- GROUP  lanes_wanted   0..64
 -- RETURN ok        now_ms:int next_ms:int lease_ms:int deadline_ms:int acks:list(ack) fails:list(fail) leases:list(lease)
@@ -57,14 +70,15 @@
 -- EACH   lease     leased id:id token:id fence:int attempt:int delivery:int payload:bytes record:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.completed task.retried task.claimed task.promoted task.stalled task.dead task.expired task.moved
--- EVENT  task.cancelled task.removed task.alert worker.lost
+-- EVENT  task.cancelled task.removed task.alert worker.lost task.unblocked
 -- FLAGS  allow-oom
--- COST   23 + 2n commands, 25 + 2n once a second, O(n log m)
--- INCLUDE open_queue emit add_counts observe end_leases keep_result ack_tasks sweep retain push_wake lane_emptied
--- INCLUDE check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
--- RARELY is_full settled_as settled_before read_lease line_up make_ready push_due delay_until await_deadline untie drop_task
--- RARELY cancel_task bury_task read_policy backoff reap_expired promote_due read_record find_set expire_waiting
--- RARELY fail_tasks remove_task trim_set retire_worker sweep_workers trim_ended sweep_once housekeep start_tied
+-- COST   23 + 2n commands, 25 + 2n once a second, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result answer_waiters ack_tasks sweep retain
+-- INCLUDE push_wake lane_emptied check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
+-- RARELY is_full settled_before note_end untie line_up make_ready drop_task promote_due read_lease read_policy backoff
+-- RARELY push_due delay_until await_deadline bury_task cancel_task reap_expired read_record find_set next_lane
+-- RARELY expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on remove_task
+-- RARELY trim_set start_tied settled_as fail_tasks retire_worker sweep_workers trim_ended sweep_once housekeep
 -- RARELY reclaim_tasks
 
 local conf, refused = open_queue()
@@ -79,7 +93,7 @@ local acked = ack_tasks(conf, acks_id, acks_token, acks_result, tally)
 if fails_count > 0 then
   failed = fail_tasks(conf, {
     id = fails_id, token = fails_token, retryable = fails_retryable, reason = fails_reason, error = fails_error,
-    jitter_ppm = fails_jitter_ppm,
+    jitter_ppm = fails_jitter_ppm, pairs = fails_pairs,
   }, tally)
 end
 local next_ms = sweep(conf, tally)
@@ -89,6 +103,7 @@ else
   if math.abs(conf.now - known) >= 1000 and housekeep(conf, tally) then known = conf.now end
   deadline_ms, leased = claim_tasks(conf, lanes_wanted_lane, limit, known, tally)
 end
+if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, next_ms, conf.lease_ms, deadline_ms, acked, failed, leased }

@@ -17,7 +17,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   12 + l commands for l lanes
--- INCLUDE open_queue
+-- INCLUDE base_time open_queue
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -13,6 +13,8 @@
 -- KEYS   by_user   prefix/zset   {base}:by:user:  id
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   reply     prefix/string {base}:reply:    id
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   limit     int 1..1000   ?=1000
@@ -24,7 +26,7 @@
 -- EVENT  task.removed
 -- FLAGS  allow-oom
 -- COST   12 + 2n commands, 4 more for user, tag, parent and a stub, O(n log m)
--- INCLUDE open_queue emit add_counts remove_task trim_set trim_ended sweep_once
+-- INCLUDE base_time open_queue emit add_counts remove_task trim_set trim_ended sweep_once
 
 local conf, refused = open_queue()
 if refused then return refused end

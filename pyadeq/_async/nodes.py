@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from pyadeq._async.pools import own_pool
 from pyadeq._async.wire import Wire
 from pyadeq._core.refusals import Loss
 from pyadeq._core.routes import Node, OneServer, Routes
 
+Use: TypeAlias = Literal["calls", "blocks", "renewals"]
+"""What connections are for. Blocking commands have others than calls, and so do renewals, which must not wait."""
+
 
 class Nodes:
-    """The server of a client, with connections of our own for calls and others for blocking commands.
+    """The server of a client, with connections of our own for each use.
 
     like: the client's pool.
     longest_wait, longest_block: seconds that the commands of a call, and blocking ones, may wait at the server.
@@ -21,16 +24,16 @@ class Nodes:
     def __init__(self, like: Any, longest_wait: float, longest_block: float) -> None:
         self.routes: Routes = OneServer()
         self._like = like
-        self._waits = {False: longest_wait, True: longest_block}
-        self._wires: dict[tuple[Node, bool], Wire] = {}
+        self._waits: dict[Use, float] = {"calls": longest_wait, "blocks": longest_block, "renewals": longest_wait}
+        self._wires: dict[tuple[Node, Use], Wire] = {}
 
     async def exchange(
-        self, node: Node, commands: Sequence[bytes], *, blocking: bool = False
+        self, node: Node, commands: Sequence[bytes], *, use: Use = "calls"
     ) -> tuple[list[Any], Loss | None]:
         """Send all commands to a node at once; see `Wire.exchange`."""
-        wire = self._wires.get((node, blocking))
+        wire = self._wires.get((node, use))
         if wire is None:
-            wire = self._wires.setdefault((node, blocking), Wire(self._pool(node, self._waits[blocking])))
+            wire = self._wires.setdefault((node, use), Wire(self.pool(node, self._waits[use]), in_turn=use == "calls"))
         return await wire.exchange(commands)
 
     async def prepare(self) -> None:
@@ -49,5 +52,6 @@ class Nodes:
         for wire in wires.values():
             await wire.aclose()
 
-    def _pool(self, node: Node, longest_wait: float) -> Any:
+    def pool(self, node: Node, longest_wait: float = 0.0) -> Any:
+        """New connections to a node, where commands may wait for so many seconds; the caller closes them."""
         return own_pool(self._like, longest_wait)

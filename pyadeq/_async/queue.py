@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pyadeq._async.queue_produce import Producing
-from pyadeq._async.queue_tend import Tending
-from pyadeq._async.queue_work import Working
+from pyadeq._async.mailbox import Mailing
+from pyadeq._async.queue_chains import Chaining
+from pyadeq._async.queue_tasks import Handling
 
 
-class Queue(Producing, Working, Tending):
+class Queue(Handling, Chaining, Mailing):
     """A durable queue of tasks. `calls` builds the same calls for pipelines: `pipe.add(queue.calls.stats())`."""

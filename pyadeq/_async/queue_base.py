@@ -10,7 +10,7 @@ from pyadeq._async.runner import Runner
 from pyadeq._core.call import Call
 from pyadeq._core.queue import QueueCalls
 from pyadeq._core.queue_items import MAX_ITEMS
-from pyadeq.errors import DurabilityError
+from pyadeq.errors import DurabilityError, UnknownTask
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -40,16 +40,26 @@ class QueueBase:
         return await self._in_turn(call(items[start : start + MAX_ITEMS]) for start in starts)
 
     async def _in_turn(self, calls: Iterable[Call[list[A]]]) -> list[A]:
-        """The answers of some calls, made one after the other; if one is not confirmed, that is raised at the end."""
+        """The answers of some calls, made one after the other.
+
+        If one is not confirmed, or has to do with a task that there is not, that is raised at the end.
+        """
         answers: list[A] = []
         unconfirmed: DurabilityError | None = None
+        unknown: UnknownTask | None = None
         for call in calls:
             try:
-                answers += await self._runner.run(call)
+                answers += await self._runner.send(call)
             except DurabilityError as error:
                 answers += error.answer
                 unconfirmed = error
+            except UnknownTask as error:
+                answers += error.receipts
+                unknown = unknown or error
         if unconfirmed is not None:
             unconfirmed.answer = answers
             raise unconfirmed
+        if unknown is not None:
+            unknown.receipts = answers
+            raise unknown
         return answers

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import AsyncIterator, Sequence
 from typing import TypedDict, Unpack
 
 from pyadeq._async.queue_base import QueueBase
-from pyadeq._core.queue_items import MAX_ITEMS, checked_list
+from pyadeq._core.queue_items import MAX_ITEMS, checked_lanes, checked_list
 from pyadeq.models import Page, QueueStats, State, TaskView
+from pyadeq.worker_models import LogLine, Outcome, WorkerInfo
+
+MAX_WORKERS = 200
 
 
 class TaskFilter(TypedDict, total=False):
@@ -33,12 +37,41 @@ class Looking(QueueBase):
         ids = checked_list("ids", ids)
         found: list[TaskView | None] = []
         while len(found) < len(ids):
-            found += await self._runner.run(self.calls.get(ids[len(found) : len(found) + MAX_ITEMS]))
+            found += await self._runner.send(self.calls.get(ids[len(found) : len(found) + MAX_ITEMS]))
         return found
+
+    async def outcome(self, id: str) -> Outcome:
+        """How a task ended, if it has; also of one whose record is gone, where it was enqueued with reply=True."""
+        return (await self._runner.send(self.calls.outcome([id])))[0]
+
+    async def log(self, id: str) -> builtins.list[LogLine]:
+        """The last lines, at most 100, that the runs of a task have logged, the oldest first."""
+        return await self._runner.send(self.calls.log(id))
+
+    async def worker(self, name: str) -> WorkerInfo | None:
+        """A live worker by its name; None if there is none."""
+        found, _ = await self._runner.send(self.calls.workers(name=name))
+        return found[0] if found else None
+
+    async def workers(self, *, group: str | None = None, capability: str | None = None) -> builtins.list[WorkerInfo]:
+        """The live workers by name: all, those of a group, those with a capability. Seen within 30 s is alive."""
+        found: dict[str, WorkerInfo] = {}
+        cursor = ""
+        while True:
+            page, cursor = await self._runner.send(
+                self.calls.workers(group=group, capability=capability, cursor=cursor, limit=MAX_WORKERS)
+            )
+            found |= {worker.name: worker for worker in page}
+            if not cursor:
+                return [found[name] for name in sorted(found)]
+
+    async def length(self, lanes: Sequence[str] = ("any",)) -> builtins.list[int]:
+        """How many tasks are in line in each of these lanes, ready to be taken."""
+        return await self._in_batches(self.calls.length, checked_lanes(lanes))
 
     async def stats(self) -> QueueStats:
         """How many tasks are in each state, how many workers are alive, and the totals since the queue began."""
-        return await self._runner.run(self.calls.stats())
+        return await self._runner.send(self.calls.stats())
 
     async def list(
         self, state: State | None = None, *, cursor: str = "", limit: int = 100, **filter: Unpack[TaskFilter]
@@ -49,7 +82,7 @@ class Looking(QueueBase):
         of a state in its own; ready tasks, where only the state is given, are those of one lane, `any` unless named. A
         page may be empty though there are more: the cursor tells.
         """
-        return await self._runner.run(self.calls.list(state, cursor=cursor, limit=limit, **filter))
+        return await self._runner.send(self.calls.list(state, cursor=cursor, limit=limit, **filter))
 
     async def iterate(self, state: State | None = None, **filter: Unpack[TaskFilter]) -> AsyncIterator[TaskView]:
         """All tasks that `list` finds, page by page: each once that stays where it is meanwhile."""

@@ -8,16 +8,10 @@ from typing import Any, TypedDict, Unpack
 
 from pyadeq._async.queue_look import Looking, TaskFilter
 from pyadeq._core.queue_items import MAX_ITEMS, checked_list
+from pyadeq.errors import BadArgument
 from pyadeq.ids import new_ulid
-from pyadeq.models import (
-    AbandonStatus,
-    Backoff,
-    Bulk,
-    CancelStatus,
-    Retried,
-    Seconds,
-    Settings,
-)
+from pyadeq.models import AbandonStatus, Backoff, Bulk, CancelStatus, Retried, Seconds, Settings
+from pyadeq.worker_models import WorkerMode
 
 
 class SettingsChange(TypedDict, total=False):
@@ -33,6 +27,7 @@ class SettingsChange(TypedDict, total=False):
     dead_keep: Seconds
     dead_max: int
     result_ttl: Seconds
+    reply_ttl: Seconds
     idempotency: Seconds
     timeout_grace: Seconds
 
@@ -42,13 +37,18 @@ class Tending(Looking):
 
     # Ending tasks, and giving dead ones a new start
 
-    async def cancel(self, id: str) -> CancelStatus:
-        """`cancelled` at once if it waits; `cancelling` if it runs: its worker hears it with the next heartbeat."""
-        return (await self.cancel_many([id]))[0]
+    async def cancel(self, id: str, tree: bool = False) -> CancelStatus:
+        """`cancelled` at once if it waits; `cancelling` if it runs: its worker hears it at once.
 
-    async def cancel_many(self, ids: Sequence[str]) -> list[CancelStatus]:
+        tree: its children too, and theirs, whatever becomes of itself: 100 of them at once, the others by the next
+        claims of the queue's workers.
+        """
+        return (await self.cancel_many([id], tree))[0]
+
+    async def cancel_many(self, ids: Sequence[str], tree: bool = False) -> list[CancelStatus]:
         """Cancel many tasks; a status for each, as `cancel` answers it."""
-        return await self._in_batches(lambda some: self.calls.cancel(some, new_ulid()), checked_list("ids", ids))
+        ids = checked_list("ids", ids)
+        return await self._in_batches(lambda some: self.calls.cancel(some, new_ulid(), tree=tree), ids)
 
     async def retry(self, id: str) -> Retried:
         """Put a dead task in line again as if it had not run; `conflict` if its unique key is taken."""
@@ -94,60 +94,94 @@ class Tending(Looking):
             if not cursor:
                 return Bulk(matched=matched, done=count)
 
+    # Workers
+
+    async def steer(
+        self,
+        workers: Sequence[str] = (),
+        *,
+        mode: WorkerMode | None = None,
+        capacity: int | None = None,
+        group: str | None = None,
+        everybody: bool = False,
+    ) -> list[str]:
+        """Say what is wanted of live workers: those named, those of a group, or everybody. The names of those who hear.
+
+        mode: `run`; `quiet`, claim no more; `stop`, let what runs end and go; `restart`. capacity: tasks at a time.
+        """
+        names = checked_list("workers", workers)
+        if bool(names) + (group is not None) + everybody != 1:
+            raise BadArgument("ADEQ_ARG", "pyadeq", "workers: name some, or a group, or everybody=True; one of these")
+        if not names:
+            names = [worker.name for worker in await self.workers(group=group)]
+        statuses = await self._in_batches(lambda some: self.calls.steer(some, mode, capacity, new_ulid()), names)
+        return [name for name, status in zip(names, statuses, strict=True) if status == "asked"]
+
     # The queue as a whole
 
     async def pause(self) -> None:
         """Lease no more tasks until `resume`. New ones are taken in, and running ones go on."""
-        await self._runner.run(self.calls.pause(new_ulid()))
+        await self._runner.send(self.calls.pause(new_ulid()))
 
     async def drain(self) -> None:
         """Take in no new tasks until `resume`: enqueue raises QueueDraining. What is there comes to its end."""
-        await self._runner.run(self.calls.drain(new_ulid()))
+        await self._runner.send(self.calls.drain(new_ulid()))
 
     async def resume(self) -> None:
         """End `pause` or `drain`."""
-        await self._runner.run(self.calls.resume(new_ulid()))
+        await self._runner.send(self.calls.resume(new_ulid()))
 
-    async def purge(self, *, all: bool = False, progress: Callable[[int], object] | None = None) -> int:
+    async def purge(
+        self, *, all: bool = False, lane: str | None = None, progress: Callable[[int], object] | None = None
+    ) -> int:
         """Delete the tasks that wait, and their idempotency keys; with all, finished and dead ones too. How many.
 
-        Running tasks stay. Not more are deleted than there were at the beginning, so it ends under load, too.
-        progress: told after each call how many are deleted by then.
+        lane: only those in line there. Running tasks stay. Not more are deleted than there were at the beginning, so it
+        ends under load, too. progress: told after each call how many are deleted by then.
         """
-        stats = await self.stats()
-        left = stats.pending + (stats.finished + stats.dead if all else 0)
-        if stats.more_lanes > 9_000:  # not every lane was counted
-            left = sys.maxsize
+        left = await self._to_purge(all, lane)
         purged, more = 0, True
         while more and purged < left:
             limit = min(MAX_ITEMS, left - purged)
-            count, more = await self._runner.run(self.calls.purge(new_ulid(), all=all, limit=limit))
+            call = self.calls.purge(new_ulid(), all=all, lane=lane, limit=limit)
+            count, more = await self._runner.send(call)
             purged += count
             more = more and count > 0
             if progress:
                 progress(purged)
         return purged
 
+    async def _to_purge(self, all: bool, lane: str | None) -> int:
+        """How many there are to be deleted."""
+        if lane is not None:
+            if all:
+                raise BadArgument("ADEQ_ARG", "pyadeq", "all: with a lane, only what is in line there is deleted")
+            return (await self.length([lane]))[0]
+        stats = await self.stats()
+        if stats.more_lanes > 9_000:  # not every lane was counted
+            return sys.maxsize
+        return stats.pending + (stats.finished + stats.dead if all else 0)
+
     async def trim(self) -> int:
         """Delete what the settings no longer keep of finished and dead tasks; how many. Claims do it on the way."""
         trimmed, more = 0, True
         while more:
-            count, more = await self._runner.run(self.calls.trim())
+            count, more = await self._runner.send(self.calls.trim())
             trimmed += count
         return trimmed
 
     async def promote(self, limit: int = 100) -> int:
         """Move tasks whose time has come into line; how many. Claims do it on the way."""
-        return await self._runner.run(self.calls.promote(limit))
+        return await self._runner.send(self.calls.promote(limit))
 
     async def expire(self, limit: int = 100) -> int:
         """Look after the deadlines of tasks that wait: expiry and fallback lanes; how many. Claims do it on the way."""
-        return await self._runner.run(self.calls.expire(limit))
+        return await self._runner.send(self.calls.expire(limit))
 
     async def reap(self, limit: int = 100) -> int:
         """Take back leases past their deadline; how many. Claims do it on the way."""
-        return await self._runner.run(self.calls.reap(limit))
+        return await self._runner.send(self.calls.reap(limit))
 
     async def configure(self, *, clock: str | None = None, **settings: Unpack[SettingsChange]) -> Settings:
         """Change settings of the queue and answer all of them; what is not given stays as it is."""
-        return await self._runner.run(self.calls.configure(new_ulid(), clock=clock, **settings))
+        return await self._runner.send(self.calls.configure(new_ulid(), clock=clock, **settings))

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any
 
 from pyadeq._async.queue_base import QueueBase
 from pyadeq._async.runner import LONGEST_BLOCK
 from pyadeq._core.call import Call
-from pyadeq._core.queue_items import Failure, Held, checked_lanes
+from pyadeq._core.queue_items import MAX_ITEMS, Failure, Held, checked_lanes, checked_list, note
 from pyadeq._core.slots import Slot, WorkerIdentity
-from pyadeq.errors import BadArgument, LeaseLost
-from pyadeq.models import (
-    AckStatus,
-    Claimed,
-    Failed,
-    Lease,
-    ReleaseStatus,
-    Renewal,
-    Seconds,
-    Settled,
-    Snoozed,
-    to_ms,
-)
+from pyadeq.errors import BadArgument, DurabilityError, LeaseLost
+from pyadeq.ids import new_ulid
+from pyadeq.models import AckStatus, Claimed, Failed, Lease, ReleaseStatus, Renewal, Seconds, Settled, Snoozed, to_ms
+from pyadeq.worker_models import Heartbeat, ProgressStatus
 
 
 class Working(QueueBase):
@@ -37,15 +28,17 @@ class Working(QueueBase):
         wait: Seconds = 0,
         *,
         lanes: Sequence[str] = ("any",),
+        lane_first: bool = False,
         lease: Seconds = 0,
     ) -> list[Lease]:
         """Lease up to limit tasks, the first in line first; with wait, block up to so many seconds for the first.
 
-        The worker is registered on first use; without a name this process has one of its own.
+        The lowest priority comes first and, where it is the same, the lanes in order; with lane_first the other way
+        round. The worker is registered on first use; without a name this process has one of its own.
         """
         until = monotonic() + to_ms("wait", wait) / 1000
         while True:
-            claimed = await self.claim_once(worker, limit, lanes=lanes, lease=lease)
+            claimed = await self.claim_once(worker, limit, lanes=lanes, lane_first=lane_first, lease=lease)
             left = until - monotonic()
             if claimed.leases or left <= 0:
                 return claimed.leases
@@ -57,14 +50,22 @@ class Working(QueueBase):
         limit: int = 10,
         *,
         lanes: Sequence[str] = ("any",),
+        lane_first: bool = False,
         lease: Seconds = 0,
     ) -> Claimed:
         """One claim without waiting, with the time when a delayed task is due or a lease ends next."""
-        _check_lease(lease)
+        check_lease(lease)
 
         def call(identity: WorkerIdentity, slot: Slot) -> Call[Claimed]:
             return self.calls.claim(
-                identity.worker, identity.incarnation, slot.index, slot.n, limit=limit, lanes=lanes, lease=lease
+                identity.worker,
+                identity.incarnation,
+                slot.index,
+                slot.n,
+                limit=limit,
+                lanes=lanes,
+                lane_first=lane_first,
+                lease=lease,
             )
 
         return await self._identities.run(worker or self.default_worker, call, lambda claimed: claimed.status)
@@ -77,14 +78,17 @@ class Working(QueueBase):
         fails: Sequence[Failure] = (),
         claim: int = 0,
         lanes: Sequence[str] = ("any",),
+        lane_first: bool = False,
         lease: Seconds = 0,
+        busy: int | None = None,
         retry_for: float | None = None,
     ) -> Settled:
         """Complete some tasks, fail others and lease up to `claim` more, in one call.
 
-        retry_for: seconds in which the call is sent again while there is no answer, at most 45; None: the client's.
+        busy: how many tasks the worker holds besides what it claims now, for those who look. retry_for: seconds in
+        which the call is sent again while there is no answer, at most 45; None: the client's.
         """
-        _check_lease(lease)
+        check_lease(lease)
         jitters = _jitters(fails)
 
         def call(identity: WorkerIdentity, slot: Slot) -> Call[Settled]:
@@ -98,16 +102,76 @@ class Working(QueueBase):
                 jitters=jitters,
                 limit=claim,
                 lanes=lanes,
+                lane_first=lane_first,
                 lease=lease,
+                busy=busy,
             )
 
         return await self._identities.run(
-            worker or self.default_worker, call, lambda settled: settled.claimed.status, retry_for
+            worker or self.default_worker, call, lambda settled: settled.claimed.status, retry_for, resumes=True
         )
+
+    async def settle_when_woken(
+        self,
+        worker: str,
+        seconds: float,
+        *,
+        claim: int,
+        lanes: Sequence[str],
+        lane_first: bool,
+        lease: Seconds,
+        busy: int,
+        given_up: Callable[[Settled], Awaitable[object]],
+        retry_for: float | None = None,
+    ) -> tuple[str | None, Settled]:
+        """Wait as `block_as` does, and claim in the same round trip as soon as the wait is over, in whatever way.
+
+        given_up: takes what was claimed all the same, where the wait is broken off by a cancellation.
+        """
+
+        def call(identity: WorkerIdentity, slot: Slot, claims: bool) -> Call[Settled]:
+            return self.calls.settle(
+                identity.worker,
+                identity.incarnation,
+                slot.index,
+                slot.n,
+                limit=claim if claims else 0,
+                lanes=lanes,
+                lane_first=lane_first,
+                lease=lease,
+                busy=busy,
+            )
+
+        key, settled = await self._identities.run_when_woken(
+            worker,
+            self._wakers(worker, lanes),
+            seconds,
+            call,
+            lambda settled: settled.claimed.status,
+            given_up,
+            retry_for,
+        )
+        return self._waker(key), settled
 
     async def block(self, lanes: Sequence[str], seconds: float) -> bool:
         """Wait until one of the lanes may have a task; False after so many seconds (at most 10)."""
-        return await self._runner.block([f"{self.base}:wake:{lane}" for lane in checked_lanes(lanes)], seconds)
+        return bool(await self.block_as(None, checked_lanes(lanes), seconds))
+
+    async def block_as(self, worker: str | None, lanes: Sequence[str], seconds: float) -> str | None:
+        """Wait until a lane may have a task, which is the answer; or until somebody wants something of the worker.
+
+        The answer is "" then, and where the connection was lost: `beat` says what it is. None after so many seconds (at
+        most 10).
+        """
+        return self._waker(await self._runner.block(self._wakers(worker, lanes), seconds))
+
+    def _wakers(self, worker: str | None, lanes: Sequence[str]) -> list[str]:
+        control = [f"{self.base}:control:{worker}"] if worker else []
+        return control + [f"{self.base}:wake:{lane}" for lane in lanes]
+
+    def _waker(self, key: str | None) -> str | None:
+        """The lane of a key, or "" for control."""
+        return key and ("" if key.startswith(f"{self.base}:control:") else key.removeprefix(f"{self.base}:wake:"))
 
     async def ack(self, lease: Held, result: Any = None) -> None:
         """Complete a task and keep its result. LeaseLost if the lease is no longer this one.
@@ -150,8 +214,49 @@ class Working(QueueBase):
 
     async def heartbeat_many(self, leases: Sequence[Held], *, extend: Seconds = 0, worker: str = "") -> list[Renewal]:
         """Prolong many leases; an answer for each. worker: whose sign of life it is, if anybody's."""
-        _check_lease(extend)
-        return await self._in_batches(lambda some: self.calls.heartbeat(some, worker, extend), leases)
+        return (await self.beat(leases, extend=extend, worker=worker)).renewals if leases else []
+
+    async def beat(
+        self, leases: Sequence[Held], *, worker: str, extend: Seconds = 0, busy: int | None = None
+    ) -> Heartbeat:
+        """Prolong many leases, if there are any, show the worker, and hear what is wanted of it.
+
+        busy: how many tasks it holds, for those who look.
+        """
+        check_lease(extend)
+        renewals: list[Renewal] = []
+        unconfirmed: DurabilityError | None = None
+        for start in range(0, len(leases) or 1, MAX_ITEMS):
+            try:
+                heard = await self._runner.send(
+                    self.calls.heartbeat(leases[start : start + MAX_ITEMS], worker, extend, busy)
+                )
+            except DurabilityError as error:
+                heard, unconfirmed = error.answer, error
+            renewals += heard.renewals
+        heard = heard.model_copy(update={"renewals": renewals})
+        if unconfirmed is not None:
+            unconfirmed.answer = heard
+            raise unconfirmed
+        return heard
+
+    async def progress(
+        self,
+        lease: Held,
+        fraction: float | None = None,
+        text: str | None = None,
+        *,
+        log: str | None = None,
+        output: str | None = None,
+    ) -> ProgressStatus:
+        """Say how far a task has come: 0 to 1, in words, by a line of its log; and where its output is.
+
+        `cancelling` means that somebody wants the task stopped. What is None stays as it was; texts of more than 1,000
+        bytes are cut. LeaseLost if the lease is past its deadline.
+        """
+        status = (await self.progress_many([(lease, note(fraction, text, log, output))]))[0]
+        _check(lease, status)
+        return status
 
     async def release(self, lease: Held) -> ReleaseStatus:
         """Give a task back to its old place in line; no attempt is spent. LeaseLost if the lease is another's."""
@@ -173,15 +278,36 @@ class Working(QueueBase):
         """Put many tasks aside, each a lease with its seconds; an answer for each."""
         return await self._in_batches(self.calls.snooze, leases)
 
-    async def register(self, worker: str | None = None, *, capacity: int | None = None) -> str:
-        """Make a worker known under a new incarnation; an older one of the same name is `stale` from then on."""
+    async def progress_many(self, notes: Sequence[tuple[Held, Mapping[str, Any]]]) -> list[ProgressStatus]:
+        """Say how far tasks have come; a status for each. Several notes may be of one lease: lines of its log."""
+        return await self._in_batches(lambda some: self.calls.progress(some, new_ulid()), notes)
+
+    async def register(
+        self,
+        worker: str | None = None,
+        *,
+        capacity: int | None = None,
+        group: str | None = None,
+        capabilities: Sequence[str] = (),
+        lanes: Sequence[str] = (),
+    ) -> str:
+        """Make a worker known under a new incarnation; an older one of the same name is `stale` from then on.
+
+        capacity: tasks at a time. group, capabilities and lanes: by which others find it.
+        """
         name = worker or self.default_worker
-        await self._identities.register(name, capacity)
+        about = {
+            "capacity": capacity,
+            "group": group,
+            "capabilities": checked_list("capabilities", capabilities) or None,
+            "lanes": checked_lanes(lanes) if lanes else None,
+        }
+        await self._identities.register(name, about)
         return name
 
-    async def deregister(self, worker: str | None = None, reason: str = "stopped") -> str:
-        """Forget a worker. Its leases stay until they are settled, released or expire."""
-        return await self._identities.deregister(worker or self.default_worker, reason)
+    async def deregister(self, worker: str | None = None, reason: str = "stopped", leases: Sequence[Held] = ()) -> str:
+        """Forget a worker and take back these leases of it, at most 1,000; others stay until they end."""
+        return await self._identities.deregister(worker or self.default_worker, reason, leases)
 
 
 def until_due(claimed: Claimed) -> float:
@@ -197,7 +323,8 @@ def _check(lease: Held, status: str) -> None:
         )
 
 
-def _check_lease(seconds: Seconds) -> None:
+def check_lease(seconds: Seconds) -> None:
+    """Refuse what is no time to hold a lease."""
     if 0 != to_ms("lease", seconds) < 1000:
         raise BadArgument(
             "ADEQ_ARG",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+from pyadeq._async.hints import Hints
 from pyadeq._core.call import Call
 
 T = TypeVar("T")
@@ -17,11 +18,17 @@ class Runner(Protocol):
     """Runs calls on one server."""
 
     source: str
+    hints: Hints
+    closed: bool
 
     def now_ms(self) -> int: ...
 
     def trace(self) -> str | None: ...
 
-    async def run(self, call: Call[T], retry_for: float | None = None) -> T: ...
+    async def send(self, call: Call[T], retry_for: float | None = None) -> T: ...
 
-    async def block(self, keys: Sequence[str], seconds: float) -> bool: ...
+    async def send_apart(self, call: Call[T]) -> T: ...
+
+    async def block(self, keys: Sequence[str], seconds: float) -> str | None: ...
+
+    async def block_then(self, keys: Sequence[str], seconds: float, call: Call[T]) -> tuple[str | None, T | None]: ...

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import Any
 
-from pyadeq._async.nodes import Nodes
+from pyadeq._async.nodes import Nodes, Use
 from pyadeq._core.call import Call
 from pyadeq._core.durability import CHECK, Durability, check
 from pyadeq._core.manifest import Script
@@ -24,14 +24,17 @@ class Scripts:
         self._nodes = nodes
         self._retry_for = retry_for
         self._durability = durability
+        self.confirms = bool(durability)
         self._now_ms = now_ms
         self._checked: set[Node] = set()
 
-    async def send(self, calls: Sequence[Call[Any]], retry_for: float | None = None) -> list[Outcome]:
+    async def send(
+        self, calls: Sequence[Call[Any]], retry_for: float | None = None, use: Use = "calls"
+    ) -> list[Outcome]:
         """Send calls in order; return for each its raw reply or the error that ended it."""
         await self._nodes.prepare()
         sending = Sending(calls, self._nodes.routes, self._durability, self._now_ms())
-        await self._finish(sending, self._retry_for if retry_for is None else retry_for)
+        await self._finish(sending, self._retry_for if retry_for is None else retry_for, use)
         return sending.outcomes
 
     async def load(self, scripts: Iterable[Script]) -> None:
@@ -42,7 +45,7 @@ class Scripts:
             if isinstance(outcome, AdeqError):
                 raise outcome
 
-    async def _finish(self, sending: Sending, retry_for: float) -> None:
+    async def _finish(self, sending: Sending, retry_for: float, use: Use = "calls") -> None:
         """Go on at each node for `retry_for` seconds after the last exchange that went well there."""
         failures = 0
         while parcels := sending.parcels():
@@ -51,7 +54,8 @@ class Scripts:
             well = True
             for parcel in parcels:
                 began = monotonic()
-                well &= sending.take(parcel, *await self._nodes.exchange(parcel.node, parcel.commands), began)
+                replies, loss = await self._nodes.exchange(parcel.node, parcel.commands, use=use)
+                well &= sending.take(parcel, replies, loss, began)
             if well:
                 failures = 0
                 continue

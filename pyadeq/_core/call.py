@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from pyadeq._core.manifest import Argument, Field, Group, Library, Script, library
@@ -102,16 +104,16 @@ def _encode_text(name: str, kind: str) -> Encode:
     return encode
 
 
-def _encode_ids(argument: Argument) -> Encode:
-    fullmatch = PATTERNS["id"].fullmatch
+def _encode_list(argument: Argument, kind: str) -> Encode:
+    fullmatch = PATTERNS[kind].fullmatch
     name, low, high = argument.name, argument.min, argument.max
 
     def encode(value: Any) -> Wire:
         if not isinstance(value, list | tuple) or not low <= len(value) <= high:
-            raise _Unfit(name, value, f"a list of {low} to {high} ids")
+            raise _Unfit(name, value, f"a list of {low} to {high} {kind}s")
         for one in value:
             if not isinstance(one, str) or not fullmatch(one):
-                raise _Unfit(name, one, f"ids of {ALLOWED['id']}")
+                raise _Unfit(name, one, f"{kind}s of {ALLOWED[kind]}")
         return ",".join(value)
 
     return encode
@@ -166,8 +168,8 @@ def _encode_argument(argument: Argument) -> Encode:
     match argument.type:
         case "id" | "name" | "lane":
             encode = _encode_text(argument.name, argument.type)
-        case "ids":
-            encode = _encode_ids(argument)
+        case "ids" | "lanes":
+            encode = _encode_list(argument, argument.type.removesuffix("s"))
         case "int":
             encode = _encode_int(argument)
         case "bytes":
@@ -187,11 +189,32 @@ def _encode_argument(argument: Argument) -> Encode:
     return optional
 
 
+def _encode_column(argument: Argument) -> Callable[[Sequence[Any]], Sequence[Wire]]:
+    """The values that many items have for one field, all at once."""
+    encode = _encode_argument(argument)
+    if argument.default is None and argument.type in PATTERNS:
+        fullmatch, allowed = PATTERNS[argument.type].fullmatch, ALLOWED[argument.type]
+
+        def check(values: Sequence[Any]) -> Sequence[Wire]:
+            if not all(map(fullmatch, values)):  # TypeError for what is no text
+                raise _Unfit(argument.name, values, allowed)
+            return values
+
+        return check
+    return lambda values: [encode(value) for value in values]
+
+
 def _group_encoder(script: Script, group: Group) -> Callable[[list[Wire], Sequence[Item]], None]:
     encoders = tuple(map(_encode_argument, group.fields))
     width = len(encoders) + bool(group.pairs)
     order = ", ".join([one.name for one in group.fields] + ["pairs"] * bool(group.pairs))
     pair_encoders = {pair.name: _encode_argument(pair) for pair in group.pairs}
+    columns = tuple(map(_encode_column, group.fields))
+
+    def add_columns(out: list[Wire], items: Sequence[Item]) -> None:
+        """The same as item by item, several times as fast; it does not say which item is unfit."""
+        encoded = [encode(values) for encode, values in zip(columns, zip(*items, strict=True), strict=True)]
+        out.extend(chain.from_iterable(zip(*encoded, strict=True)))
 
     def add_pairs(out: list[Wire], pairs: Any) -> None:
         at = len(out)
@@ -208,6 +231,9 @@ def _group_encoder(script: Script, group: Group) -> Callable[[list[Wire], Sequen
         if not group.min <= len(items) <= group.max:
             _refuse(script, group.name, f"{len(items)} items", f"{group.min} to {group.max} items in one call")
         out.append(len(items))
+        if items and not pair_encoders:
+            with suppress(_Unfit, TypeError, ValueError):
+                return add_columns(out, items)
         for index, item in enumerate(items):
             try:
                 if len(item) != width:

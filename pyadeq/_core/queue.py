@@ -29,7 +29,6 @@ from pyadeq.models import (
     QueueStats,
     Receipt,
     ReleaseStatus,
-    Renewal,
     Retried,
     Seconds,
     Settings,
@@ -40,6 +39,7 @@ from pyadeq.models import (
     TaskView,
     to_ms,
 )
+from pyadeq.worker_models import Heartbeat, LogLine, Outcome, ProgressStatus, SteerStatus, WorkerInfo, WorkerMode
 
 
 @dataclass(frozen=True)
@@ -83,12 +83,20 @@ class QueueCalls:
         *,
         limit: int = 10,
         lanes: Sequence[str] = ("any",),
+        lane_first: bool = False,
         lease: Seconds = 0,
+        busy: int | None = None,
+        window: Seconds = 0,
     ) -> Call[Claimed]:
-        """lease: seconds, 0 for the queue's setting. An answer holds fewer than limit where its bytes pass 4 MiB."""
+        """lease: seconds, 0 for the queue's setting. An answer holds fewer than limit where its bytes pass 4 MiB.
+
+        lane_first: the lanes in order before the priority. busy: how many other tasks the worker holds, if it counts.
+        window: seconds, at most 60, that the first in line waits for company.
+        """
         scalars = self._scalars(
             worker=worker, incarnation=incarnation, slot=slot, n=n, limit=limit, lease_ms=to_ms("lease", lease)
         )
+        scalars |= {"lane_first": lane_first, "busy": busy, "window_ms": to_ms("window", window)}
         return build_call(
             "queue.claim.v1",
             self.base,
@@ -109,12 +117,15 @@ class QueueCalls:
         jitters: Sequence[int] = (),
         limit: int = 0,
         lanes: Sequence[str] = ("any",),
+        lane_first: bool = False,
         lease: Seconds = 0,
+        busy: int | None = None,
     ) -> Call[Settled]:
         """Acks, fails and a claim of up to limit more in one call; jitters: 0 to 1,000,000 for each fail."""
         scalars = self._scalars(
             worker=worker, incarnation=incarnation, slot=slot, n=n, limit=limit, lease_ms=to_ms("lease", lease)
         )
+        scalars |= {"lane_first": lane_first, "busy": busy}
         groups = {
             "acks": ack_items(acks),
             "fails": fail_items(fails, jitters),
@@ -134,14 +145,27 @@ class QueueCalls:
             "queue.fail.v1", self.base, self._scalars(), {"item": fail_items(fails, jitters)}, decode=replies.failed
         )
 
-    def heartbeat(self, leases: Sequence[Held], worker: str = "", lease: Seconds = 0) -> Call[list[Renewal]]:
+    def heartbeat(
+        self, leases: Sequence[Held], worker: str = "", lease: Seconds = 0, busy: int | None = None
+    ) -> Call[Heartbeat]:
+        """Leases may be none where a worker is named, that shows itself and asks what is wanted of it."""
         return build_call(
             "queue.heartbeat.v1",
             self.base,
-            {"now_ms": self.now_ms(), "worker": worker or None, "lease_ms": to_ms("lease", lease)},
+            {"now_ms": self.now_ms(), "worker": worker or None, "lease_ms": to_ms("lease", lease), "busy": busy},
             {"item": [held(one) for one in leases]},
-            decode=replies.renewals,
+            decode=replies.heartbeat,
         )
+
+    def progress(self, notes: Sequence[tuple[Held, Mapping[str, Any]]], rid: str) -> Call[list[ProgressStatus]]:
+        """notes: leases, each with any of ppm (0 to 1,000,000), text, line and output (1,000 bytes at most)."""
+        items = [(*held(lease), note) for lease, note in notes]
+        return build_call(
+            "queue.progress.v1", self.base, self._scalars(rid=rid), {"item": items}, decode=replies.statuses
+        )
+
+    def log(self, id: str) -> Call[list[LogLine]]:
+        return build_call("queue.log.v1", self.base, {"now_ms": self.now_ms(), "id": id}, decode=replies.log_lines)
 
     def release(self, leases: Sequence[Held]) -> Call[list[ReleaseStatus]]:
         return build_call(
@@ -175,9 +199,11 @@ class QueueCalls:
         """Answers how many tasks were deleted, and whether there may be more."""
         return build_call("queue.trim.v1", self.base, self._scalars(limit=limit), decode=replies.removed)
 
-    def purge(self, rid: str | None = None, *, all: bool = False, limit: int = 1000) -> Call[tuple[int, bool]]:
-        """Answers how many were deleted, and whether there may be more."""
-        scalars = self._scalars(rid=rid, what="all" if all else "waiting", limit=limit)
+    def purge(
+        self, rid: str | None = None, *, all: bool = False, lane: str | None = None, limit: int = 1000
+    ) -> Call[tuple[int, bool]]:
+        """Answers how many were deleted, and whether there may be more. lane: only of those in line there."""
+        scalars = self._scalars(rid=rid, what="all" if all else "waiting", lane=lane, limit=limit)
         return build_call("queue.purge.v1", self.base, scalars, decode=replies.removed)
 
     def pause(self, rid: str | None = None) -> Call[str]:
@@ -199,13 +225,21 @@ class QueueCalls:
             "queue.abandon.v1", self.base, self._scalars(rid=rid), {"item": items}, decode=replies.statuses
         )
 
-    def cancel(self, ids: Sequence[str], rid: str | None = None) -> Call[list[CancelStatus]]:
+    def cancel(self, ids: Sequence[str], rid: str | None = None, *, tree: bool = False) -> Call[list[CancelStatus]]:
+        """tree: their children too, and the children of those."""
         return build_call(
             "queue.cancel.v1",
             self.base,
-            self._scalars(rid=rid),
+            self._scalars(rid=rid, tree=tree),
             {"item": [(id,) for id in ids]},
             decode=replies.statuses,
+        )
+
+    def outcome(self, ids: Sequence[str]) -> Call[list[Outcome]]:
+        """The answer may be shorter than ids: it stops before 4 MiB. Ask again for the rest."""
+        items = [(id,) for id in ids]
+        return build_call(
+            "queue.outcome.v1", self.base, {"now_ms": self.now_ms()}, {"item": items}, decode=replies.outcomes
         )
 
     def get(self, ids: Sequence[str]) -> Call[list[TaskView | None]]:
@@ -218,29 +252,21 @@ class QueueCalls:
             decode=replies.views,
         )
 
-    def list(
-        self,
-        state: State | None = None,
-        *,
-        lane: str | None = None,
-        user: str | None = None,
-        tag: str | None = None,
-        parent: str | None = None,
-        kind: str | None = None,
-        reason: str | None = None,
-        cursor: str = "",
-        limit: int = 100,
-    ) -> Call[Page]:
-        """One state, user, tag or parent at least."""
-        named = {"lane": lane, "user": user, "tag": tag, "parent": parent, "kind": kind, "reason": reason}
-        scalars = {"now_ms": self.now_ms(), "state": state, "cursor": cursor, "limit": limit, **named}
-        return build_call("queue.list.v1", self.base, scalars, decode=replies.page)
+    def length(self, lanes: Sequence[str]) -> Call[list[int]]:
+        """How many tasks are in line in each of some lanes."""
+        items = [(lane,) for lane in checked_lanes(lanes)]
+        return build_call(
+            "queue.length.v1", self.base, {"now_ms": self.now_ms()}, {"item": items}, decode=replies.lengths
+        )
 
     def stats(self) -> Call[QueueStats]:
         return build_call("queue.stats.v1", self.base, {"now_ms": self.now_ms()}, decode=replies.stats)
 
     def register(self, worker: str, incarnation: str, about: Mapping[str, Any] | None = None) -> Call[str]:
-        """about: hostname, pid, version, capacity. Answers `registered`, or `stale` for a replaced incarnation."""
+        """about: hostname, pid, version, capacity, group, capabilities, lanes.
+
+        Answers `registered`, or `stale` for a replaced incarnation.
+        """
         return build_call(
             "queue.register.v1",
             self.base,
@@ -249,13 +275,43 @@ class QueueCalls:
             decode=replies.status,
         )
 
-    def deregister(self, worker: str, incarnation: str, reason: str = "stopped") -> Call[str]:
-        """Answers `deregistered`, `unregistered` or `stale`."""
+    def deregister(
+        self, worker: str, incarnation: str, reason: str = "stopped", leases: Sequence[Held] = ()
+    ) -> Call[str]:
+        """leases: 1,000 at most, are given back. Answers `deregistered`, `unregistered` or `stale`."""
         return build_call(
             "queue.deregister.v1",
             self.base,
             self._scalars(worker=worker, incarnation=incarnation, reason=reason),
+            {"item": [held(one) for one in leases]},
             decode=replies.status,
+        )
+
+    def workers(
+        self,
+        *,
+        name: str | None = None,
+        group: str | None = None,
+        capability: str | None = None,
+        cursor: str = "",
+        limit: int = 100,
+    ) -> Call[tuple[list[WorkerInfo], str]]:
+        """Live workers, and the cursor that gets the next ones; it is empty on the last page."""
+        named = {"name": name, "group": group, "capability": capability}
+        scalars = {"now_ms": self.now_ms(), "cursor": cursor, "limit": limit, **named}
+        return build_call("queue.workers.v1", self.base, scalars, decode=replies.workers)
+
+    def steer(
+        self,
+        workers: Sequence[str],
+        mode: WorkerMode | None = None,
+        capacity: int | None = None,
+        rid: str | None = None,
+    ) -> Call[list[SteerStatus]]:
+        """What is None stays as it is."""
+        scalars = self._scalars(rid=rid, mode=mode, capacity=capacity)
+        return build_call(
+            "queue.steer.v1", self.base, scalars, {"item": [(name,) for name in workers]}, decode=replies.statuses
         )
 
     def configure(
@@ -273,6 +329,7 @@ class QueueCalls:
         dead_keep: Seconds | None = None,
         dead_max: int | None = None,
         result_ttl: Seconds | None = None,
+        reply_ttl: Seconds | None = None,
         idempotency: Seconds | None = None,
         timeout_grace: Seconds | None = None,
     ) -> Call[Settings]:
@@ -282,6 +339,7 @@ class QueueCalls:
             "finished_keep": finished_keep,
             "dead_keep": dead_keep,
             "result": result_ttl,
+            "reply": reply_ttl,
             "idempotency": idempotency,
             "timeout_grace": timeout_grace,
         }
@@ -303,3 +361,21 @@ class QueueCalls:
             {"settings": [(settings,)] if any(value is not None for value in settings.values()) else []},
             decode=replies.settings,
         )
+
+    def list(
+        self,
+        state: State | None = None,
+        *,
+        lane: str | None = None,
+        user: str | None = None,
+        tag: str | None = None,
+        parent: str | None = None,
+        kind: str | None = None,
+        reason: str | None = None,
+        cursor: str = "",
+        limit: int = 100,
+    ) -> Call[Page]:
+        """One state, user, tag or parent at least."""
+        named = {"lane": lane, "user": user, "tag": tag, "parent": parent, "kind": kind, "reason": reason}
+        scalars = {"now_ms": self.now_ms(), "state": state, "cursor": cursor, "limit": limit, **named}
+        return build_call("queue.list.v1", self.base, scalars, decode=replies.page)

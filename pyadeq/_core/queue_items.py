@@ -10,11 +10,12 @@ from typing import Any
 from pydantic import BaseModel
 
 from pyadeq.errors import BadArgument
-from pyadeq.keys import check_name
-from pyadeq.models import Backoff, Lease, Task, encode, to_epoch_ms, to_ms
+from pyadeq.keys import ALLOWED, PATTERNS, check_name, shown
+from pyadeq.models import Backoff, Lease, Receipt, Seconds, Task, encode, to_epoch_ms, to_ms
 
 MAX_ITEMS = 1000
 MAX_ERROR_BYTES = 8192
+MAX_NOTE_BYTES = 1000
 
 Held = Lease | tuple[str, str]
 """A lease, or the id and token of one."""
@@ -27,13 +28,32 @@ EnqueueItem = tuple[str, bytes, dict[str, Any]]
 class Failure:
     """How an attempt ended. error: text, bytes, or an exception with its traceback; the last 8 KiB are kept.
 
-    reason: one word for lists. retryable: False sends the task to the dead set at once.
+    reason: one word for lists. retryable: False sends the task to the dead set at once. delay: seconds until the retry;
+    None: the backoff. timeout: seconds for the next run, None: as before. alert: tell people, by an event.
+    exit_code: of the program that failed.
     """
 
     lease: Held
     error: str | bytes | BaseException = field(default=b"", repr=False)
     reason: str = "error"
     retryable: bool = True
+    delay: Seconds | None = None
+    timeout: Seconds | None = None
+    alert: bool = False
+    exit_code: int | None = None
+
+    def pairs(self) -> dict[str, Any]:
+        """What is not at its default of all but the first four."""
+        pairs: dict[str, Any] = {}
+        if self.delay is not None:
+            pairs["delay_ms"] = to_ms("delay", self.delay)
+        if self.timeout is not None:
+            pairs["timeout_ms"] = to_ms("timeout", self.timeout)
+        if self.alert:
+            pairs["alert"] = True
+        if self.exit_code is not None:
+            pairs["exit_code"] = self.exit_code
+        return pairs
 
 
 def item(id: str, task: Task) -> EnqueueItem:
@@ -52,7 +72,13 @@ def envelope(task: Task) -> dict[str, Any]:
         pairs["tags"] = checked_list("tags", task.tags)
     if task.coalesce != "first":
         pairs["coalesce"] = task.coalesce
-    for name in ("kind", "fallback", "user", "parent", "idempotency_key", "unique", "scope", "max_attempts"):
+    if task.fallback is not None:
+        pairs |= fallback_pairs(task.fallback, task.lane)
+    if task.reply:
+        pairs["reply"] = True
+    if task.after or task.gather is not None or task.after_any or task.after_when != "completed":
+        pairs |= after_pairs(task)
+    for name in ("kind", "user", "parent", "idempotency_key", "unique", "scope", "max_attempts"):
         if (value := getattr(task, name)) is not None:
             pairs[name] = value
     if task.delay:
@@ -72,6 +98,50 @@ def envelope(task: Task) -> dict[str, Any]:
     if task.headers:
         pairs["headers"] = encode(task.headers)
     return pairs
+
+
+def fallback_pairs(fallback: Any, lane: str) -> dict[str, Any]:
+    """Lanes in turn, of which the last may be `fail`; `wider` is all that are wider than the task's own."""
+    if fallback == "wider":
+        group, _, _ = lane.partition("/inst/")
+        wider = [name for name in (group, "any") if name != lane]
+        if not wider:
+            allowed = "it for a task of a group or an instance"
+            raise BadArgument(
+                "ADEQ_ARG", "pyadeq", f"fallback: 'wider' of lane 'any' is not accepted; allowed: {allowed}"
+            )
+        return {"fallback": wider}
+    names = [fallback] if isinstance(fallback, str) else checked_list("fallback", fallback)
+    lanes = names[:-1] if names[-1:] == ["fail"] else names
+    for lane in lanes:
+        if not isinstance(lane, str) or not PATTERNS["lane"].fullmatch(lane):
+            what = f"fallback: {shown(lane)} is not accepted; allowed: 'wider', or lanes ({ALLOWED['lane']})"
+            raise BadArgument("ADEQ_ARG", "pyadeq", f"{what}, the last of which may be 'fail'")
+    return {"fallback": lanes or None, "unclaimed": "fail" if len(lanes) < len(names) else None}
+
+
+def after_pairs(task: Task) -> dict[str, Any]:
+    """What a task waits for before it starts."""
+    ids = earlier_ids(task.after)
+    if not ids and task.gather is None:
+        named = "after_any" if task.after_any else "after_when"
+        raise BadArgument("ADEQ_ARG", "pyadeq", f"{named}: it says how tasks are waited for; name them with after")
+    return {
+        "after": ids or None,
+        "after_any": task.after_any or None,
+        "after_when": None if task.after_when == "completed" else task.after_when,
+        "gather": task.gather,
+    }
+
+
+def earlier_ids(after: Any, name: str = "after") -> list[str]:
+    """The ids of tasks that others come after: ids or receipts, or one of them alone."""
+    several = [after] if isinstance(after, str | Receipt) else checked_list(name, after)
+    ids = [one.id if isinstance(one, Receipt) else one for one in several]
+    for id in ids:
+        if not isinstance(id, str):
+            raise BadArgument("ADEQ_ARG", "pyadeq", f"{name}: ids or receipts of tasks, got {type(id).__name__}")
+    return ids
 
 
 def backoff_pairs(backoff: Any) -> dict[str, Any]:
@@ -115,11 +185,24 @@ def held(one: Held) -> tuple[str, str]:
     raise BadArgument("ADEQ_ARG", "pyadeq", f"a lease must be a Lease or (id, token), got {type(one).__name__}")
 
 
+def note(fraction: float | None, text: str | None, log: str | None, output: str | None) -> dict[str, Any]:
+    """What is said of a task's progress, in the form that the script takes."""
+    said: dict[str, Any] = {}
+    if fraction is not None:
+        if not isinstance(fraction, int | float) or not 0 <= fraction <= 1:
+            raise BadArgument("ADEQ_ARG", "pyadeq", f"fraction: {fraction!r} is not accepted; allowed: 0 to 1")
+        said["ppm"] = round(fraction * 1_000_000)
+    for name, words in (("text", text), ("line", log), ("output", output)):
+        if words is not None:
+            said[name] = str(words).encode(errors="backslashreplace")[:MAX_NOTE_BYTES]
+    return said
+
+
 def ack_items(acks: Sequence[tuple[Held, Any]]) -> list[tuple[str, str, bytes]]:
     return [(*held(lease), b"" if result is None else encode(result)) for lease, result in acks]
 
 
-def _error_bytes(error: str | bytes | BaseException) -> bytes:
+def error_bytes(error: str | bytes | BaseException) -> bytes:
     """The last 8 KiB, where a traceback says what went wrong."""
     if isinstance(error, BaseException):
         error = "".join(traceback.format_exception(error))
@@ -133,6 +216,6 @@ def fail_items(fails: Sequence[Failure], jitters: Sequence[int]) -> list[tuple[A
     if len(fails) != len(jitters):
         raise BadArgument("ADEQ_ARG", "pyadeq", f"jitters: {len(jitters)} of them for {len(fails)} fails")
     return [
-        (*held(fail.lease), fail.retryable, fail.reason, _error_bytes(fail.error), jitter)
+        (*held(fail.lease), fail.retryable, fail.reason, error_bytes(fail.error), jitter, fail.pairs())
         for fail, jitter in zip(fails, jitters, strict=True)
     ]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from pyadeq._core.call import Reply
+from pyadeq.errors import UnknownTask
 from pyadeq.models import (
     Backoff,
     Claimed,
@@ -22,6 +23,9 @@ from pyadeq.models import (
     TaskView,
     read_json,
 )
+from pyadeq.worker_models import Heartbeat, LogLine, Outcome, WorkerInfo
+
+WORKER_FIELDS = ("incarnation", "group", "capacity", "wanted", "mode", "heard", "hostname", "pid", "version")
 
 
 def status(reply: Reply) -> str:
@@ -36,11 +40,23 @@ def count(reply: Reply) -> int:
     return int(reply[2])
 
 
+def lengths(reply: Reply) -> list[int]:
+    return [int(item[1]) for item in reply[2]]
+
+
 def receipts(reply: Reply, ids: Sequence[str]) -> list[Receipt]:
-    return [
-        Receipt.model_construct(status=item[0].decode(), id=item[1].decode() if len(item) > 1 else id)
-        for item, id in zip(reply[2], ids, strict=True)
-    ]
+    """UnknownTask, with all receipts, where a task was not made for one that it is to come after."""
+    answers: list[Receipt | None] = []
+    unknown: tuple[str, str] | None = None
+    for item, id in zip(reply[2], ids, strict=True):
+        if item[0] == b"unknown":
+            unknown = unknown or (id, item[1].decode())
+            answers.append(None)
+        else:
+            answers.append(Receipt(item[0].decode(), item[1].decode() if len(item) > 1 else id))
+    if unknown:
+        raise UnknownTask(*unknown, answers)
+    return cast(list[Receipt], answers)
 
 
 def claimed(reply: Reply) -> Claimed:
@@ -64,8 +80,25 @@ def failed(reply: Reply) -> list[Failed]:
     return [_failed(item) for item in reply[2]]
 
 
-def renewals(reply: Reply) -> list[Renewal]:
-    return [Renewal(status=item[0].decode(), deadline=item[1] / 1000 if len(item) > 1 else None) for item in reply[2]]
+def heartbeat(reply: Reply) -> Heartbeat:
+    _, _, mode, wanted, items = reply
+    renewals = [
+        Renewal.model_construct(status=item[0].decode(), deadline=item[1] / 1000 if len(item) > 1 else None)
+        for item in items
+    ]
+    return Heartbeat.model_construct(mode=mode.decode(), capacity=wanted, renewals=renewals)
+
+
+def log_lines(reply: Reply) -> list[LogLine]:
+    return [LogLine(at=at_ms / 1000, text=text.decode(errors="replace")) for _, at_ms, text in reply[2]]
+
+
+def outcomes(reply: Reply) -> list[Outcome]:
+    return [_outcome(*item) for item in reply[3]]
+
+
+def workers(reply: Reply) -> tuple[list[WorkerInfo], str]:
+    return [_worker(name.decode(), seen_ms, record) for _, name, seen_ms, record in reply[3]], reply[2].decode()
 
 
 def snoozed(reply: Reply) -> list[Snoozed]:
@@ -129,6 +162,7 @@ def settings(reply: Reply) -> Settings:
         "dead_keep": _scaled(stored, "dead_keep_ms", 1000),
         "dead_max": stored.get("dead_max"),
         "result_ttl": _scaled(stored, "result_ms", 1000),
+        "reply_ttl": _scaled(stored, "reply_ms", 1000),
         "idempotency": _scaled(stored, "idempotency_ms", 1000),
         "timeout_grace": _scaled(stored, "timeout_grace_ms", 1000),
         "backoff": Backoff.model_validate({k: v for k, v in backoff.items() if v is not None}),
@@ -151,20 +185,59 @@ def _failed(item: list[Any]) -> Failed:
 def _claimed(times: list[int], leases: list[list[Any]]) -> Claimed:
     now_ms, next_ms, lease_ms, deadline_ms = times
     deadline = deadline_ms / 1000
-    held = [
-        Lease(
-            id.decode(),
-            token.decode(),
-            fence,
-            attempt,
-            delivery,
-            deadline,
-            data,
-            {name.decode(): value for name, value in _pairs(record)},
-        )
-        for _, id, token, fence, attempt, delivery, data, record in leases
-    ]
+    held = [_lease(deadline, *fields) for _, *fields in leases]
     return Claimed("ok", now_ms / 1000, lease_ms / 1000, next_ms / 1000 if next_ms else None, held)
+
+
+def _lease(
+    deadline: float,
+    id: bytes,
+    token: bytes,
+    fence: int,
+    attempt: int,
+    delivery: int,
+    data: bytes,
+    record: list[bytes],
+) -> Lease:
+    """A lease, made past the checks that keep one from being changed, which take most of the time."""
+    lease = object.__new__(Lease)
+    words = iter(record)
+    its = lease.__dict__
+    its["id"] = id.decode()
+    its["token"] = token.decode()
+    its["fence"] = fence
+    its["attempt"] = attempt
+    its["delivery"] = delivery
+    its["deadline"] = deadline
+    its["data"] = data
+    its["record"] = {name.decode(): value for name, value in zip(words, words, strict=True)}
+    return lease
+
+
+def _outcome(status: bytes, *fields: Any) -> Outcome:
+    match status, fields:
+        case b"waiting", (state, told):
+            return Outcome(status="waiting", state=state.decode(), told=bool(told))
+        case b"completed", (value,):
+            return Outcome(status="completed", data=value)
+        case b"dead", (reason, error):
+            return Outcome(status="dead", reason=reason.decode(), error=error.decode(errors="replace"))
+    return Outcome.model_validate({"status": status.decode()})
+
+
+def _worker(name: str, seen_ms: int, record: list[bytes]) -> WorkerInfo:
+    own = {field.decode(): value.decode() for field, value in _pairs(record)}
+    return WorkerInfo.model_validate(
+        {
+            "name": name,
+            "seen": seen_ms / 1000,
+            "registered": _scaled(own, "registered_ms", 1000),
+            "capabilities": tuple(filter(None, own.get("capabilities", "").split(","))),
+            "lanes": tuple(filter(None, own.get("lanes", "").split(","))),
+            "busy": own.get("busy") or None,
+            **{field: own[field] for field in WORKER_FIELDS if field in own},
+        }
+    )
 
 
 def _view(item: list[Any], data: bytes | None = None, result: bytes | None = None) -> TaskView:
@@ -172,9 +245,13 @@ def _view(item: list[Any], data: bytes | None = None, result: bytes | None = Non
     record = {name.decode(): value for name, value in _pairs(flat)}
     state = state.decode()
     at = at_ms / 1000 if at_ms else None
+    waits = "after" in record or "gather" in record
 
     def text(name: str) -> str | None:
         return record[name].decode(errors="replace") if name in record else None
+
+    def words(name: str) -> tuple[str, ...]:
+        return tuple(record[name].decode().split(",")) if name in record else ()
 
     def number(name: str, default: int | None = None) -> Any:
         return int(record[name]) if name in record else default
@@ -189,7 +266,7 @@ def _view(item: list[Any], data: bytes | None = None, result: bytes | None = Non
         priority=number("priority", 5),
         lane=text("lane") or "any",
         user=text("user"),
-        tags=tuple(record["tags"].decode().split(",")) if "tags" in record else (),
+        tags=words("tags"),
         place=place if state in ("ready", "blocked") else None,
         due=at if state == "delayed" else None,
         deadline=at if state in ("running", "stalled") else None,
@@ -201,18 +278,34 @@ def _view(item: list[Any], data: bytes | None = None, result: bytes | None = Non
         deliveries=number("deliveries", 0),
         max_attempts=number("max_attempts"),
         parent=text("parent"),
+        after=words("after"),
+        after_any="after_any" in record if waits else None,
+        after_when=text("after_when") or "completed" if waits else None,
+        gather=number("gather"),
+        awaits=number("awaits") if state == "blocked" else None,
         idempotency_key=text("idempotency_key"),
         unique=text("unique"),
         scope=text("scope"),
         expires_at=seconds("expires_at_ms"),
         timeout=seconds("timeout_ms"),
-        fallback=text("fallback"),
+        fallback=_lanes(record),
+        reply="reply" in record,
         trace=text("trace"),
         worker=text("worker"),
         fence=number("fence"),
+        progress=number("progress_ppm") / 1_000_000 if "progress_ppm" in record else None,
+        progress_text=text("progress_text"),
+        output=text("output"),
+        exit_code=number("exit_code"),
         reason=text("reason"),
         error=text("error"),
         data=data,
         result_data=result,
         headers=read_json(record.get("headers")),
     )
+
+
+def _lanes(record: dict[str, bytes]) -> tuple[str, ...]:
+    """Where a task goes that nobody takes: its lanes in turn, and `fail` if that is how it ends."""
+    lanes = record["fallback"].decode().split(",") if "fallback" in record else []
+    return (*lanes, "fail") if record.get("unclaimed") == b"fail" else tuple(lanes)

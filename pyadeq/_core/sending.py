@@ -16,7 +16,7 @@ from pyadeq._core.durability import Durability, confirm
 from pyadeq._core.manifest import Script
 from pyadeq._core.refusals import Loss, Refusal, is_passing, loss_error, refusal_error
 from pyadeq._core.routes import Node, OneServer, Routes
-from pyadeq.errors import AdeqError, DurabilityError, TransportError
+from pyadeq.errors import AdeqError, DurabilityError, TransportError, UnknownTask
 
 T = TypeVar("T")
 Outcome = Reply | AdeqError
@@ -292,7 +292,9 @@ def _ignore(reply: Any) -> None:
 
 def pack(*command: Wire) -> bytes:
     # Not redis-py's packer: this one takes str as UTF-8 whatever encoding the client has.
-    packed: bytes = pack_command(command)  # type: ignore[arg-type]
+    # It gets no int, for it would crash when a signal handler raises while it reads one.
+    words = [str(int(word)) if isinstance(word, int) else word for word in command]
+    packed: bytes = pack_command(tuple(words))  # type: ignore[arg-type]
     return packed
 
 
@@ -307,7 +309,10 @@ def backoff(failures: int, chance: float) -> float:
 def decoded(call: Call[T], outcome: Outcome) -> T:
     """What a call returns. Raises the error that ended it."""
     if isinstance(outcome, DurabilityError):
-        outcome.answer = call.decode(outcome.answer)
+        try:
+            outcome.answer = call.decode(outcome.answer)
+        except UnknownTask as error:
+            outcome.answer, outcome.__cause__ = error.receipts, error
     if isinstance(outcome, AdeqError):
         raise outcome
     return call.decode(outcome)

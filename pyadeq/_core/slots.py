@@ -6,10 +6,11 @@ new call. Concurrent claims of one worker take different slots.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
 from pyadeq.errors import AdeqError
 
@@ -18,27 +19,35 @@ MOST_SLOTS = 256
 
 @dataclass(slots=True)
 class Slot:
-    """One line of claims; n is the number of the call that it is taken for. A call that is re-sent keeps its number."""
+    """One line of claims; n is the number of the call that it is taken for. A call that is re-sent keeps its number.
+
+    answered: whether the last call was. One that was given up leaves its number to the next, which is given what the
+    server gave that one.
+    """
 
     index: int
     n: int = 0
+    answered: bool = True
 
 
 @dataclass(slots=True)
 class WorkerIdentity:
-    """A worker's name under one incarnation, with the slots that are not in use."""
+    """A worker's name under one incarnation, what it told of itself, and the slots that are not in use."""
 
     worker: str
     incarnation: str
-    capacity: int | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
     _indexes: count[int] = field(default_factory=count)
     _free: list[Slot] = field(default_factory=list)
 
     @contextmanager
-    def slot(self) -> Iterator[Slot]:
-        """A slot for one new call, numbered. A call given up is `stale` once the slot's next one has arrived."""
+    def slot(self, resumes: bool = False) -> Iterator[Slot]:
+        """A slot for one new call, numbered; to be told when it is answered.
+
+        resumes: one without an answer is taken first, and keeps its number.
+        """
         try:
-            slot = self._free.pop()
+            slot = self._free.pop(-1 if resumes else 0)
         except IndexError:
             index = next(self._indexes)
             if index >= MOST_SLOTS:
@@ -46,8 +55,10 @@ class WorkerIdentity:
                     f"worker {self.worker!r} has {MOST_SLOTS} claims in flight, which is the most; use more workers"
                 ) from None
             slot = Slot(index)
-        slot.n += 1
+        if slot.answered or not resumes:
+            slot.n += 1
+        slot.answered = False
         try:
             yield slot
         finally:
-            self._free.append(slot)
+            self._free.insert(len(self._free) if not slot.answered else 0, slot)  # what is unanswered is taken first

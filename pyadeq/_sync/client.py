@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/client.py by pyadeq/_unasync.py; do not edit.
-"""The client: where calls are run, and where queues come from."""
+"""The client: where calls are run, and where queues and locks come from."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from collections.abc import Iterator, Callable, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, Unpack
 
 from redis import Redis, RedisCluster
 from redis.exceptions import RedisClusterException, RedisError
 
 from pyadeq._sync.cluster import ClusterNodes
+from pyadeq._sync.hints import Hints
+from pyadeq._sync.lock_acquire import AcquireOptions
+from pyadeq._sync.lock_across import WantedThere, acquire_sorted, find_deadlocks
+from pyadeq._sync.lock_grant import Grant
+from pyadeq._sync.locks import Locks
 from pyadeq._sync.nodes import Nodes
 from pyadeq._sync.pipeline import Pipeline
 from pyadeq._sync.pools import no_retry, own_pool
@@ -27,7 +32,8 @@ from pyadeq._core.refusals import Refusal, is_passing, refusal_error
 from pyadeq._core.sending import decoded, pack
 from pyadeq._twins import sleep
 from pyadeq.errors import ConfigError, TransportError
-from pyadeq.keys import check_name, queue_base
+from pyadeq.keys import check_name, lock_base, queue_base
+from pyadeq.lock_models import FoundDeadlock
 from pyadeq.models import Seconds
 
 T = TypeVar("T")
@@ -41,12 +47,12 @@ class Adeq:
 
     client: a `Redis` or `RedisCluster` of redis-py, also one from `Sentinel.master_for`, or of a class of your own. It
     says where to connect and how; the connections are pyadeq's own, closed by `close`. They are as many as its pool
-    allows (in a cluster as many as there are calls at a time), and the client stays yours to use and to close. Its
-    `socket_timeout` should be below `retry_for`, or a reply that never comes leaves no time for a second try.
+    allows (`max_connections`), and others for waits, hints and renewals; the client stays yours to use and to close.
+    Its `socket_timeout` should be below `retry_for`, or a reply that never comes leaves no time for a second try.
     prefix, slot: where keys go: `<prefix>:{queue:<name>}`, or `<prefix>:{<slot>}:queue:<name>`, which puts
-    all that has this slot where a single script can reach it.
+    all that has this slot where a single script can reach it; for locks alike.
     source: who makes the calls, at most 200 bytes; events carry it.
-    clock: milliseconds since the epoch; only for queues that were created with `clock=test`.
+    clock: milliseconds since the epoch; only for queues and lock domains that were created with `clock=test`.
     trace: answers the W3C traceparent of what the program does now, or None; events carry it, and so do tasks.
     retry_for: seconds, 0 to 45, in which a call without an answer is sent again (which is safe) before TransportError.
     durability: when a call that writes is done: `memory`, when it ran; `aof`, when it is on the primary's disk too
@@ -78,8 +84,11 @@ class Adeq:
         wanted = Durability.checked(durability, replicas, durability_timeout)
         self._nodes = _nodes(client, wanted.timeout_ms / 1000 + LATE if wanted else 0.0)
         self._scripts = Scripts(self._nodes, retry_for, wanted, self.now_ms)
+        self.hints = Hints(self._nodes)
+        self.closed = False
         self._owns_client = False
         self._queues: dict[str, Queue] = {}
+        self._locks: dict[str, Locks] = {}
 
     @classmethod
     def from_url(
@@ -161,14 +170,50 @@ class Adeq:
         # Two threads may come at once: both get the one that is there first.
         return known or self._queues.setdefault(name, Queue(self, name, queue_base(name, self.prefix, self.slot)))
 
-    def run(self, call: Call[T], retry_for: float | None = None) -> T:
-        """Run one call. Raises its ScriptError, TransportError without an answer in `retry_for`, or DurabilityError.
+    def locks(self, domain: str) -> Locks:
+        """The locks of that domain, always the same object; on the server it is made by its first lock."""
+        known = self._locks.get(domain)
+        return known or self._locks.setdefault(domain, Locks(self, domain, lock_base(domain, self.prefix, self.slot)))
+
+    @contextmanager
+    def acquire_sorted(
+        self, wanted: Sequence[WantedThere], **options: Unpack[AcquireOptions]
+    ) -> Iterator[dict[str, Grant]]:
+        """Hold locks of several domains for the length of a with block: the grant of each domain.
+
+        wanted: (domain, resource), (domain, resource, mode) or (domain, LockRequest). They are acquired domain by
+        domain in the order of the names, all of a domain at once, and given back in reverse. Those who take locks of
+        several domains only in this way cannot form a deadlock across them. wait: seconds for all of it; errors as
+        `Locks.acquire` has them.
+        """
+        with acquire_sorted(self.locks, wanted, **options) as grants:
+            yield grants
+
+    def find_deadlocks(self, domains: Iterable[str]) -> list[FoundDeadlock]:
+        """Look for deadlocks that go through several domains, and end one wait of each; what was found and ended.
+
+        An owner is the same in all domains. Each domain finds those within itself when they form; these need somebody
+        to look from time to time. Several may: all would end the same wait. None is ended that is not a deadlock.
+        """
+        return find_deadlocks(self.locks, domains)
+
+    def run(self, queue: str, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> Any:
+        """Enqueue a task and wait for its result; see `Queue.run`."""
+        return self.queue(queue).run(payload, wait=wait, **options)
+
+    def send(self, call: Call[T], retry_for: float | None = None) -> T:
+        """Send one call. Raises its ScriptError, TransportError without an answer in `retry_for`, or DurabilityError.
 
         retry_for: seconds, at most 45, after which a script may take a call for a new one; None: the client's.
         """
         if retry_for is not None:
             _check_retry_for(retry_for)
         (outcome,) = self._scripts.send([call], retry_for)
+        return decoded(call, outcome)
+
+    def send_apart(self, call: Call[T]) -> T:
+        """As `send`, on connections of its own, so that a call that must not be late never waits for one."""
+        (outcome,) = self._scripts.send([call], use="renewals")
         return decoded(call, outcome)
 
     def pipeline(self) -> Pipeline:
@@ -190,28 +235,52 @@ class Adeq:
             raise ConfigError("client: a cluster has no single server to block on; use block()")
         return Redis.from_pool(own_pool(self.client.connection_pool, longest_block + LATE))
 
-    def block(self, keys: Sequence[str], seconds: float) -> bool:
-        """Wait until one of the lists has an element and take it; False after so many seconds, at most 10.
+    def block(self, keys: Sequence[str], seconds: float) -> str | None:
+        """Wait until one of the lists has an element and take it; which list. None after so many seconds, at most 10.
 
-        Elements are hints and nothing else: one that is lost with its connection costs no more than the wait.
+        Elements are hints and nothing else: one may be lost with its connection, and then the answer is "".
         """
+        heard, _ = self._block(keys, seconds)
+        return heard
+
+    def block_then(self, keys: Sequence[str], seconds: float, call: Call[T]) -> tuple[str | None, T | None]:
+        """As `block`, and then a call, which the server runs as soon as the wait is over, in the same round trip.
+
+        Without an answer of the call it may have run or not: it is to be sent again. A client whose `durability` asks
+        for more than memory does not send it here.
+        """
+        more = [] if self._scripts.confirms else [pack(*call.command())]
+        heard, replies = self._block(keys, seconds, *more)
+        if not replies or isinstance(replies[0], Refusal):
+            return heard, None
+        return heard, call.decode(replies[0])
+
+    def _block(self, keys: Sequence[str], seconds: float, *more: bytes) -> tuple[str | None, list[Any]]:
+        """What was heard, and the replies to what goes with it."""
         seconds = min(max(seconds, 0.01), LONGEST_BLOCK)
         self._nodes.prepare()
         node = self._nodes.routes.node_of(keys[0])
         command = pack("BLPOP", *keys, f"{seconds:.3f}")
-        replies, loss = self._nodes.exchange(node, [command], blocking=True)
-        if loss is None and not isinstance(replies[0], Refusal):
-            return replies[0] is not None
+        replies, loss = self._nodes.exchange(node, [command, *more], use="blocks")
+        if replies and not isinstance(replies[0], Refusal):
+            return replies[0] and str(replies[0][0].decode()), replies[1:]
         if loss is None and not is_passing(replies[0]) and self._nodes.routes.follow(replies[0], node) is None:
             raise refusal_error("BLPOP", replies[0], False)
         # The next call will tell whether the server is there; until then, do not spin.
         sleep(min(seconds, 1.0))
         self._nodes.refresh()
-        return False
+        return "", []
 
     def close(self) -> None:
-        """Close the connections that were opened here, and after `from_url` the client too."""
+        """End the renewal of locks, and close what was opened here; after `from_url` the client too.
+
+        Locks that are still held end with their leases. Who waits for one, or watches one, gets an AdeqError.
+        """
+        self.closed = True
         try:
+            for locks in list(self._locks.values()):
+                locks.close()
+            self.hints.close()
             self._nodes.close()
         finally:
             if self._owns_client:

@@ -55,7 +55,7 @@ class ClusterNodes(Nodes):
         replies, _ = self.exchange(node, [_SLOTS])
         return bool(replies) and not isinstance(replies[0], Refusal) and self._map.learn(replies[0], node)
 
-    def _pool(self, node: Node, longest_wait: float) -> Any:
+    def pool(self, node: Node, longest_wait: float = 0.0) -> Any:
         assert isinstance(node, tuple)
         options = {**self._options, "host": node[0], "port": node[1]}
         return ConnectionPool(connection_class=self._connection_class, **settings(options, longest_wait))

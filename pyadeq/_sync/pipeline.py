@@ -20,7 +20,8 @@ class Pipeline:
     No transaction: each call succeeds or fails by itself, and its `Deferred.value` raises its error. A call that the
     server did not answer, or whose safety it did not confirm, is raised at the end of the block too, when the others
     have their values. Calls go out in the order in which they were added (to each node of a cluster), at most 100 or
-    4 MiB at a time. If the block raises, nothing is sent.
+    4 MiB at a time; one that its node cannot take yet, because it lacks the script or the slot moves, is sent again
+    after those. A call that must come after another belongs into a second block. If the block raises, nothing is sent.
     """
 
     def __init__(self, scripts: Scripts) -> None:

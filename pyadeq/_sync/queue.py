@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from pyadeq._sync.queue_produce import Producing
-from pyadeq._sync.queue_tend import Tending
-from pyadeq._sync.queue_work import Working
+from pyadeq._sync.mailbox import Mailing
+from pyadeq._sync.queue_chains import Chaining
+from pyadeq._sync.queue_tasks import Handling
 
 
-class Queue(Producing, Working, Tending):
+class Queue(Handling, Chaining, Mailing):
     """A durable queue of tasks. `calls` builds the same calls for pipelines: `pipe.add(queue.calls.stats())`."""

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator, Sequence
 from typing import TypedDict, Unpack
 
 from pyadeq._sync.queue_base import QueueBase
-from pyadeq._core.queue_items import MAX_ITEMS, checked_list
+from pyadeq._core.queue_items import MAX_ITEMS, checked_lanes, checked_list
 from pyadeq.models import Page, QueueStats, State, TaskView
+from pyadeq.worker_models import LogLine, Outcome, WorkerInfo
+
+MAX_WORKERS = 200
 
 
 class TaskFilter(TypedDict, total=False):
@@ -34,12 +38,41 @@ class Looking(QueueBase):
         ids = checked_list("ids", ids)
         found: list[TaskView | None] = []
         while len(found) < len(ids):
-            found += self._runner.run(self.calls.get(ids[len(found) : len(found) + MAX_ITEMS]))
+            found += self._runner.send(self.calls.get(ids[len(found) : len(found) + MAX_ITEMS]))
         return found
+
+    def outcome(self, id: str) -> Outcome:
+        """How a task ended, if it has; also of one whose record is gone, where it was enqueued with reply=True."""
+        return (self._runner.send(self.calls.outcome([id])))[0]
+
+    def log(self, id: str) -> builtins.list[LogLine]:
+        """The last lines, at most 100, that the runs of a task have logged, the oldest first."""
+        return self._runner.send(self.calls.log(id))
+
+    def worker(self, name: str) -> WorkerInfo | None:
+        """A live worker by its name; None if there is none."""
+        found, _ = self._runner.send(self.calls.workers(name=name))
+        return found[0] if found else None
+
+    def workers(self, *, group: str | None = None, capability: str | None = None) -> builtins.list[WorkerInfo]:
+        """The live workers by name: all, those of a group, those with a capability. Seen within 30 s is alive."""
+        found: dict[str, WorkerInfo] = {}
+        cursor = ""
+        while True:
+            page, cursor = self._runner.send(
+                self.calls.workers(group=group, capability=capability, cursor=cursor, limit=MAX_WORKERS)
+            )
+            found |= {worker.name: worker for worker in page}
+            if not cursor:
+                return [found[name] for name in sorted(found)]
+
+    def length(self, lanes: Sequence[str] = ("any",)) -> builtins.list[int]:
+        """How many tasks are in line in each of these lanes, ready to be taken."""
+        return self._in_batches(self.calls.length, checked_lanes(lanes))
 
     def stats(self) -> QueueStats:
         """How many tasks are in each state, how many workers are alive, and the totals since the queue began."""
-        return self._runner.run(self.calls.stats())
+        return self._runner.send(self.calls.stats())
 
     def list(
         self, state: State | None = None, *, cursor: str = "", limit: int = 100, **filter: Unpack[TaskFilter]
@@ -50,7 +83,7 @@ class Looking(QueueBase):
         of a state in its own; ready tasks, where only the state is given, are those of one lane, `any` unless named. A
         page may be empty though there are more: the cursor tells.
         """
-        return self._runner.run(self.calls.list(state, cursor=cursor, limit=limit, **filter))
+        return self._runner.send(self.calls.list(state, cursor=cursor, limit=limit, **filter))
 
     def iterate(self, state: State | None = None, **filter: Unpack[TaskFilter]) -> Iterator[TaskView]:
         """All tasks that `list` finds, page by page: each once that stays where it is meanwhile."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+from pyadeq._sync.hints import Hints
 from pyadeq._core.call import Call
 
 T = TypeVar("T")
@@ -18,11 +19,17 @@ class Runner(Protocol):
     """Runs calls on one server."""
 
     source: str
+    hints: Hints
+    closed: bool
 
     def now_ms(self) -> int: ...
 
     def trace(self) -> str | None: ...
 
-    def run(self, call: Call[T], retry_for: float | None = None) -> T: ...
+    def send(self, call: Call[T], retry_for: float | None = None) -> T: ...
 
-    def block(self, keys: Sequence[str], seconds: float) -> bool: ...
+    def send_apart(self, call: Call[T]) -> T: ...
+
+    def block(self, keys: Sequence[str], seconds: float) -> str | None: ...
+
+    def block_then(self, keys: Sequence[str], seconds: float, call: Call[T]) -> tuple[str | None, T | None]: ...

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/wire.py by pyadeq/_unasync.py; do not edit.
-"""One exchange on one connection: the only module that knows redis-py's connections.
+"""One exchange on one connection. Besides `hints`, the only module that knows redis-py's connections.
 
 They are used directly, and not through `execute_command`, for three reasons: replies are bytes whatever the
 client's `decode_responses` says, redis-py does not send a command again on its own, and a connection that
@@ -13,9 +13,9 @@ from typing import Any
 
 from redis import exceptions as redis_errors
 
-from pyadeq._sync.pools import close_pool
+from pyadeq._sync.pools import SOCKET_TIMEOUT, close_pool
 from pyadeq._core.refusals import Loss, Refusal
-from pyadeq._twins import cancellable
+from pyadeq._twins import cancellable, Gate
 
 # redis-py cuts the code off where it has a class for it.
 _CODES: dict[type[Exception], str] = {
@@ -31,13 +31,20 @@ _CODES: dict[type[Exception], str] = {
     redis_errors.AskError: "ASK",
 }
 _DEMOTED = ("READONLY", "UNBLOCKED")
+# What pools say whose connections are all in use, in all versions.
+_CROWDED = ("Too many connections", "No connection available")
 
 
 class Wire:
-    """Sends packed commands and reads their replies, on connections of one pool, which is its own."""
+    """Sends packed commands and reads their replies, on connections of one pool, which is its own.
 
-    def __init__(self, pool: Any) -> None:
+    in_turn: who finds all connections in use waits for one, for as long as a pool that waits does, or else 5 s. The
+    pools' own waiting is not in turn.
+    """
+
+    def __init__(self, pool: Any, *, in_turn: bool = False) -> None:
         self._pool = pool
+        self._gate = Gate(pool.max_connections, getattr(pool, "timeout", SOCKET_TIMEOUT)) if in_turn else None
 
     def close(self) -> None:
         """Close the pool."""
@@ -48,6 +55,16 @@ class Wire:
 
         When the connection fails, the replies that came before are returned with the Loss.
         """
+        if self._gate is None:
+            return self._exchange(commands)
+        if not self._gate.enter():
+            return [], _loss(redis_errors.ConnectionError(_CROWDED[0]), sent=False)
+        try:
+            return self._exchange(commands)
+        finally:
+            self._gate.leave()
+
+    def _exchange(self, commands: Sequence[bytes]) -> tuple[list[Any], Loss | None]:
         replies: list[Any] = []
         connection: Any = None
         reusable = False
@@ -74,10 +91,15 @@ class Wire:
         try:
             return connection.read_response(disable_decoding=True, disconnect_on_error=True)
         except redis_errors.ResponseError as error:
-            if code := _CODES.get(type(error)):
-                return Refusal(code, str(error))
-            code, _, text = str(error).partition(" ")
-            return Refusal(code, text)
+            return refusal(error)
+
+
+def refusal(error: redis_errors.ResponseError) -> Refusal:
+    """The error reply that redis-py made an exception of."""
+    if code := _CODES.get(type(error)):
+        return Refusal(code, str(error))
+    code, _, text = str(error).partition(" ")
+    return Refusal(code, text)
 
 
 def _loss(error: Exception, sent: bool) -> Loss:
@@ -86,6 +108,9 @@ def _loss(error: Exception, sent: bool) -> Loss:
         error = error.__cause__
     if isinstance(error, redis_errors.BusyLoadingError):
         return Loss(error, sent=False)
+    if str(error).startswith(_CROWDED):
+        advice = "raise max_connections of the client, or run fewer calls at a time"
+        error = redis_errors.ConnectionError(f"{str(error).rstrip('.')}; {advice}")
     refused = isinstance(error, redis_errors.AuthenticationError | redis_errors.AuthorizationError)
     lost = isinstance(error, redis_errors.ConnectionError | redis_errors.TimeoutError) and not refused
     return Loss(error, sent=sent and not refused, retryable=lost)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pyadeq.embedded import EmbeddedServer
+from tests.integration.servers import ThreePrimaries, ask
 
 LINE = 1_000_000
 
@@ -19,11 +20,16 @@ class Proxy:
     """Stands between a client and the server, on a unix socket of its own.
 
     lose: so many replies from now on are lost, each with its connection. The server has run the command by then.
+    lose_every: one in so many replies is lost, while it is above 0.
     hold: while cleared, replies are held back.
+    deaf: while set, requests do not reach the server, and end their connections.
     """
 
     def __init__(self, folder: Path, server: Path) -> None:
         self.lose = 0
+        self.lose_every = 0
+        self._passed = 0
+        self.deaf = False
         self.lost = 0
         self.held = threading.Event()
         self.hold = threading.Event()
@@ -69,6 +75,8 @@ class Proxy:
     def _pass_requests(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):
             while data := client.recv(65536):
+                if self.deaf:
+                    break
                 server.sendall(data)
         _close(server)
 
@@ -78,8 +86,9 @@ class Proxy:
                 if not self.hold.is_set():
                     self.held.set()
                     self.hold.wait(30)
-                if self.lose:
-                    self.lose -= 1
+                self._passed += 1
+                if self.lose or (self.lose_every and self._passed % self.lose_every == 0):
+                    self.lose = max(self.lose - 1, 0)
                     self.lost += 1
                     break
                 client.sendall(data)
@@ -104,6 +113,15 @@ class Clock:
 
     def tick(self, seconds: float) -> None:
         self.now_ms += round(seconds * 1000)
+
+
+@pytest.fixture(scope="session")
+def cluster(binary: Path) -> Iterator[ThreePrimaries]:
+    """The cluster of this test process: slots of it may move, and all its nodes go on."""
+    with ThreePrimaries(binary) as cluster:
+        # A node that had no processor for a second keeps its place.
+        ask(cluster.replica, "CONFIG", "SET", "cluster-replica-no-failover", "yes")
+        yield cluster
 
 
 @pytest.fixture

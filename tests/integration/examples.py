@@ -83,8 +83,9 @@ def link_tools(folder: Path, found: list[Block], server: Path) -> str | None:
     tools = folder / ".bin"
     tools.mkdir()
     (tools / "valkey-server").symlink_to(server)
-    (tools / "adeq").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m pyadeq.ext.cli "$@"\n')
-    (tools / "adeq").chmod(0o755)
+    for tool, module in (("adeq", "pyadeq.ext.cli"), ("pytest", "pytest")):
+        (tools / tool).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m {module} "$@"\n')
+        (tools / tool).chmod(0o755)
     for tool, names in TOOLS.items():
         if any(tool in block.text for block in found if block.language == "shell"):
             path = next(filter(None, map(shutil.which, names)), None)

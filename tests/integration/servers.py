@@ -18,8 +18,14 @@ from pyadeq.keys import SLOTS, hash_slot
 from tests.conftest import free_port, wait_until
 
 HOST = "127.0.0.1"
-AT_ONCE = {"repl-diskless-sync-delay": "0"}
-FAST_CLUSTER = {"cluster-enabled": "yes", "cluster-node-timeout": "1000", "cluster-replica-validity-factor": "0"}
+# A replica follows as soon as it is told to, and a primary ends without waiting for those that lag.
+AT_ONCE = {"repl-diskless-sync-delay": "0", "repl-diskless-load": "on-empty-db", "shutdown-timeout": "0"}
+FAST_CLUSTER = {
+    "cluster-enabled": "yes",
+    "cluster-node-timeout": "1000",
+    "cluster-replica-validity-factor": "0",
+    "repl-ping-replica-period": "1",  # Redis lists a replica when it has received something
+}
 
 
 def start(binary: Path, config: Mapping[str, str]) -> EmbeddedServer:
@@ -31,6 +37,19 @@ def start(binary: Path, config: Mapping[str, str]) -> EmbeddedServer:
             if not attempts_left:
                 raise
     raise AssertionError
+
+
+@contextmanager
+def replica_of(binary: Path, primary: EmbeddedServer) -> Iterator[EmbeddedServer]:
+    """A replica that follows, and has said so."""
+    with start(binary, {}) as replica:
+        ask(replica, "REPLICAOF", HOST, primary.port)
+        wait_until(lambda: replicates(replica))
+        with redis.Redis.from_url(primary.url) as client:
+            client.set("follows", 1)
+            wait_until(lambda: client.wait(1, 1000))
+            client.delete("follows")
+        yield replica
 
 
 def ask(server: EmbeddedServer, *command: object) -> Any:
@@ -47,7 +66,11 @@ def ask(server: EmbeddedServer, *command: object) -> Any:
 
 
 def replicates(server: EmbeddedServer) -> bool:
-    return bool(ask(server, "INFO", "replication").get("master_link_status") == "up")
+    """Whether it follows, and has written an append-only file: until then it does not end when it is told to."""
+    if ask(server, "INFO", "replication").get("master_link_status") != "up":
+        return False
+    persistence = ask(server, "INFO", "persistence")
+    return not (persistence["aof_rewrite_in_progress"] or persistence["aof_rewrite_scheduled"])
 
 
 class ThreePrimaries:
@@ -66,8 +89,10 @@ class ThreePrimaries:
             for node in self.nodes[1:]:
                 ask(node, "CLUSTER", "MEET", HOST, self.nodes[0].port)
             wait_until(lambda: all(self._knows_all(node) for node in self.nodes))
+            # Meanwhile primaries that have just started take their two seconds to say that all is well.
             ask(self.replica, "CLUSTER", "REPLICATE", self.ids[self.nodes[0]])
             wait_until(lambda: replicates(self.replica) and all(_lists_replica(node) for node in self.primaries))
+            wait_until(lambda: all(ask(node, "CLUSTER INFO")["cluster_state"] == "ok" for node in self.nodes))
             self._stack = self._stack.pop_all()
 
     def __enter__(self) -> "ThreePrimaries":
@@ -117,8 +142,7 @@ class ThreePrimaries:
         return start(binary, FAST_CLUSTER)
 
     def _knows_all(self, node: EmbeddedServer) -> bool:
-        known = ask(node, "CLUSTER INFO")
-        return bool(known["cluster_state"] == "ok" and known["cluster_known_nodes"] == str(len(self.nodes)))
+        return bool(ask(node, "CLUSTER INFO")["cluster_known_nodes"] == str(len(self.nodes)))
 
 
 class Watched:
@@ -128,9 +152,7 @@ class Watched:
         self._stack = ExitStack()
         with self._stack:
             self.primary = self._stack.enter_context(start(binary, {}))
-            of_primary = {"replicaof": f"{HOST} {self.primary.port}"}
-            self.replica = self._stack.enter_context(start(binary, of_primary))
-            wait_until(lambda: replicates(self.replica))
+            self.replica = self._stack.enter_context(replica_of(binary, self.primary))
             self.sentinel_port = self._start_sentinel(binary)
             self._stack = self._stack.pop_all()
 

@@ -9,6 +9,8 @@ import redis
 from pyadeq import Adeq, Queue, Task
 from tests.audit import audit, audit_server
 
+pytestmark = pytest.mark.any_engine
+
 Damage = tuple[str, ...]
 
 
@@ -18,12 +20,13 @@ def queue(url: str, base_name: str) -> Queue:
     adeq = Adeq.from_url(url)
     queue = adeq.queue(base_name)
     given: dict[str, Any] = {"user": "u", "tags": ["t"], "parent": "p", "kind": "k"}
-    queue.enqueue_many(Task(id=id, unique=id, **given) for id in ("done", "failed", "runs"))
+    queue.enqueue_many(Task(id=id, unique=id, reply=True, **given) for id in ("done", "failed", "runs"))
     done, failed, _ = queue.claim("w", 3)
     queue.ack(done, result="r")
     queue.fail(failed, retryable=False)
     queue.enqueue(id="waits", scope="s", expires_at=4e9, idempotency_key="i", **given)
     queue.enqueue(id="later", delay=3600, **given)
+    queue.enqueue(id="blocked", after=["runs"], gather=1, **given)
     return queue
 
 
@@ -47,6 +50,11 @@ def test_a_sound_queue_passes(queue: Queue, client: redis.Redis) -> None:
         (("HSET", "task:ghost", "gone", "purged"), "task ghost is a stub that never goes"),
         (("SET", "payload:ghost", "1"), "payload:ghost has no task"),
         (("SET", "result:ghost", "1"), "result:ghost has no task"),
+        (("RPUSH", "log:ghost", "1 line"), "log:ghost has no task"),
+        (("DEL", "reply:done"), "task done has ended, and its reply is not there"),
+        (("SET", "reply:failed", "1 dead other\n"), "reply:failed says ['dead', 'other'], the task ['dead', 'error']"),
+        (("SET", "reply:done", "1 cancelled\n"), "reply:done says ['cancelled'], the task ['completed']"),
+        (("PERSIST", "reply:done"), "reply:done never goes"),
         (("HSET", "worker:ghost", "incarnation", "i"), "worker:ghost is not in workers"),
         (("ZREM", "by:user:u", "done"), "by:user:u has"),
         (("ZADD", "by:tag:t", "1", "ghost"), "by:tag:t has"),
@@ -54,7 +62,17 @@ def test_a_sound_queue_passes(queue: Queue, client: redis.Redis) -> None:
         (("DEL", "once:due"), "once has ['key:i'], once:due []"),
         (("HSET", "once", "unique:done", "done"), "once has unique:done for done"),
         (("HSET", "once", "scope:s", "runs"), "once has scope:s for runs"),
+        (("HSET", "task:blocked", "awaits", "0"), "task blocked awaits 0 ends, 1 of them of children"),
+        (("HSET", "task:blocked", "awaits", "3"), "task blocked awaits 3 ends, 1 of them of children"),
+        (("DEL", "dependents:runs"), "task blocked awaits 2 ends, 1 of them of children, and depends on []"),
+        (("HDEL", "task:blocked", "after"), "task blocked depends on ['runs']"),
+        (("HDEL", "task:runs", "awaited"), "blocked depends on runs, which is in ['leases']"),
+        (("ZADD", "dependents:ghost", "1", "blocked"), "blocked depends on ghost, which is in []"),
+        (("ZADD", "ends", "1", "c runs"), "ends has 'c runs'"),
+        (("HDEL", "config", "chains"), "tasks wait for others, ['blocked'], but config does not say so"),
         (("RPUSH", "wake:any", "1", "1"), "wake:any has more than one token"),
+        (("RPUSH", "control:w", "1", "1"), "control:w has more than one token"),
+        (("RPUSH", "control:w", "1"), "control:w never goes"),
     ],
 )
 def test_damage_is_found(queue: Queue, client: Any, damaged: Callable[[str], None], damage: Damage, words: str) -> None:
@@ -72,5 +90,5 @@ def test_tokens_for_nothing_and_foreign_keys_are_found(
     client.rpush(f"{queue.base}:wake:group/gone", "1")
     assert any("a token for nothing" in problem for problem in audit(client, queue.base))
     client.set("{queue}stray", 1)
-    assert "{queue}stray: no key of a queue" in audit_server(client, [queue.base])
+    assert "{queue}stray: no key of a queue or lock domain" in audit_server(client, [queue.base])
     client.delete("{queue}stray")

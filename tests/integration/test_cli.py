@@ -18,6 +18,8 @@ from pyadeq.ext.cli.common import shown_url
 from pyadeq.ext.cli.scripts import packaged
 from tests.integration.cli import COMMAND, adeq, answer, error, process
 
+pytestmark = pytest.mark.any_engine
+
 NOBODY = "redis://127.0.0.1:1"
 
 
@@ -189,7 +191,9 @@ def test_completion(url: str, base_name: str) -> None:
     assert complete("adeq task ls q --state st") == ["stalled"]
     with Adeq.from_url(url) as client:
         client.queue(base_name).enqueue({})
+        client.locks(f"{base_name}-locks").configure()
     start = base_name[:-1]
+    assert complete(f"adeq lock ls --domain {start}", ADEQ_URL=url) == [f"{base_name}-locks"]
     assert base_name in complete(f"adeq queue stats {start}", ADEQ_URL=url)
     assert base_name in complete(f"adeq task ls --url {url} {start}")
     assert complete("adeq queue stats x-nothing-of-the-kind", ADEQ_URL=url) == []

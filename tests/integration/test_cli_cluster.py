@@ -11,6 +11,8 @@ from pyadeq.ext.doctor import examine
 from tests.integration.cli import adeq, answer, error
 from tests.integration.servers import ThreePrimaries, start
 
+pytestmark = pytest.mark.any_engine
+
 QUEUES = [f"queue-{n}" for n in range(8)]
 
 
@@ -33,6 +35,17 @@ def test_queues_of_all_servers(cluster: ThreePrimaries, tmp_path: Path) -> None:
     assert len(answer("--cluster", "task", "ls", QUEUES[0], "--all", "--url", cluster.url)) == 1201
     assert answer("--cluster", "queue", "purge", QUEUES[0], "--yes", "--url", cluster.url)["deleted"] == 1201
     assert all(script["loaded"] for script in _loaded(cluster))
+
+
+def test_lock_domains_of_all_servers(cluster: ThreePrimaries) -> None:
+    for name in QUEUES:
+        assert answer("--cluster", "lock", "capacity", "set", "gpu", "4", "-d", name, "--url", cluster.url)["max"] == 4
+    rows = answer("--cluster", "lock", "domains", "--url", cluster.url)
+    assert [(row["domain"], row["capacities"]) for row in rows] == [(name, 1) for name in QUEUES]
+    (found,) = answer("--cluster", "lock", "capacity", "ls", "-d", QUEUES[3], "--url", cluster.url)
+    assert (found["resource"], found["used"]) == ("gpu", 0)
+    arguments = ("lock", "watch", "-d", QUEUES[3], "--for", "100ms", "--url", cluster.url)
+    assert answer("--cluster", *arguments) == []
 
 
 def _loaded(cluster: ThreePrimaries) -> list[dict[str, bool]]:

@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from pyadeq import Adeq, Queue
+from pyadeq.ext.cli import common
 from tests.integration.cli import COMMAND, Ended, Terminal, adeq, answer, environment, error
+
+pytestmark = pytest.mark.any_engine
 
 NOBODY = "redis://127.0.0.1:1"
 
@@ -206,10 +209,10 @@ def test_a_batch_that_is_sent_again_creates_nothing_twice(url: str, queue: Queue
 
 
 def test_a_run_that_was_killed_goes_on(url: str, queue: Queue, file: Path, until: Callable[..., None]) -> None:
-    count = 60_000
+    count = 40_000
     write(file, numbered(count))
     command = [*COMMAND, "task", "enqueue", queue.name, "--file", str(file), "--url", url]
-    for least in (1, 15_000, 30_000):
+    for least in (1, 10_000, 20_000):
         child = subprocess.Popen(command, env=environment(), stderr=subprocess.DEVNULL)
         until(lambda least=least: queue.stats().ready >= least)
         child.send_signal(signal.SIGKILL)
@@ -224,7 +227,7 @@ def test_a_run_that_was_killed_goes_on(url: str, queue: Queue, file: Path, until
 
 
 def test_a_run_that_is_interrupted_goes_on(url: str, queue: Queue, file: Path, until: Callable[..., None]) -> None:
-    write(file, numbered(60_000))
+    write(file, numbered(30_000))
     command = [*COMMAND, "task", "enqueue", queue.name, "--file", str(file), "--url", url]
     with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True) as child:
         until(lambda: queue.stats().ready)
@@ -233,10 +236,11 @@ def test_a_run_that_is_interrupted_goes_on(url: str, queue: Queue, file: Path, u
         assert child.stderr
         assert "the same command goes on there" in child.stderr.read()
     assert upload(url, queue, file).status == 0
-    assert queue.stats().ready == 60_000
+    assert queue.stats().ready == 30_000
 
 
-def test_a_server_that_is_away(url: str, queue: Queue, file: Path) -> None:
+def test_a_server_that_is_away(url: str, queue: Queue, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(common, "RETRY_FOR", 0.2)
     write(file, numbered(3))
     ended = upload(NOBODY, queue, file)
     assert ended.status == 3

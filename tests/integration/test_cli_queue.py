@@ -11,6 +11,8 @@ from pyadeq import Adeq, Queue, Task
 from pyadeq.ext.cli.common import iso
 from tests.integration.cli import COMMAND, Terminal, adeq, answer, environment, error, lines
 
+pytestmark = pytest.mark.any_engine
+
 
 @pytest.fixture
 def queue(url: str, base_name: str) -> Queue:
@@ -127,6 +129,17 @@ def test_purge_needs_a_yes(url: str, queue: Queue) -> None:
     assert adeq("queue", "purge", queue.name, "--all", "-y", "--url", url).stdout == "2 tasks deleted\n"
     stats = queue.stats()
     assert (stats.running, stats.finished, stats.dead) == (1, 0, 0)
+
+
+def test_purge_of_a_lane(url: str, queue: Queue) -> None:
+    queue.enqueue_many([Task(lane="group/s"), Task(lane="group/s")])
+    purge = ("queue", "purge", queue.name, "--lane")
+    assert "all tasks in line in lane 'group/s' of queue" in error(2, *purge, "group/s", "--url", url)
+    assert answer(*purge, "group/s", "--yes", "--url", url) == {"queue": queue.name, "deleted": 2}
+    assert adeq(*purge, "group/s", "--url", url).stdout == "0 tasks deleted\n"
+    assert queue.stats().pending == 3
+    assert "--all: with --lane" in error(2, *purge, "group/s", "--all", "--url", url)
+    assert "lanes: 'a lane' is not accepted" in error(2, *purge, "a lane", "--url", url)
 
 
 def test_purge_asks_at_a_terminal(url: str, queue: Queue) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -10,6 +11,8 @@ import pytest
 from pyadeq import Adeq, Queue, Task
 from pyadeq.ext.cli.common import iso
 from tests.integration.cli import COMMAND, Terminal, adeq, answer, environment, error, lines
+
+pytestmark = pytest.mark.any_engine
 
 Until = Callable[[Callable[[], object]], None]
 
@@ -54,7 +57,7 @@ def test_enqueue_with_all_there_is(url: str, queue: Queue) -> None:
         "kind": "mail",
         "priority": 2,
         "lane": "group/a/inst/1",
-        "fallback": "any",
+        "fallback": ["any"],
         "user": "u1",
         "tags": ["x", "y"],
         "parent": "p1",
@@ -69,6 +72,38 @@ def test_enqueue_with_all_there_is(url: str, queue: Queue) -> None:
     assert expected.items() <= found.items()
     assert answer("task", "enqueue", queue.name, "--unique", "k", "--url", url)["status"] == "deduplicated"
     assert answer("task", "enqueue", queue.name, "--id", "t1", "--url", url)["status"] == "exists"
+
+
+def test_the_result_is_printed_when_the_task_has_ended(url: str, queue: Queue) -> None:
+    id = answer("task", "enqueue", queue.name, "--payload", "1", "--reply", "--url", url)["id"]
+    ended = adeq("task", "result", queue.name, id, "--url", url)
+    assert (ended.status, ended.stdout) == (1, "")
+    assert "is ready: it has not ended; wait for it with --wait" in ended.stderr
+
+    def work() -> None:
+        (lease,) = queue.claim(limit=1, wait=30)
+        queue.ack(lease, {"n": [1, "ü"]})
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    ended = adeq("task", "result", queue.name, id, "--wait", "30s", "--url", url)
+    worker.join()
+    assert (ended.status, ended.stdout) == (0, '{"n": [1, "ü"]}\n')
+    command = [*COMMAND, "task", "result", queue.name, id, "--raw", "--url", url]
+    assert subprocess.run(command, capture_output=True, check=True).stdout == '{"n":[1,"ü"]}'.encode()
+    assert answer("task", "result", queue.name, id, "--url", url)["result"] == {"n": [1, "ü"]}
+
+
+def test_who_asks_for_a_result_hears_that_there_is_none(url: str, queue: Queue) -> None:
+    queue.enqueue(1, id="t1", lane="group/a", fallback=["group/b", "fail"], fallback_after=0)
+    while queue.expire():
+        pass
+    queue.enqueue(1, id="t2")
+    queue.cancel("t2")
+    for id, said in (("t1", "is dead: nobody_came; see its error"), ("t2", "was cancelled"), ("t3", "is not there")):
+        ended = adeq("task", "result", queue.name, id, "--url", url)
+        assert (ended.status, ended.stdout) == (1, "")
+        assert said in ended.stderr
 
 
 def test_enqueue_the_same_again(url: str, queue: Queue) -> None:

@@ -25,6 +25,8 @@ from pyadeq.ext.demo.proof import Check, Expected, kill_was_survived, prove
 from pyadeq.ext.demo.report import Report, Times
 from pyadeq.keys import check_name
 
+pytestmark = pytest.mark.any_engine
+
 Until = Callable[[Callable[[], object]], None]
 DEMO = [sys.executable, "-m", "pyadeq.ext.cli", "demo"]
 SOURCES = {
@@ -37,10 +39,16 @@ FILES, TOTALS, DEAD, SETS = range(4)
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+def test_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """One run for all, for it takes a while."""
+    report = demonstrate(tmp_path / "data")
+    its_proof_holds(report)
+    its_numbers_are_there(report)
+    it_exits_with_1_if_the_proof_does_not_hold(report, monkeypatch, capsys)
+
+
+def demonstrate(keep: Path) -> Report:
     """What `adeq demo --limit 60 -o json` answers."""
-    keep = tmp_path_factory.mktemp("demo") / "data"
     ended = subprocess.run(
         [*DEMO, "--limit", "60", "-o", "json", "--keep", str(keep)],
         capture_output=True,
@@ -54,13 +62,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     return Report.model_validate(json.loads(ended.stdout))
 
 
-def test_its_proof_holds(report: Report) -> None:
+def its_proof_holds(report: Report) -> None:
     assert report.ok
     assert len(report.proof) == 5
     assert all(check.holds for check in report.proof)
 
 
-def test_its_numbers_are_there(report: Report) -> None:
+def its_numbers_are_there(report: Report) -> None:
     assert (report.files, report.tasks, report.delayed, report.dead) == (60, 61, 3, 1)
     assert report.killed
     assert report.killed.held >= 1
@@ -72,7 +80,7 @@ def test_its_numbers_are_there(report: Report) -> None:
     assert 0 < report.run.p50 <= report.run.p90 <= report.run.p99 <= report.seconds
 
 
-def test_it_exits_with_1_if_the_proof_does_not_hold(
+def it_exits_with_1_if_the_proof_does_not_hold(
     report: Report, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = report.model_copy(update={"ok": False, "proof": [Check(claim="all is well", holds=False, detail="no")]})

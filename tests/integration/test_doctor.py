@@ -15,7 +15,7 @@ import redis
 from pyadeq import Adeq, EmbeddedServer, library
 from pyadeq.ext.doctor import CHECKS, Check, check, examine, gather
 from tests.integration.cli import answer, error
-from tests.integration.servers import start
+from tests.integration.servers import replica_of, start
 
 
 @pytest.fixture
@@ -219,10 +219,30 @@ def test_layouts(own: EmbeddedServer) -> None:
     assert (seen.status, seen.found) == ("warn", "queue old: layout 1, this release has 2")
 
 
+def test_lock_domains(own: EmbeddedServer) -> None:
+    assert look(own)["locks"].found == "no lock domain to look at"
+    with Adeq.from_url(own.url) as client:
+        locks = client.locks("jobs")
+        locks.take("a", owner="ann")
+        issued_ms = round(locks.stats().now * 1000)
+        client.send(locks.calls.acquire("r1", "a", "bob", wait=60, issued_ms=issued_ms))
+    assert look(own)["locks"].found == "1 domain, 1 held, 1 waiting"
+    assert look(own, queues=("mail",))["locks"].found == "no lock domain to look at"
+    run(own, f"ZADD ade:{{lock:jobs}}:unchecked {issued_ms - 10_000} r1")
+    assert look(own)["locks"].status == "ok"
+    run(own, f"ZADD ade:{{lock:jobs}}:unchecked {issued_ms - 70_000} r1")
+    seen = look(own)["locks"]
+    words = "domain jobs: 1 waiter has not been searched for deadlocks for a minute"
+    assert (seen.status, seen.found) == ("warn", words)
+    assert seen.how[0] == "adeq lock graph --domain jobs"
+    run(own, "HSET ade:{lock:jobs}:config layout 3 layout_min 2")
+    seen = look(own)["locks"]
+    assert (seen.status, seen.found) == ("fail", "domain jobs: layout 2 is needed, this release has 1")
+
+
 def test_a_replica_and_its_primary(binary: Path, until: Any) -> None:
-    with start(binary, {}) as primary, start(binary, {"replicaof": f"127.0.0.1 {primary.port}"}) as replica:
-        with redis.Redis.from_url(primary.url) as client, redis.Redis.from_url(replica.url) as follower:
-            until(lambda: follower.info()["master_link_status"] == "up")
+    with start(binary, {}) as primary, replica_of(binary, primary) as replica:
+        with redis.Redis.from_url(primary.url) as client:
             until(lambda: client.info().get("slave0", {}).get("state") == "online")
         seen = look(replica)["replicas"]
         assert (seen.status, seen.found) == ("fail", f"this is a replica of 127.0.0.1:{primary.port}")

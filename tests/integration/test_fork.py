@@ -5,6 +5,7 @@ import os
 import redis
 
 from pyadeq import Adeq
+from pyadeq._sync.hints import Hints
 
 
 def test_parent_and_child_claim_different_tasks(url: str, base_name: str) -> None:
@@ -26,3 +27,26 @@ def test_parent_and_child_claim_different_tasks(url: str, base_name: str) -> Non
             seen.delete(f"{base_name}:child")
         assert (len(mine), len(theirs), mine & theirs) == (3, 3, set())
         assert queue.stats().workers == 2
+
+
+def test_parent_and_child_hear_on_connections_of_their_own(url: str, client: redis.Redis, base_name: str) -> None:
+    with Adeq.from_url(url) as adeq:
+        hints = Hints(adeq._nodes)
+        with hints.listening(base_name) as ear:
+            child = os.fork()
+            if child == 0:
+                status = 1
+                try:
+                    with hints.listening(base_name) as own:
+                        adeq.client.rpush(f"{base_name}:child", "listens")
+                        status = 0 if own.wait(20) == ["word"] else 2
+                    hints.close()
+                finally:
+                    os._exit(status)
+            assert client.blpop([f"{base_name}:child"], 20)
+            assert client.spublish(base_name, "word") == 2
+            assert os.waitpid(child, 0)[1] == 0
+            assert ear.wait(20) == ["word"]
+            assert client.spublish(base_name, "more") == 1
+            assert ear.wait(20) == ["more"]
+        hints.close()

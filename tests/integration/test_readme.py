@@ -2,12 +2,15 @@
 
 import asyncio
 import inspect
+import threading
 from typing import Any
 
 import pytest
 
 from pyadeq import Adeq, Lease
 from tests.integration.examples import ROOT, blocks
+
+pytestmark = pytest.mark.any_engine
 
 BLOCKS = [block.text for block in blocks(ROOT / "README.md") if block.language == "python"]
 
@@ -29,18 +32,40 @@ def test_the_handler_is_one_that_a_worker_runs(url: str, base_name: str) -> None
     assert asyncio.run(names["handle"](leases[0])) == {"length": 5}
 
 
+def test_the_result_is_waited_for(url: str, base_name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with Adeq.from_url(url) as adeq:
+        queue = adeq.queue(base_name)
+
+        def work() -> None:
+            (lease,) = queue.claim(limit=1, wait=30)
+            queue.ack(lease, {"length": len(lease.payload["prompt"])})
+
+        worker = threading.Thread(target=work)
+        worker.start()
+        exec(compile(BLOCKS[2], "README.md", "exec"), {"queue": queue})
+        worker.join()
+    assert capsys.readouterr().out == "{'length': 5}\n"
+
+
 def test_the_pipeline_example_runs(url: str, base_name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with Adeq.from_url(url) as adeq:
         queue = adeq.queue(base_name)
         receipt = queue.enqueue("work")
-        exec(compile(BLOCKS[2], "README.md", "exec"), {"adeq": adeq, "queue": queue, "receipt": receipt})
+        exec(compile(BLOCKS[3], "README.md", "exec"), {"adeq": adeq, "queue": queue, "receipt": receipt})
     assert receipt.id in capsys.readouterr().out
 
 
 def test_what_else_can_be_said_runs(url: str, base_name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with Adeq.from_url(url) as adeq:
         queue = adeq.queue(base_name)
-        exec(compile(BLOCKS[3], "README.md", "exec"), {"queue": queue})
+        exec(compile(BLOCKS[4], "README.md", "exec"), {"queue": queue})
         assert queue.stats().mode == "paused"
     assert capsys.readouterr().out.splitlines() == ["deduplicated", "0"]
-    assert len(BLOCKS) == 4, "a new example in the README wants a test here"
+
+
+def test_the_locks_of_the_example_are_given_back(url: str, base_name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with Adeq.from_url(url, prefix=base_name.replace(":", ".")) as adeq:
+        exec(compile(BLOCKS[5], "README.md", "exec"), {"adeq": adeq})
+        assert adeq.locks("default").stats().held == 0
+    assert capsys.readouterr().out.splitlines() == ["True 1", "['account:1', 'account:2']"]
+    assert len(BLOCKS) == 6, "a new example in the README wants a test here"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import pyadeq
-from pyadeq import Lease
+from pyadeq import Backoff, Lease
 from pyadeq.asyncio import Adeq, Queue, TaskFailed, Worker
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import BadArgument, ConfigError, WorkerReplaced
@@ -84,7 +84,7 @@ async def test_whatever_a_failure_says_the_worker_goes_on(queue: Queue, reason: 
     async def handle(lease: Lease) -> None:
         raise TaskFailed(reason=reason, retryable=retryable)
 
-    await queue.enqueue("work", id="t")
+    await queue.enqueue("work", id="t", backoff=Backoff(base=0.01))
     async with working(queue, handle):
         await eventually(lambda: _all_ended(queue, 1))
     task = await queue.get("t")
@@ -102,7 +102,7 @@ async def test_a_worker_that_cannot_work_is_refused(queue: Queue, url: str) -> N
     with pytest.raises(BadArgument, match="lanes"):
         Worker(queue, handle, lanes=[])
     with pytest.raises(ConfigError, match="handler"):
-        Worker(queue, print)  # type: ignore[arg-type]
+        Worker(queue, 3)
     with pyadeq.Adeq.from_url(url) as adeq, pytest.raises(ConfigError, match="queue"):
         Worker(adeq.queue("q"), handle)  # type: ignore[arg-type]
 
@@ -191,10 +191,10 @@ async def _blocked(client: Any) -> bool:
 
 async def test_a_long_task_keeps_its_lease(queue: Queue) -> None:
     async def handle(lease: Lease) -> int:
-        await asyncio.sleep(4.5)
+        await asyncio.sleep(3.2)
         return lease.delivery
 
-    await queue.configure(lease=2)
+    await queue.configure(lease=1.5)
     await queue.enqueue("long", id="t")
     async with working(queue, handle):
         await eventually(lambda: _all_ended(queue, 1))
@@ -305,9 +305,9 @@ async def test_a_handler_that_cleans_up_keeps_its_lease_meanwhile(queue: Queue) 
         try:
             await asyncio.sleep(1_000)
         finally:
-            await asyncio.sleep(3)
+            await asyncio.sleep(2.2)
 
-    await queue.configure(lease=2)
+    await queue.configure(lease=1.5)
     await queue.enqueue("work", id="t")
     worker = Worker(queue, handle, grace=0)
     running = asyncio.create_task(worker.run())

@@ -10,7 +10,7 @@ from pyadeq import Lease
 from pyadeq.asyncio import Adeq, Queue, Worker
 from pyadeq.embedded import EmbeddedServer
 from tests.conftest import CLUSTER, wait_until
-from tests.integration.servers import HOST, ask, replicates, start
+from tests.integration.servers import HOST, ask, replica_of, start
 
 pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
 DEADLINE = 30.0
@@ -24,8 +24,7 @@ def primary(binary: Path) -> Iterator[EmbeddedServer]:
 
 @pytest.fixture
 def replica(binary: Path, primary: EmbeddedServer) -> Iterator[EmbeddedServer]:
-    with start(binary, {"replicaof": f"{HOST} {primary.port}"}) as replica:
-        wait_until(lambda: replicates(replica))
+    with replica_of(binary, primary) as replica:
         yield replica
 
 
@@ -39,9 +38,9 @@ async def finished(queue: Queue) -> int:
     return (await queue.stats()).finished
 
 
-@pytest.mark.parametrize("comes_back", [True, False])
+@pytest.mark.parametrize(("comes_back", "concurrency"), [(True, 5), (False, 5), (True, 20)])
 async def test_what_runs_is_settled_once_and_nothing_new_is_taken(
-    primary: EmbeddedServer, replica: EmbeddedServer, comes_back: bool
+    primary: EmbeddedServer, replica: EmbeddedServer, comes_back: bool, concurrency: int
 ) -> None:
     runs: list[str] = []
     go_on = asyncio.Event()
@@ -56,20 +55,20 @@ async def test_what_runs_is_settled_once_and_nothing_new_is_taken(
     ):
         queue = plain.queue("q")
         await queue.configure(lease=2)
-        await queue.enqueue_many(range(40))
-        worker = Worker(durable.queue("q"), handle, concurrency=5, grace=1)
+        await queue.enqueue_many(range(8 * concurrency))
+        worker = Worker(durable.queue("q"), handle, concurrency=concurrency, grace=1)
         running = asyncio.create_task(worker.run())
-        await eventually(lambda: asyncio.sleep(0, len(runs) == 5))
+        await eventually(lambda: asyncio.sleep(0, len(runs) == concurrency))
         ask(replica, "REPLICAOF", "NO", "ONE")
         wait_until(lambda: ask(primary, "INFO", "replication")["connected_slaves"] == 0)
         go_on.set()
         # What ran is completed on the primary; at most one more claim was under way.
-        await eventually(lambda: _at_least(queue, 5))
+        await eventually(lambda: _at_least(queue, concurrency))
         await asyncio.sleep(1)  # in which the mistake would be made: hundreds of tasks taken, run and lost
-        assert await finished(queue) == len(runs) <= 10
+        assert await finished(queue) == len(runs) <= 2 * concurrency
         if comes_back:
             ask(replica, "REPLICAOF", HOST, primary.port)
-            await eventually(lambda: _at_least(queue, 40))
+            await eventually(lambda: _at_least(queue, 8 * concurrency))
         worker.stop()
         await asyncio.wait_for(running, DEADLINE)
         stats = await queue.stats()

@@ -16,6 +16,8 @@ from pyadeq import Adeq, EmbeddedServer, Queue, TaskView
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.handlers import load_handler
 
+pytestmark = pytest.mark.any_engine
+
 ROOT = Path(__file__).parents[2]
 Until = Callable[[Callable[[], object]], None]
 
@@ -217,43 +219,30 @@ def test_the_tasks_of_a_killed_worker_are_done_by_another(start: Start, queue: Q
     assert queue.stats().counters["stalled"] == 5
 
 
-def test_it_waits_for_a_server_that_is_away_at_the_start(
-    start: Start, own_server: EmbeddedServer, base_name: str, until: Until
-) -> None:
-    own_server.kill()
-    worker = start(url=own_server.url)
-    until(lambda: "no answer from the server, trying again" in worker.log)
-    own_server.restart()
-    with Adeq.from_url(own_server.url) as adeq:
-        adeq.queue(base_name).enqueue({})
-        until(lambda: adeq.queue(base_name).stats().finished == 1)
-    worker.signal(signal.SIGTERM)
-    assert worker.ended() == 0
-
-
-def test_it_can_be_stopped_before_it_ever_saw_the_server(
-    start: Start, own_server: EmbeddedServer, until: Until
-) -> None:
-    own_server.kill()
-    worker = start(url=own_server.url)
-    until(lambda: "worker started" in worker.log)
-    worker.signal(signal.SIGTERM)
-    assert worker.ended() == 0
-
-
-def test_it_can_be_stopped_while_the_server_is_away(
+def test_a_server_that_is_away_is_waited_for_unless_a_worker_is_stopped(
     start: Start, own_server: EmbeddedServer, base_name: str, until: Until
 ) -> None:
     with Adeq.from_url(own_server.url) as adeq:
-        adeq.queue(base_name).enqueue({"hang": True})
-        worker = start(url=own_server.url)
-        until(lambda: adeq.queue(base_name).stats().running == 1)
+        queue = adeq.queue(base_name)
+        queue.enqueue({"hang": True})
+        at_work = start(url=own_server.url)
+        until(lambda: queue.stats().running == 1)
         own_server.kill()
-    worker.signal(signal.SIGTERM)
-    until(lambda: "stopping" in worker.log)
-    worker.signal(signal.SIGTERM)
-    assert worker.ended() == 0
-    assert "stopped without the server" in worker.log
+        # These two have never seen it.
+        patient, stopped = start("--grace", "0", url=own_server.url), start(url=own_server.url)
+        at_work.signal(signal.SIGTERM)
+        until(lambda: "stopping" in at_work.log)
+        at_work.signal(signal.SIGTERM)
+        until(lambda: "worker started" in stopped.log)
+        stopped.signal(signal.SIGTERM)
+        assert [at_work.ended(), stopped.ended()] == [0, 0]
+        assert "stopped without the server" in at_work.log
+        until(lambda: "no answer from the server, trying again" in patient.log)
+        own_server.restart()
+        queue.enqueue({})
+        until(lambda: queue.stats().finished == 1)
+        patient.signal(signal.SIGTERM)
+        assert patient.ended() == 0
 
 
 def test_nothing_is_lost_when_the_server_restarts(
@@ -324,8 +313,8 @@ def test_a_handler_may_be_any_async_callable(module: Callable[[str], str], funct
     ("source", "function", "message"),
     [
         (HANDLERS, "absent", "has no 'absent'"),
-        (HANDLERS, "number", r"is not an async function; define it as `async def number\(lease\): …`"),
-        ("def handle(lease): pass", "handle", "is not an async function"),
+        (HANDLERS, "number", r"is not a function; define it as `async def number\(lease\): …`"),
+        ("class Handle: pass", "Handle", "is not a function"),
         (HANDLERS, "no_lease", r"takes \(\); it must take one argument, the lease"),
         (
             "import absent_one",

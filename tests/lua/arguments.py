@@ -6,7 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from pyadeq._core.manifest import Argument, Group, Script
-from tests.lua.workbench import START
+from tests.lua.bench import START
+
+CLOCKS = ("now_ms", "issued_ms")  # what is near the time of a test clock
+FITTING = {"poll_ms": 2_000, "claim_ms": 5_000, "waiter_ms": 15_000}  # settings that are checked against each other
+
+
+def noun_of(script: Script) -> str:
+    return script.id.partition(".")[0]
 
 
 class Slot(NamedTuple):
@@ -49,7 +56,8 @@ def good(argument: Argument, item: int = 1) -> bytes:
     """A value for this item; ids and lanes of several items differ."""
     match argument.type:
         case "int":
-            return b"%d" % (START if argument.name == "now_ms" else min(max(argument.min, 1), argument.max))
+            usual = min(max(argument.min, 1), argument.max)
+            return b"%d" % (START if argument.name in CLOCKS else FITTING.get(argument.name, usual))
         case "enum":
             return argument.words[0].encode()
         case "bool":
@@ -58,6 +66,8 @@ def good(argument: Argument, item: int = 1) -> bytes:
             return b"any" if item == 1 else b"group/g%d" % item
         case "ids":
             return b",".join(b"i%d" % at for at in range(max(argument.min, 1)))
+        case "lanes":
+            return b",".join([b"any"] * max(argument.min, 1))
         case "bytes":
             return b"" if argument.name == "cursor" else b"x" * max(argument.min, 1)
         case _:
@@ -69,7 +79,9 @@ def extreme(argument: Argument) -> list[bytes]:
     least = [b""] if argument.default is not None else []
     match argument.type:
         case "int":
-            return least if argument.name == "now_ms" else [*least, b"%d" % argument.min, b"%d" % argument.max]
+            return (
+                least if argument.name in (*CLOCKS, *FITTING) else [*least, b"%d" % argument.min, b"%d" % argument.max]
+            )
         case "enum":
             return least + [word.encode() for word in argument.words]
         case "bool":
@@ -78,6 +90,9 @@ def extreme(argument: Argument) -> list[bytes]:
             return [*least, b"any", b"group/" + b"A" * 100, b"group/.@+-/inst/" + b"z" * 100]
         case "ids":
             return [*least, b",".join([b"i" * 200] * argument.min), b",".join([b"i" * 200] * argument.max)]
+        case "lanes":
+            lane = b"group/" + b"A" * 100 + b"/inst/" + b"z" * 100
+            return [*least, b",".join([lane] * argument.min), b",".join([lane] * argument.max)]
         case "bytes":
             return [] if argument.name == "cursor" else [bytes(argument.min), b"\xff\x00\r\n" * (argument.max // 4)]
         case "name":
@@ -90,7 +105,7 @@ def bad(argument: Argument | None) -> list[bytes]:
     """Values that must be refused."""
     if argument is None:
         return [b"", b"unknown", b"Priority", b"x" * 300]
-    may_be_empty = argument.default is not None or (argument.type in ("bytes", "ids") and argument.min == 0)
+    may_be_empty = argument.default is not None or (argument.type in ("bytes", "ids", "lanes") and argument.min == 0)
     return bad_of_type(argument) + [b""] * (not may_be_empty)
 
 
@@ -111,6 +126,9 @@ def bad_of_type(argument: Argument) -> list[bytes]:
         case "ids":
             many = [b",".join([b"i"] * (argument.max + 1)), b"," * (argument.max * 300)]
             return [*many, b"i,", b",i", b"i,,i", b"i i", b"i, i", b"n" * 201, b"i\x00"]
+        case "lanes":
+            many = [b",".join([b"any"] * (argument.max + 1)), b"," * (argument.max * 300)]
+            return [*many, b"any,", b",any", b"any,,any", b"any, any", b"any,group/", b"all", b"any\x00"]
         case "bytes":
             return [b"x" * (argument.max + 1)] + [b"x" * (argument.min - 1)] * (argument.min > 0)
         case "name":

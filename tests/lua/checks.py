@@ -35,6 +35,7 @@ def check_indexes(bench: Workbench) -> None:
 def check_queue(bench: Workbench) -> None:
     """All that must hold of a queue that nobody has damaged."""
     audit = Audit(bench.client, bench.base)
+    audit.now_ms = bench.now
     assert list(audit.problems()) == []
     check_indexes(bench)
     assert {key.partition(":")[2] for key in audit.names if key.startswith("payload:")} == audit.tasks.keys()
@@ -47,7 +48,8 @@ def check_queue(bench: Workbench) -> None:
     due = {
         id
         for id, record in waiting.items()
-        if "fallback" in record or ("expires_at_ms" in record and "deliveries" not in record)
+        if ("fallback_after_ms" in record and audit.places[id] != ["blocked"])
+        or ("expires_at_ms" in record and "deliveries" not in record)
     }
     assert {id.decode() for id in bench.ask("ZRANGE", ":deadlines", 0, -1)} == due
     stubs = audit.records.keys() - audit.tasks.keys()
@@ -55,7 +57,7 @@ def check_queue(bench: Workbench) -> None:
 
 
 def let_all_pass(bench: Workbench) -> None:
-    """The longest times go by, everything is swept and all tasks are purged."""
+    """The longest times go by, everything is swept and passed on, and all tasks are purged."""
     for _ in range(3):
         bench.pass_time(MONTH)
         for call in (bench.calls.reap(1000), bench.calls.expire(1000), bench.calls.promote(1000)):
@@ -64,13 +66,16 @@ def let_all_pass(bench: Workbench) -> None:
             pass
         while bench.real(bench.calls.trim())[1]:
             pass
+        bench.settle()
     while bench.real(bench.calls.stats()).workers or bench.ask("ZCARD", ":workers"):
         bench.real(bench.calls.reap())
 
 
 def left_over(bench: Workbench) -> dict[str, Any]:
     """The keys that would stay for ever, but for those of the queue itself."""
-    return {key: value for key, value in bench.dump().items() if key not in QUEUE and bench.ask("PTTL", key) == -1}
+    found = bench.dump()
+    left = bench.server.all([("PTTL", bench.base + key) for key in found])
+    return {key: found[key] for key, ms in zip(found, left, strict=True) if key not in QUEUE and ms == -1}
 
 
 def pairs(flat: list[bytes]) -> zip[tuple[bytes, bytes]]:

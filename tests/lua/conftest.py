@@ -1,16 +1,37 @@
-"""The queues that a test of scripts works on."""
+"""The queues and lock domains that a test of scripts works on."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
+from pathlib import Path
 
 import pytest
 import redis
 
+from pyadeq.embedded import EmbeddedServer
+from tests.conftest import audited
+from tests.lua.bench import Bench, MakeAny
+from tests.lua.lock_checks import check_domain
+from tests.lua.lock_workbench import LockBench, MakeLockBench
 from tests.lua.watched import WatchedClient
 from tests.lua.workbench import MakeBench, Workbench
 
 pytest.register_assert_rewrite("tests.lua.checks")
+
+BENCHES: dict[str, Callable[..., Bench]] = {"queue": Workbench, "lock": LockBench}
+
+
+@pytest.fixture(scope="session")
+def server(binary: Path) -> Iterator[EmbeddedServer]:
+    """A server that holds little, for these tests look through all its keys time and again."""
+    with audited(binary) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def url(server: EmbeddedServer) -> str:
+    return server.url
 
 
 @pytest.fixture(scope="session")
@@ -20,13 +41,14 @@ def watched(url: str) -> Iterator[WatchedClient]:
 
 
 @pytest.fixture
-def make_bench(client: redis.Redis, watched: WatchedClient, base_name: str) -> Iterator[MakeBench]:
-    """Makes queues of one's own, with a test clock unless told otherwise."""
-    made: list[Workbench] = []
+def make_any(client: redis.Redis, watched: WatchedClient, base_name: str) -> Iterator[MakeAny]:
+    """Makes queues and lock domains of one's own, by their noun, with a test clock unless told otherwise."""
+    made: list[Bench] = []
     numbers = count(1)
 
-    def make(clock: str = "test") -> Workbench:
-        made.append(Workbench(client, watched, f"ade:{{queue:{base_name}/{next(numbers)}}}", clock))
+    def make(noun: str, clock: str = "test") -> Bench:
+        base = f"ade:{{{noun}:{base_name}/{next(numbers)}}}"
+        made.append(BENCHES[noun](client, watched, base, clock))
         return made[-1]
 
     yield make
@@ -35,9 +57,29 @@ def make_bench(client: redis.Redis, watched: WatchedClient, base_name: str) -> I
 
 
 @pytest.fixture
+def make_bench(make_any: MakeAny) -> MakeBench:
+    """Makes queues of one's own."""
+    return partial(make_any, "queue")
+
+
+@pytest.fixture
 def bench(make_bench: MakeBench) -> Workbench:
     """A queue with a test clock."""
     return make_bench()
+
+
+@pytest.fixture
+def make_lock_bench(make_any: MakeAny) -> MakeLockBench:
+    """Makes lock domains of one's own."""
+    return partial(make_any, "lock")
+
+
+@pytest.fixture
+def lock_bench(make_lock_bench: MakeLockBench) -> Iterator[LockBench]:
+    """A lock domain with a test clock, which is sound in the end."""
+    bench = make_lock_bench()
+    yield bench
+    check_domain(bench)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from lupa.lua51 import LuaRuntime
 
 LUA = Path(__file__).parents[2] / "lua"
+RARELY = "-- RARELY"  # before that part of a body which needs the rare includes
 
 
 def statement_lines(text: str) -> set[int]:
@@ -73,13 +74,15 @@ def origins(source: str, text: str) -> dict[int, tuple[str, int]]:
     generated = text.splitlines()
     for path in [*sorted((LUA / "include").glob("*.lua")), LUA / source]:
         lines = path.read_text().strip("\n").splitlines()
-        skip = 0
+        parts = {0: lines}
         if path == LUA / source:
-            skip = next(at for at, line in enumerate(lines) if not line.startswith("--"))
-        part = lines[skip:]
-        for at in range(len(generated) - len(part) + 1):
-            if generated[at : at + len(part)] == part:
-                name = path.relative_to(LUA).as_posix()
+            body = next(at for at, line in enumerate(lines) if not line.startswith("--"))
+            rest = lines.index(RARELY) if RARELY in lines else len(lines)
+            parts = {body: lines[body:rest], rest + 1: lines[rest + 1 :]}
+        name = path.relative_to(LUA).as_posix()
+        for skip, part in parts.items():
+            starts = range(len(generated) - len(part) + 1)
+            at = next((at for at in starts if generated[at : at + len(part)] == part), None)
+            if at is not None:
                 found |= {at + offset + 1: (name, skip + offset + 1) for offset in range(len(part))}
-                break
     return found

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyadeq._core.call import Call
+from pyadeq._core.manifest import library
 from pyadeq._core.queue_items import Failure
 from pyadeq.models import Lease, Task
-from tests.lua.workbench import START, Workbench
+from tests.lua.bench import START, Bench
+from tests.lua.workbench import Workbench
 
 AnyCall = Call[Any]
-Prepare = Callable[[Workbench, int], AnyCall]
+Prepare = Callable[[Any, int], AnyCall]  # of a bench
 
 
 @dataclass(frozen=True)
@@ -21,19 +23,26 @@ class Scenario:
     prepare: Prepare
     items: int
     clock: str = "test"
+    noun: str = "queue"
+    verb: str = ""
 
-    def __call__(self, bench: Workbench) -> AnyCall:
+    def __call__(self, bench: Bench) -> AnyCall:
         return self.prepare(bench, self.items)
+
+    @property
+    def script_id(self) -> str:
+        return f"{self.noun}.{self.verb}.v1"
 
 
 # For fill and lease: all that makes a task more than the usual, and has it indexed.
 TIES: dict[str, Any] = {
     **{name: lambda id, name=name: f"{name}-{id}" for name in ("unique", "scope", "idempotency_key")},
     "expires_at": START / 1000 + 3600,
-    "fallback": "group/other",
+    "fallback": ["group/other", "group/another", "fail"],
     "fallback_after": 600,
     "timeout": 3600,
     "result_ttl": 60,
+    "reply": True,
     "user": "u",
     "tags": ["s", "t"],
     "parent": "p",
@@ -42,20 +51,28 @@ TIES: dict[str, Any] = {
 SCENARIOS: list[Scenario] = []
 
 
-def scenario(*sizes: int, clock: str = "test") -> Callable[[Prepare], Prepare]:
-    """The function's name without its first word, which is the verb, is the path; one scenario a size."""
+def scenario(*sizes: int, clock: str = "test", noun: str = "queue") -> Callable[[Prepare], Prepare]:
+    """The function's name is the verb and then the path; one scenario a size."""
 
     def add(prepare: Prepare) -> Prepare:
-        verb, _, path = prepare.__name__.partition("_")
+        verb = verb_of(noun, prepare.__name__)
+        path = prepare.__name__[len(verb) + 1 :].replace("_", " ")
+        script = verb if noun == "queue" else f"{noun} {verb}"
         for size in sizes:
-            name = f"{verb}: {path.replace('_', ' ')}" + (f", n={size}" if sizes != (0,) else "")
-            SCENARIOS.append(Scenario(name, prepare, size, clock))
+            name = f"{script}: {path}" + (f", n={size}" if sizes != (0,) else "")
+            SCENARIOS.append(Scenario(name, prepare, size, clock, noun, verb))
         return prepare
 
     return add
 
 
-def sent(bench: Workbench, call: AnyCall) -> AnyCall:
+def verb_of(noun: str, name: str) -> str:
+    """The longest verb that a name begins with: verbs have several words, too."""
+    verbs = [script_id.split(".")[1] for script_id in library() if script_id.startswith(f"{noun}.")]
+    return max((verb for verb in verbs if name.startswith(f"{verb}_")), key=len)
+
+
+def sent(bench: Bench, call: AnyCall) -> AnyCall:
     """The same call, after it was answered once."""
     bench.real(call)
     return call

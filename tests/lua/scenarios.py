@@ -1,4 +1,5 @@
-"""Named paths through every script: each brings a queue into a state with calls on the server, and returns the call.
+"""Named paths through every script: each brings a queue or a lock domain into a state with calls on the server, and
+returns the call.
 
 The costs of all of them are recorded; the small ones are also sent twice, compared with the server's own Lua, and must
 together run every line.
@@ -6,7 +7,21 @@ together run every line.
 
 from __future__ import annotations
 
-from tests.lua import scenarios_of_care, scenarios_of_confirm, scenarios_of_ends, scenarios_of_ties, scenarios_of_work
+from tests.lua import (
+    scenarios_of_care,
+    scenarios_of_chains,
+    scenarios_of_confirm,
+    scenarios_of_ends,
+    scenarios_of_lanes,
+    scenarios_of_lock_care,
+    scenarios_of_lock_ends,
+    scenarios_of_lock_waits,
+    scenarios_of_locks,
+    scenarios_of_replies,
+    scenarios_of_steering,
+    scenarios_of_ties,
+    scenarios_of_work,
+)
 from tests.lua.scenario import SCENARIOS, AnyCall, Scenario
 
 __all__ = [
@@ -14,8 +29,16 @@ __all__ = [
     "AnyCall",
     "Scenario",
     "scenarios_of_care",
+    "scenarios_of_chains",
     "scenarios_of_confirm",
     "scenarios_of_ends",
+    "scenarios_of_lanes",
+    "scenarios_of_lock_care",
+    "scenarios_of_lock_ends",
+    "scenarios_of_lock_waits",
+    "scenarios_of_locks",
+    "scenarios_of_replies",
+    "scenarios_of_steering",
     "scenarios_of_ties",
     "scenarios_of_work",
     "small",
@@ -24,6 +47,7 @@ __all__ = [
 SMALL = 100
 
 
-def small(clock: str | None = None) -> list[Scenario]:
-    """Those of few items, with one kind of clock or with any."""
-    return [one for one in SCENARIOS if one.items <= SMALL and clock in (None, one.clock)]
+def small(clock: str | None = None, noun: str | None = None) -> list[Scenario]:
+    """Those of few items, with one kind of clock and of one noun, or with any."""
+    found = [one for one in SCENARIOS if one.items <= SMALL and clock in (None, one.clock)]
+    return [one for one in found if noun in (None, one.noun)]

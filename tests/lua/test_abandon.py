@@ -18,7 +18,7 @@ def test_an_abandoned_task_is_gone_but_for_a_stub(bench: Workbench) -> None:
     (id,) = bench.die(1, **TIES)
     assert abandon(bench, id) == ["abandoned"]
     assert bench.view(id) is None
-    assert [key for key in bench.dump() if id in key] == [f":task:{id}"]
+    assert [key for key in bench.dump() if id in key] == [f":reply:{id}", f":task:{id}"]
     assert bench.record(id)["gone"] == b"abandoned"
     check_queue(bench)
 

@@ -1,4 +1,4 @@
-"""The watched Lua and the server's own do the same: the same calls in two queues, answers and keyspaces compared."""
+"""The watched Lua and the server's own do the same: the same calls on two bases, answers and keyspaces compared."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import pytest
 import redis
 
 from pyadeq._core.call import Answer, parse_reply
+from tests.lua.bench import Bench, MakeAny
 from tests.lua.scenarios import AnyCall, Scenario, small
 from tests.lua.watched import Refused
-from tests.lua.workbench import MakeBench, Workbench
 
 
-def watched(bench: Workbench, call: AnyCall) -> Answer | str:
+def watched(bench: Bench, call: AnyCall) -> Answer | str:
     try:
         return parse_reply(call.script, bench.watched.call(call))
     except Refused as refused:
         return str(refused)
 
 
-def real(bench: Workbench, call: AnyCall) -> Answer | str:
+def real(bench: Bench, call: AnyCall) -> Answer | str:
     try:
         return parse_reply(call.script, bench.send(call))
     except redis.ResponseError as error:
@@ -26,7 +26,7 @@ def real(bench: Workbench, call: AnyCall) -> Answer | str:
 
 
 @pytest.mark.parametrize("scenario", small("test"), ids=lambda scenario: scenario.name)
-def test_watched_and_real_agree(scenario: Scenario, make_bench: MakeBench) -> None:
-    one, other = make_bench(), make_bench()
+def test_watched_and_real_agree(scenario: Scenario, make_any: MakeAny) -> None:
+    one, other = make_any(scenario.noun), make_any(scenario.noun)
     assert watched(one, scenario(one)) == real(other, scenario(other))
     assert one.dump(stamps=False) == other.dump(stamps=False)

@@ -9,7 +9,7 @@ from pyadeq._core.queue_items import Failure
 from pyadeq.models import CancelStatus, Task
 from tests.lua.checks import check_queue
 from tests.lua.scenario import TIES
-from tests.lua.workbench import BAND, START, Workbench
+from tests.lua.workbench import START, Workbench
 
 
 def cancel(bench: Workbench, *ids: str) -> list[CancelStatus]:
@@ -23,13 +23,7 @@ def put(bench: Workbench, state: str, **task: Any) -> str:
     if state == "delayed":
         return bench.fill(1, delay=600, **task)[0]
     if state == "blocked":
-        (id,) = bench.fill(1, **task)
-        bench.ask("ZREM", ":ready:any", id)
-        if not bench.ready():
-            bench.ask("SREM", ":lanes", "any")
-            bench.ask("DEL", ":wake:any")
-        bench.ask("ZADD", ":blocked", 5 * BAND + 1, id)
-        return id
+        return bench.fill(1, gather=1, **task)[0]
     (lease,) = bench.lease(1, **task)
     match state:
         case "stalled":

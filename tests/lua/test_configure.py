@@ -85,7 +85,7 @@ def test_what_is_not_named_stays_as_it_is(bench: Workbench) -> None:
 def test_settings_hold_for_what_comes_after(bench: Workbench) -> None:
     one, two = bench.lease(2)
     configure(bench, lease=60)
-    assert bench.real(bench.calls.heartbeat([one]))[0].deadline == (START + 60_000) / 1000
+    assert bench.real(bench.calls.heartbeat([one])).renewals[0].deadline == (START + 60_000) / 1000
     assert bench.ask("ZSCORE", ":leases", two.id) == b"%d" % (START + 15_000)
 
 

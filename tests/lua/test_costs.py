@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.lua.bench import Bench, MakeAny
 from tests.lua.scenarios import SCENARIOS, Scenario
 from tests.lua.watched import Refused
-from tests.lua.workbench import MakeBench, Workbench
+
+pytestmark = pytest.mark.any_engine
 
 FILE = Path(__file__).with_name("costs.toml")
 UPDATE = os.environ.get("ADEQ_UPDATE_COSTS") == "1"
@@ -24,10 +26,10 @@ RECORDED: dict[str, int] = {} if UPDATE else tomllib.loads(FILE.read_text())
 
 if UPDATE:
 
-    def test_record_the_costs(make_bench: MakeBench) -> None:
+    def test_record_the_costs(make_any: MakeAny) -> None:
         costs = {}
         for scenario in SCENARIOS:
-            bench = make_bench(scenario.clock)
+            bench = make_any(scenario.noun, scenario.clock)
             costs[scenario.name] = commands(scenario, bench)
             bench.remove()
         FILE.write_text(HEADING + "".join(f'"{name}" = {costs[name]}\n' for name in sorted(costs)))
@@ -35,8 +37,8 @@ if UPDATE:
 else:
 
     @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
-    def test_a_path_costs_what_is_recorded(scenario: Scenario, make_bench: MakeBench) -> None:
-        assert commands(scenario, make_bench(scenario.clock)) == RECORDED.get(scenario.name), (
+    def test_a_path_costs_what_is_recorded(scenario: Scenario, make_any: MakeAny) -> None:
+        assert commands(scenario, make_any(scenario.noun, scenario.clock)) == RECORDED.get(scenario.name), (
             "see the top of costs.toml"
         )
 
@@ -44,8 +46,8 @@ else:
         assert RECORDED.keys() <= {scenario.name for scenario in SCENARIOS}
 
 
-def commands(scenario: Scenario, bench: Workbench) -> int:
+def commands(scenario: Scenario, bench: Bench) -> int:
     call = scenario(bench)
     with suppress(Refused):
-        bench.run(call)
+        bench.watched.call(call)
     return len(bench.watched.last.commands)

@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections import defaultdict
 from contextlib import suppress
 
+import pytest
+
 from pyadeq._core.manifest import library
+from tests.lua.bench import MakeAny
 from tests.lua.coverage import LUA, origins, statement_lines
 from tests.lua.scenarios import small
 from tests.lua.watched import Refused
-from tests.lua.workbench import MakeBench
+
+pytestmark = pytest.mark.any_engine
 
 Line = tuple[str, int]
 
 
-def test_the_scenarios_run_every_line(make_bench: MakeBench) -> None:
+def test_the_scenarios_run_every_line(make_any: MakeAny) -> None:
     ran: defaultdict[str, set[int]] = defaultdict(set)
     for scenario in small():
-        bench = make_bench(scenario.clock)
+        bench = make_any(scenario.noun, scenario.clock)
         call = scenario(bench)
         with suppress(Refused):
-            bench.run(call)
+            bench.watched.call(call)
         ran[call.script.id] |= bench.watched.last.lines
         bench.remove()
     statements: set[Line] = set()
@@ -33,8 +37,7 @@ def test_the_scenarios_run_every_line(make_bench: MakeBench) -> None:
         covered |= {origin[line] for line in ran[entry["id"]] & of_script if line in origin}
         assert {entry["source"]} <= {name for name, _ in origin.values()}
     used = {name for name, _ in statements}
-    assert used == {
-        path.relative_to(LUA).as_posix() for folder in ("include", "queue") for path in (LUA / folder).iterdir()
-    }
+    folders = {"include", *(entry["noun"] for entry in library().manifest["scripts"])}
+    assert used == {path.relative_to(LUA).as_posix() for folder in folders for path in (LUA / folder).iterdir()}
     missed = [f"lua/{name}:{line}" for name, line in sorted(statements - covered)]
     assert not missed, f"no scenario in tests/lua/scenarios.py runs {', '.join(missed)}"

@@ -6,6 +6,7 @@ import pytest
 
 from pyadeq._core.queue_items import Failure, Held
 from pyadeq.models import Backoff
+from tests.lua.checks import check_queue
 from tests.lua.workbench import START, Workbench
 
 
@@ -234,3 +235,78 @@ def test_the_delay_is_a_number_after_however_many_attempts(bench: Workbench, bas
     (lease,) = bench.claim(1)
     assert lease.attempt == 999
     assert fail(bench, lease) == [("retried", at(604_800_000 * base))]
+
+
+# what a failure says besides
+
+
+@pytest.mark.parametrize("delay", [0, 0.001, 7, 86_400])
+def test_a_delay_of_its_own_takes_the_place_of_the_backoff(bench: Workbench, delay: float) -> None:
+    (lease,) = bench.lease(1)
+    assert fail(bench, lease, delay=delay, jitter=0) == [("retried", at(round(delay * 1000)))]
+    assert int(bench.ask("ZSCORE", ":delayed", lease.id)) == START + delay * 1000
+    assert bench.tokens() == (delay < 10)
+
+
+def test_the_next_run_has_the_time_that_the_failure_says(bench: Workbench) -> None:
+    plain, tied = bench.lease(2, timeout=lambda id: 5 if id.endswith("2") else None)
+    assert statuses(bench, plain, tied, delay=0, timeout=20) == ["retried", "retried"]
+    for lease in bench.claim(2):
+        assert lease.timeout == 20
+        bench.pass_time(10_000)
+        assert [one.status for one in bench.run(bench.calls.heartbeat([lease])).renewals] == ["renewed"]
+        bench.pass_time(10_000)
+        assert [one.status for one in bench.run(bench.calls.heartbeat([lease])).renewals] == ["timed_out"]
+        bench.pass_time(-20_000)
+    check_queue(bench)
+
+
+@pytest.mark.parametrize("end", ["dead", "cancelled"])
+def test_a_task_that_runs_no_more_keeps_its_time(bench: Workbench, end: str) -> None:
+    (lease,) = bench.lease(1, timeout=5)
+    if end == "cancelled":
+        bench.real(bench.calls.cancel([lease.id]))
+    assert statuses(bench, lease, retryable=False, timeout=20) == [end]
+    assert bench.record(lease.id)["timeout_ms"] == b"5000"
+
+
+@pytest.mark.parametrize("retryable", [True, False])
+def test_people_are_told_once(bench: Workbench, retryable: bool) -> None:
+    one, two = bench.lease(2)
+    call = bench.calls.fail(
+        [Failure(one, reason="out_of_memory", alert=True, retryable=retryable), Failure(two, retryable=retryable)],
+        [0, 0],
+    )
+    bench.run(call)
+    bench.run(call)
+    assert [(event["id"], event["payload"]) for event in bench.events("task.alert")] == [
+        (one.id.encode(), b"reason=out_of_memory")
+    ]
+
+
+@pytest.mark.parametrize("code", [-1000, -9, 0, 137, 1000])
+def test_the_exit_code_is_that_of_the_last_failure(bench: Workbench, code: int) -> None:
+    (lease,) = bench.lease(1)
+    fail(bench, lease, delay=0, exit_code=code)
+    view = bench.view(lease.id)
+    assert view
+    assert view.exit_code == code
+    (lease,) = bench.claim(1)
+    fail(bench, lease, reason="timeout", delay=0)
+    view = bench.view(lease.id)
+    assert view
+    assert view.exit_code is None
+    (lease,) = bench.claim(1)
+    fail(bench, lease, exit_code=code)
+    assert bench.record(lease.id)["exit_code"] == b"%d" % code
+
+
+def test_settle_says_it_all_too(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    failure = Failure(lease, delay=7, timeout=20, alert=True, exit_code=3)
+    (failed,) = bench.run(bench.calls.settle("w", "i", 0, 10**6, fails=[failure], jitters=[0])).fails
+    assert failed.due == at(7000)
+    record = bench.record(lease.id)
+    assert (record["timeout_ms"], record["exit_code"]) == (b"20000", b"3")
+    assert len(bench.events("task.alert")) == 1
+    check_queue(bench)

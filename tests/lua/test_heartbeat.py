@@ -10,7 +10,7 @@ from tests.lua.workbench import START, Workbench
 
 def heartbeat(bench: Workbench, *leases: Held, **fields: Any) -> list[tuple[str, float | None]]:
     answers = bench.run(bench.calls.heartbeat(list(leases), **fields))
-    return [(one.status, one.deadline) for one in answers]
+    return [(one.status, one.deadline) for one in answers.renewals]
 
 
 def at(ms: int) -> float:

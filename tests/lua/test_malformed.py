@@ -11,9 +11,11 @@ import pytest
 
 from pyadeq._core.call import MAX_BYTES, MAX_ITEMS
 from pyadeq._core.manifest import Group, Script, library
-from tests.lua.arguments import Slot, bad, extreme, good, group_slots, slots, values
+from tests.lua.arguments import Slot, bad, extreme, good, group_slots, noun_of, slots, values
+from tests.lua.bench import Bench, MakeAny
 from tests.lua.watched import Refused
-from tests.lua.workbench import Workbench
+
+pytestmark = pytest.mark.any_engine
 
 SCRIPTS = [library()[script_id] for script_id in library()]
 FIELDS = [(script, at) for script in SCRIPTS for at in range(len(slots(script)))]
@@ -23,7 +25,7 @@ every_argument = pytest.mark.parametrize(
 )
 
 
-def refusal(bench: Workbench, script: Script, args: Sequence[bytes]) -> str:
+def refusal(bench: Bench, script: Script, args: Sequence[bytes]) -> str:
     """The text of the error that the call must give, without having sent a command."""
     with pytest.raises(Refused) as caught:
         bench.raw_run(script.id, *args)
@@ -33,21 +35,21 @@ def refusal(bench: Workbench, script: Script, args: Sequence[bytes]) -> str:
 
 
 @pytest.fixture
-def bench(bench: Workbench) -> Workbench:
-    """A queue with something in each place that a malformed call could damage."""
-    bench.lease(1)
-    bench.fill(1)
-    bench.fill(1, delay=5)
+def bench(request: pytest.FixtureRequest, make_any: MakeAny) -> Bench:
+    """A queue or a lock domain, as the script needs, with something in each place that could be damaged."""
+    script = request.node.callspec.params.get("script") if hasattr(request.node, "callspec") else None
+    bench: Bench = make_any(noun_of(script) if script else "queue")
+    bench.furnish()
     return bench
 
 
 @every_script
-def test_valid_arguments_are_accepted(bench: Workbench, script: Script) -> None:
+def test_valid_arguments_are_accepted(bench: Bench, script: Script) -> None:
     bench.raw_run(script.id, *values(slots(script)))
 
 
 @every_argument
-def test_extreme_values_are_accepted(bench: Workbench, script: Script, at: int) -> None:
+def test_extreme_values_are_accepted(bench: Bench, script: Script, at: int) -> None:
     sent = slots(script)
     argument = sent[at].argument
     if argument is None or sent[at].label.endswith(("_count", ".pairs")):
@@ -59,7 +61,7 @@ def test_extreme_values_are_accepted(bench: Workbench, script: Script, at: int) 
 
 
 @every_argument
-def test_bad_values_are_refused_by_name(bench: Workbench, script: Script, at: int) -> None:
+def test_bad_values_are_refused_by_name(bench: Bench, script: Script, at: int) -> None:
     sent = slots(script)
     before = bench.dump()
     for value in bad(sent[at].argument):
@@ -73,7 +75,7 @@ def test_bad_values_are_refused_by_name(bench: Workbench, script: Script, at: in
 
 
 @every_argument
-def test_an_argument_that_is_missing_is_named(bench: Workbench, script: Script, at: int) -> None:
+def test_an_argument_that_is_missing_is_named(bench: Bench, script: Script, at: int) -> None:
     sent = slots(script)
     before = bench.dump()
     assert f"ADEQ_ARG {sent[at].label} must be " in refusal(bench, script, values(sent[:at]))
@@ -81,13 +83,13 @@ def test_an_argument_that_is_missing_is_named(bench: Workbench, script: Script, 
 
 
 @every_script
-def test_an_argument_too_many_is_refused(bench: Workbench, script: Script) -> None:
+def test_an_argument_too_many_is_refused(bench: Bench, script: Script) -> None:
     args = values(slots(script))
     assert f"expected {len(args)} arguments, got {len(args) + 1}" in refusal(bench, script, [*args, b"x"])
 
 
 @every_script
-def test_a_key_too_many_or_too_few_is_refused(bench: Workbench, script: Script) -> None:
+def test_a_key_too_many_or_too_few_is_refused(bench: Bench, script: Script) -> None:
     keys = [key.template.replace("{base}", bench.base) for key in script.keys]
     before = bench.dump()
     for given in ([], keys[:-1], [*keys, bench.key("more")]):
@@ -103,18 +105,19 @@ every_group = pytest.mark.parametrize(
 
 
 @every_group
-def test_a_pair_given_twice_is_refused_by_name(bench: Workbench, script: Script, group: Group) -> None:
+def test_a_pair_given_twice_is_refused_by_name(bench: Bench, script: Script, group: Group) -> None:
     before = bench.dump()
     scalars = [good(argument) for argument in script.args]
     fields = [good(argument) for argument in group.fields]
     for pair in group.pairs:
-        args = [*scalars, b"1", *fields, b"2", *[pair.name.encode(), good(pair)] * 2]
+        item = [b"1", *fields, b"2", *[pair.name.encode(), good(pair)] * 2]
+        args = scalars + [value for one in script.groups for value in (item if one is group else [b"0"])]
         assert f"ADEQ_ARG {group.name}[1].{pair.name} must be given at most once" in refusal(bench, script, args)
     assert bench.dump() == before
 
 
 @every_group
-def test_fewer_items_than_counted_are_refused(bench: Workbench, script: Script, group: Group) -> None:
+def test_fewer_items_than_counted_are_refused(bench: Bench, script: Script, group: Group) -> None:
     sent = slots(script)
     (at,) = [at for at, slot in enumerate(sent) if slot.label == f"{group.name}_count"]
     args = values(sent)
@@ -122,7 +125,7 @@ def test_fewer_items_than_counted_are_refused(bench: Workbench, script: Script, 
     refusal(bench, script, args)
 
 
-def test_settle_takes_1000_items_over_all_groups(bench: Workbench) -> None:
+def test_settle_takes_1000_items_over_all_groups(bench: Bench) -> None:
     script = library()["queue.settle.v1"]
     sent = [Slot(one.name, good(one), one) for one in script.args]
     for group, size in zip(script.groups, (500, 499, 1), strict=True):
@@ -134,7 +137,7 @@ def test_settle_takes_1000_items_over_all_groups(bench: Workbench) -> None:
 
 
 @pytest.mark.parametrize("script_id", ["queue.enqueue.v1", "queue.ack.v1", "queue.settle.v1"])
-def test_a_call_takes_16_MiB_of_bytes(bench: Workbench, script_id: str) -> None:
+def test_a_call_takes_16_MiB_of_bytes(bench: Bench, script_id: str) -> None:
     script = library()[script_id]
     scalars = [good(argument) for argument in script.args]
     group, *others = script.groups

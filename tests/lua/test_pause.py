@@ -141,7 +141,7 @@ def test_heartbeats_go_on_while_it_is_paused(bench: Workbench) -> None:
     (lease,) = bench.lease(1)
     pause(bench)
     bench.pass_time(5_000)
-    assert bench.run(bench.calls.heartbeat([lease]))[0].status == "renewed"
+    assert bench.run(bench.calls.heartbeat([lease])).renewals[0].status == "renewed"
 
 
 @pytest.mark.parametrize("lanes", [1, 20])

@@ -1,13 +1,13 @@
-"""What every script refuses, whatever it does: a queue of a newer layout, and the wrong clock."""
+"""What every script refuses, whatever it does: a newer layout, and the wrong clock."""
 
 from __future__ import annotations
 
 import pytest
 
 from pyadeq._core.manifest import Script, library
-from tests.lua.arguments import slots, values
+from tests.lua.arguments import noun_of, slots, values
+from tests.lua.bench import START, Bench, MakeAny
 from tests.lua.watched import Refused
-from tests.lua.workbench import START, MakeBench, Workbench
 
 SCRIPTS = [library()[script_id] for script_id in library()]
 every_script = pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.id)
@@ -18,7 +18,7 @@ def arguments(script: Script, now_ms: int) -> list[bytes]:
     return [given or slot.value for given, slot in zip(now, slots(script), strict=True)]
 
 
-def refusal(bench: Workbench, script: Script, now_ms: int) -> str:
+def refusal(bench: Bench, script: Script, now_ms: int) -> str:
     before = bench.dump()
     with pytest.raises(Refused) as caught:
         bench.raw_run(script.id, *arguments(script, now_ms))
@@ -26,30 +26,37 @@ def refusal(bench: Workbench, script: Script, now_ms: int) -> str:
     return str(caught.value)
 
 
+@pytest.fixture
+def bench(script: Script, make_any: MakeAny) -> Bench:
+    """A queue or a lock domain, as the script needs."""
+    bench: Bench = make_any(noun_of(script))
+    return bench
+
+
 @every_script
-def test_a_newer_layout_is_refused_and_nothing_written(bench: Workbench, script: Script) -> None:
+def test_a_newer_layout_is_refused_and_nothing_written(bench: Bench, script: Script) -> None:
     bench.ask("HSET", ":config", "layout_min", 2)
-    assert refusal(bench, script, START).startswith("ADEQ_LAYOUT this queue needs scripts of layout 2 or newer")
+    assert refusal(bench, script, START).startswith("ADEQ_LAYOUT this data needs scripts of layout 2 or newer")
 
 
 @every_script
-def test_the_layout_that_is_written_may_be_newer_if_old_scripts_are_allowed(bench: Workbench, script: Script) -> None:
+def test_the_layout_that_is_written_may_be_newer_if_old_scripts_are_allowed(bench: Bench, script: Script) -> None:
     bench.ask("HSET", ":config", "layout", 2)
     assert bench.raw_code(script.id, *values(slots(script))) is None
 
 
 @every_script
-def test_a_test_clock_needs_now_ms(bench: Workbench, script: Script) -> None:
+def test_a_test_clock_needs_now_ms(bench: Bench, script: Script) -> None:
     assert refusal(bench, script, 0).startswith("ADEQ_CLOCK")
 
 
 @every_script
-def test_a_server_clock_takes_no_now_ms(make_bench: MakeBench, script: Script) -> None:
-    bench = make_bench("server")
-    bench.fill(1)
+def test_a_server_clock_takes_no_now_ms(make_any: MakeAny, script: Script) -> None:
+    bench = make_any(noun_of(script), "server")
+    bench.furnish()
     assert refusal(bench, script, START).startswith("ADEQ_CLOCK")
 
 
-@pytest.mark.parametrize("script", [one for one in SCRIPTS if one.id != "queue.configure.v1"], ids=lambda one: one.id)
-def test_a_queue_that_does_not_exist_has_the_servers_clock(make_bench: MakeBench, script: Script) -> None:
-    assert refusal(make_bench("server"), script, START).startswith("ADEQ_CLOCK")
+@pytest.mark.parametrize("script", [one for one in SCRIPTS if ".configure." not in one.id], ids=lambda one: one.id)
+def test_a_base_that_does_not_exist_has_the_servers_clock(make_any: MakeAny, script: Script) -> None:
+    assert refusal(make_any(noun_of(script), "server"), script, START).startswith("ADEQ_CLOCK")

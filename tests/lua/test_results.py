@@ -145,7 +145,7 @@ def test_settle_drops_large_results_too_and_goes_on(full: Workbench) -> None:
 def test_a_full_server_is_drained_by_all_that_ends_tasks_and_then_recovers(full: Workbench) -> None:
     one, two, three, four, five = leases(full)
     assert full.real(full.calls.register("v", "j")) == "registered"
-    assert full.real(full.calls.heartbeat([one], worker="w"))[0].status == "renewed"
+    assert full.real(full.calls.heartbeat([one], worker="w")).renewals[0].status == "renewed"
     assert full.real(full.calls.ack([(one, b"small")])) == ["completed"]
     assert full.real(full.calls.fail([Failure(two)], [0]))[0].status == "retried"
     assert full.real(full.calls.release([three])) == ["released"]

@@ -275,7 +275,7 @@ def test_stubs_are_no_tasks(bench: Workbench) -> None:
     assert bench.run(bench.calls.get([id])) == [None]
     assert bench.run(bench.calls.list(user="u")).tasks == []
     assert bench.run(bench.calls.cancel([id])) == ["not_found"]
-    assert bench.run(bench.calls.heartbeat([(id, "i.0.1/1")]))[0].status == "lease_lost"
+    assert bench.run(bench.calls.heartbeat([(id, "i.0.1/1")])).renewals[0].status == "lease_lost"
     assert bench.run(bench.calls.stats()).dead == 0
     assert bench.dump() == before
 

@@ -47,14 +47,14 @@ def test_a_limit_of_zero_claims_nothing(bench: Workbench) -> None:
     line = bench.fill(1)
     assert settle(bench).claimed.leases == []
     assert bench.ready() == line
-    bench.raw_run("queue.settle.v1", "w", "i", 0, 1001, 0, "", "", "", bench.now, 0, 0, 1, "any")
+    bench.raw_run("queue.settle.v1", "w", "i", 0, 1001, 0, "", "", "", "", "", bench.now, 0, 0, 1, "any")
     assert bench.ready() == line
     assert bench.tokens() == 1
 
 
 def test_no_lanes_claim_nothing(bench: Workbench) -> None:
     line = bench.fill(1)
-    bench.raw_run("queue.settle.v1", "w", "i", 0, 1000, 10, "", "", "", bench.now, 0, 0, 0)
+    bench.raw_run("queue.settle.v1", "w", "i", 0, 1000, 10, "", "", "", "", "", bench.now, 0, 0, 0)
     assert bench.ready() == line
 
 
@@ -130,8 +130,8 @@ def test_trace_and_source_are_in_every_event_of_a_call(bench: Workbench) -> None
     bench.fill(1)
     before = len(bench.events())
     bench.raw_run(
-        "queue.settle.v1", "w", "i", 0, 1000, 1, "", "00-trace", "me", bench.now,
-        1, done.id, done.token, "", 1, broken.id, broken.token, 1, "", "", "", 1, "any",
+        "queue.settle.v1", "w", "i", 0, 1000, 1, "", "", "", "00-trace", "me", bench.now,
+        1, done.id, done.token, "", 1, broken.id, broken.token, 1, "", "", "", 0, 1, "any",
     )  # fmt: skip
     events = bench.events()[before:]
     assert {event["event"] for event in events} == {b"task.completed", b"task.retried", b"task.claimed"}

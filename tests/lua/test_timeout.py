@@ -10,7 +10,7 @@ from tests.lua.workbench import START, Workbench
 
 
 def beat(bench: Workbench, *leases: object, lease: float = 60) -> list[str]:
-    return [one.status for one in bench.run(bench.calls.heartbeat(list(leases), lease=lease))]  # type: ignore[arg-type]
+    return [one.status for one in bench.run(bench.calls.heartbeat(list(leases), lease=lease)).renewals]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

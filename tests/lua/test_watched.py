@@ -11,7 +11,7 @@ from tests.lua.coverage import LUA
 from tests.lua.watched import COMMANDS, Refused, WatchError
 from tests.lua.workbench import Workbench
 
-ACK = library()["queue.ack.v1"]  # writes; KEYS: config, running, leases, task (a prefix), result, …, 14 events
+ACK = library()["queue.ack.v1"]  # writes; KEYS: config, running, leases, task (a prefix), result, …, 25 events
 GET = library()["queue.get.v1"]  # only reads
 STATS = library()["queue.stats.v1"]  # only reads; KEYS: config, leases, ready (a prefix), lanes, …
 OK = "return { 'ok', 1, {} }"
@@ -23,7 +23,7 @@ def run(bench: Workbench, text: str, script: Script = ACK, *args: bytes) -> obje
 
 
 def test_the_commands_that_are_allowed_are_those_in_use() -> None:
-    sources = "".join(path.read_text() for path in LUA.glob("[iq]*/*.lua"))
+    sources = "".join(path.read_text() for path in LUA.glob("[ilq]*/*.lua"))
     assert set(re.findall(r"redis\.p?call\('(\w+)'", sources)) == set(COMMANDS)
 
 
@@ -46,14 +46,24 @@ def test_what_keeps_to_the_contract_passes(bench: Workbench) -> None:
         ("redis.call('ZADD', KEYS[1], 1, 'a')", "ZADD on .*:config, which is a hash"),
         ("redis.call('KEYS', '*')", "KEYS is no command"),
         ("redis.call('FLUSHALL')", "FLUSHALL is no command"),
-        ("redis.call('XADD', KEYS[14], '*', 'event', 'task.other')", "undeclared event task.other"),
-        ("redis.call('XADD', KEYS[14], '*', 'event', 'task.completed', 'x', 1)", "has the fields"),
+        ("redis.call('XADD', KEYS[25], '*', 'event', 'task.other')", "undeclared event task.other"),
+        ("redis.call('XADD', KEYS[25], '*', 'event', 'task.completed', 'x', 1)", "has the fields"),
         ("redis.call('HSET', KEYS[1], 'f')", "HSET .*wrong number of arguments"),
         ("redis.call('HINCRBY', KEYS[1], 'clock', 1)", "not an integer"),
         ("redis.call('ZRANGE', KEYS[3], 0, -1)", "ZRANGE without a bound"),
         ("redis.call('ZRANGE', KEYS[3], 0, 10000)", "ZRANGE without a bound"),
         ("redis.call('ZRANGE', KEYS[3], '-inf', 1, 'BYSCORE')", "ZRANGE without a bound"),
         ("redis.call('ZRANGE', KEYS[3], '-inf', 1, 'BYSCORE', 'LIMIT', 0, 10001)", "ZRANGE without a bound"),
+        ("redis.call('ZRANGE', KEYS[3], '-inf', 1, 'BYSCORE', 'LIMIT', 0, -1)", "ZRANGE without a bound"),
+        ("redis.call('ZRANGE', KEYS[3], '-', '+', 'BYLEX')", "ZRANGE without a bound"),
+        ("redis.call('ZRANGE', KEYS[3], '-', '+', 'BYLEX', 'LIMIT', 1, 100001)", "ZRANGE without a bound"),
+        ("redis.call('ZRANGE', KEYS[3], '+', '-', 'BYLEX', 'REV')", "ZRANGE without a bound"),
+        ("redis.call('LRANGE', KEYS[16] .. 'a', 0, -1)", "LRANGE without a bound"),
+        ("redis.call('LRANGE', KEYS[16] .. 'a', 0, 10000)", "LRANGE without a bound"),
+        ("redis.call('ZSCAN', KEYS[3], 0)", "ZSCAN without a bound"),
+        ("redis.call('ZSCAN', KEYS[3], 0, 'COUNT', 10001)", "ZSCAN without a bound"),
+        ("redis.call('SPUBLISH', KEYS[4] .. 'a', 'm')", "SPUBLISH on .*:task:a, which is a hash"),
+        ("redis.call('SPUBLISH', 'other', 'm')", "undeclared key other"),
         ("redis.call('SRANDMEMBER', KEYS[2], 1)", "SRANDMEMBER on .*:running, which is a hash"),
         ("redis.call('INFO')", "INFO without a bound"),
         ("redis.call('HSET', KEYS[1], 'f', {})", "as an argument of a command"),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.lua.checks import check_queue
 from tests.lua.workbench import START, Workbench
 
 
@@ -116,3 +117,76 @@ def test_the_leases_of_a_worker_outlive_its_registration(bench: Workbench) -> No
     deregister(bench, "i")
     assert bench.state(lease.id) == "running"
     assert bench.real(bench.calls.ack([(lease, None)])) == ["completed"]
+
+
+# giving up with leases in hand
+
+
+def test_a_worker_that_stops_gives_its_tasks_back_in_the_same_call(bench: Workbench) -> None:
+    one, two, three = bench.lease(3)
+    (later,) = bench.fill(1)
+    assert bench.run(bench.calls.deregister("w", "i", leases=[two, one])) == "deregistered"
+    assert bench.ready() == [one.id, two.id, later]
+    assert bench.tokens() == 1
+    assert bench.state(three.id) == "running"
+    view = bench.view(one.id)
+    assert view
+    assert (view.attempts, view.crashes, view.deliveries) == (0, 0, 1)
+    assert bench.counters()["released"] == 2
+    check_queue(bench)
+
+
+def test_a_task_that_is_to_be_cancelled_ends_with_its_worker(bench: Workbench) -> None:
+    one, two = bench.lease(2)
+    bench.real(bench.calls.cancel([one.id]))
+    bench.run(bench.calls.deregister("w", "i", leases=[one, two]))
+    assert (bench.state(one.id), bench.state(two.id)) == ("cancelled", "ready")
+    assert (bench.counters()["cancelled"], bench.counters()["released"]) == (1, 1)
+    check_queue(bench)
+
+
+def test_a_call_that_comes_again_gives_nothing_back_that_somebody_has_now(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    call = bench.calls.deregister("w", "i", leases=[lease])
+    assert bench.run(call) == "deregistered"
+    before = bench.dump()
+    assert bench.run(call) == "deregistered"
+    assert bench.dump() == before
+    register(bench, "new")
+    (again,) = bench.real(bench.calls.claim("w", "new", 0, 1)).leases
+    assert bench.run(call) == "stale"
+    assert bench.state(again.id) == "running"
+
+
+@pytest.mark.parametrize("ended", ["replaced", "lost", "forgotten"])
+def test_who_is_known_no_more_gives_back_what_it_has(bench: Workbench, ended: str) -> None:
+    """A token is enough, as for release."""
+    (lease,) = bench.lease(1)
+    bench.real(bench.calls.heartbeat([lease], lease=600))
+    match ended:
+        case "replaced":
+            register(bench, "new")
+        case "lost":
+            bench.pass_time(30_000)
+            bench.real(bench.calls.reap())
+        case "forgotten":
+            bench.ask("DEL", ":worker:w", ":workers")
+    answer = bench.run(bench.calls.deregister("w", "i", leases=[lease]))
+    assert answer == {"replaced": "stale", "lost": "deregistered", "forgotten": "unregistered"}[ended]
+    assert bench.ready() == [lease.id]
+
+
+def test_what_is_lost_by_then_stays_as_it_is(bench: Workbench) -> None:
+    one, two = bench.lease(2)
+    bench.real(bench.calls.ack([(one, None)]))
+    bench.pass_time(15_000)
+    assert bench.run(bench.calls.deregister("w", "i", leases=[one, two, ("unknown", "x")])) == "deregistered"
+    assert (bench.state(one.id), bench.state(two.id)) == ("completed", "stalled")
+
+
+def test_the_replaced_one_is_told_to_ask(bench: Workbench) -> None:
+    register(bench, "old")
+    assert bench.ask("EXISTS", ":control:w") == 0
+    register(bench, "new")
+    assert bench.ask("LRANGE", ":control:w", 0, -1) == [b"1"]
+    assert 0 < bench.ask("PTTL", ":control:w") <= 60_000

@@ -26,16 +26,18 @@ GLOBALS: Final = [
 
 # The commands that scripts use: the type of their key and whether they write; unlisted commands are refused.
 COMMANDS: Final = {
-    **dict.fromkeys(["HEXISTS", "HGET", "HGETALL", "HMGET"], ("hash", False)),
+    **dict.fromkeys(["HEXISTS", "HGET", "HGETALL", "HLEN", "HMGET"], ("hash", False)),
     **dict.fromkeys(["HDEL", "HINCRBY", "HSET", "HSETNX"], ("hash", True)),
-    **dict.fromkeys(["ZCARD", "ZCOUNT", "ZMSCORE", "ZRANGE", "ZRANK", "ZSCORE"], ("zset", False)),
+    **dict.fromkeys(["ZCARD", "ZCOUNT", "ZLEXCOUNT", "ZMSCORE", "ZRANGE", "ZRANK", "ZSCAN", "ZSCORE"], ("zset", False)),
     **dict.fromkeys(["ZADD", "ZREM", "ZREMRANGEBYRANK"], ("zset", True)),
     **dict.fromkeys(["SCARD", "SRANDMEMBER"], ("set", False)),
     **dict.fromkeys(["SADD", "SREM"], ("set", True)),
-    **dict.fromkeys(["MGET"], ("string", False)),
+    **dict.fromkeys(["GET", "MGET"], ("string", False)),
     **dict.fromkeys(["MSET", "SET"], ("string", True)),
-    **dict.fromkeys(["LPUSH"], ("list", True)),
+    **dict.fromkeys(["LRANGE"], ("list", False)),
+    **dict.fromkeys(["LPUSH", "LTRIM", "RPUSH"], ("list", True)),
     **dict.fromkeys(["XADD"], ("stream", True)),
+    **dict.fromkeys(["SPUBLISH"], ("channel", True)),
     **dict.fromkeys(["EXISTS"], ("", False)),
     **dict.fromkeys(["DEL", "PERSIST", "PEXPIRE"], ("", True)),
     **dict.fromkeys(["INFO", "TIME"], ("", False)),
@@ -46,10 +48,11 @@ KEY_ARGUMENTS: Final = {
     **dict.fromkeys(["DEL", "EXISTS", "MGET"], slice(None)),
     "MSET": slice(None, None, 2),
 }
-STATUS_REPLIES: Final = {"MSET", "SET"}
+STATUS_REPLIES: Final = {"LTRIM", "MSET", "SET"}
 # While the server's memory is full it takes a command only from a script with this flag.
 _WHEN_FULL: Final = "#!lua flags=allow-oom\nreturn redis.call(unpack(ARGV))"
 MOST_MEMBERS: Final = 10_000  # that one command may read
+MOST_VISITS: Final = 100_001  # members that a search for deadlocks may read
 ENTRY_FIELDS: Final = {b"event", b"timestamp", b"id", b"payload", b"source", b"trace"}
 
 # On one line, the first, which is a comment in every script: so its own line events hide none of the script's.
@@ -105,16 +108,27 @@ class Server:
     """A server that is sent commands and answers in bytes, as they come."""
 
     def __init__(self, client: redis.Redis) -> None:
-        connection = client.connection_pool.connection_kwargs | {"protocol": 2, "decode_responses": False}
-        pool = redis.ConnectionPool(connection_class=client.connection_pool.connection_class, **connection)
-        self._client = redis.Redis(connection_pool=pool)
-        self._client.response_callbacks.clear()
+        pool = client.connection_pool
+        options = pool.connection_kwargs | {"protocol": 2, "decode_responses": False}
+        self._connection = pool.connection_class(**options)
 
     def __call__(self, *command: Wire) -> Any:
-        return self._client.execute_command(*command)  # type: ignore[no-untyped-call]
+        return self.all([command])[0]
+
+    def all(self, commands: Sequence[Sequence[Wire]]) -> list[Any]:
+        """The replies of many commands, in one round trip; one that is refused is raised."""
+        packed = self._connection.pack_commands(commands)
+        try:
+            return self._exchange(packed, len(commands))
+        except redis.ConnectionError:  # an earlier test has ended all connections of the server
+            return self._exchange(packed, len(commands))
+
+    def _exchange(self, packed: Any, count: int) -> list[Any]:
+        self._connection.send_packed_command(packed, check_health=False)
+        return [self._connection.read_response() for _ in range(count)]
 
     def close(self) -> None:
-        self._client.connection_pool.disconnect()
+        self._connection.disconnect()
 
 
 class WatchedClient:
@@ -268,7 +282,9 @@ def shown(words: Sequence[bytes]) -> str:
 
 
 def allowance(script: Script, args: Sequence[bytes]) -> int:
-    """How many lines a call may run: so many, and more for each argument and each task that it may move or look at."""
+    """How many lines a call may run: so many, and more for each argument and each id of a list, each task that it may
+    move or look at, and each request that it may visit in search of a deadlock.
+    """
     names = [argument.name for argument in script.args]
     tasks = 0
     if "cursor" in names:
@@ -277,7 +293,9 @@ def allowance(script: Script, args: Sequence[bytes]) -> int:
         at = names.index("limit")
         limit = args[at] or b"%d" % int(script.args[at].default or 0)
         tasks = min(int(limit), 1000) if limit.isdigit() and len(limit) < 5 else 0
-    return 10_000 + 100 * len(args) + 400 * tasks
+    visits = MOST_VISITS if "visits" in names else 10_000 if script.id.startswith("lock.") else 0
+    ids = len(args) + sum(arg.count(b",") for arg in args)
+    return 10_000 + 120 * ids + 400 * tasks + 100 * visits
 
 
 def check_command(run: Run, keys: Sequence[bytes], name: str, arguments: Sequence[bytes]) -> None:
@@ -302,15 +320,22 @@ def check_command(run: Run, keys: Sequence[bytes], name: str, arguments: Sequenc
 def is_bounded(name: str, arguments: Sequence[bytes]) -> bool:
     """Whether a command that reads members says how many."""
     match name, list(arguments):
-        case "ZRANGE", [_, _, _, b"BYSCORE", b"LIMIT", _, most, *_]:
-            return int(most) <= MOST_MEMBERS
+        case "ZRANGE", [_, _, _, b"BYSCORE" | b"BYLEX" as by, *options]:
+            match options:
+                case [b"LIMIT", first, most, *_] | [b"REV", b"LIMIT", first, most, *_]:
+                    return 0 <= int(most) <= (MOST_VISITS if by == b"BYLEX" else MOST_MEMBERS) - int(first)
+            return False
         case "ZRANGE", [_, first, last, *options]:
-            return b"BYSCORE" not in options and 0 <= int(last) - int(first) < MOST_MEMBERS
+            return not {b"BYSCORE", b"BYLEX"} & set(options) and 0 <= int(last) - int(first) < MOST_MEMBERS
         case "SRANDMEMBER", [_, most]:
+            return 0 < int(most) <= MOST_MEMBERS
+        case "LRANGE", [_, first, last]:
+            return 0 <= int(last) - int(first) < MOST_MEMBERS
+        case "ZSCAN", [_, _, b"COUNT", most]:
             return 0 < int(most) <= MOST_MEMBERS
         case "INFO", sections:
             return len(sections) == 1
-    return name not in ("ZRANGE", "SRANDMEMBER")
+    return name not in ("LRANGE", "SRANDMEMBER", "ZRANGE", "ZSCAN")
 
 
 def declaration(script: Script, keys: Sequence[bytes], key: bytes) -> Key:

@@ -2,77 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import count
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import redis
 
-from pyadeq._core.call import Call, Reply, Wire
 from pyadeq._core.queue import QueueCalls
 from pyadeq._core.queue_items import Failure
 from pyadeq.models import Lease, Task, TaskView
-from tests.lua.watched import Refused, Server, WatchedClient
+from tests.lua.bench import START, Bench, Dump, pairs
+from tests.lua.watched import WatchedClient
 
-T = TypeVar("T")
-Dump = dict[str, Any]
+__all__ = ["BAND", "START", "Dump", "MakeBench", "Workbench"]
 
-START = 1_700_000_123_457  # ms
 BAND = 2**48  # the width of a priority in a score
 
 
-class Workbench:
-    """`run` takes a call through the watched client, `real` through the server itself; helpers that only
-    prepare a state use the server.
-    """
+class Workbench(Bench):
+    noun = "queue"
 
     def __init__(self, client: redis.Redis, watched: WatchedClient, base: str, clock: str = "test") -> None:
-        self.client = client
-        self.server = Server(client)
-        self.watched = watched
-        self.base = base
-        self.now = START if clock == "test" else 0
-        self.calls = QueueCalls(base, now_ms=lambda: self.now)
-        self._numbers = count(1)
+        super().__init__(client, watched, base, clock)
+        self.calls: QueueCalls = QueueCalls(base, now_ms=lambda: self.now)
         if clock == "test":
             self.real(self.calls.configure(clock="test"))
 
-    # calls
+    def settle(self) -> None:
+        while self.ask("EXISTS", ":ends"):
+            self.sweep()
 
-    def run(self, call: Call[T]) -> T:
-        return call.decode(self.watched.call(call))
+    def sweep(self) -> None:
+        """One claim by somebody who serves another lane: it passes on what is left of ends."""
+        self.worker("sweeper")
+        number = next(self._numbers)
+        self.run(self.calls.claim("sweeper", "i", 0, number, limit=1, lanes=["group/of-nobody"]))
 
-    def real(self, call: Call[T]) -> T:
-        return call.decode(self.send(call))
-
-    def send(self, call: Call[Any]) -> Reply:
-        command = call.command()
-        try:
-            return list(self.server(*command))
-        except redis.exceptions.NoScriptError:
-            self.server("SCRIPT", "LOAD", call.script.text)
-            return list(self.server(*command))
-
-    def raw_run(self, script_id: str, *args: Wire) -> Reply:
-        """A call whose arguments no encoder has seen."""
-        script = self.watched.scripts[script_id]
-        return self.watched.run(script_id, [k.template.replace("{base}", self.base) for k in script.keys], args)
-
-    def raw_code(self, script_id: str, *args: Wire) -> str | None:
-        """The code of the error that such a call gives, if it gives one."""
-        try:
-            self.raw_run(script_id, *args)
-        except Refused as refused:
-            return refused.code
-        return None
-
-    def full(self, full: bool = True) -> None:
-        """Let the server's memory be full, or no longer; so it is until the queue is removed."""
-        self.server("CONFIG", "SET", "maxmemory-policy", "noeviction")
-        self.server("CONFIG", "SET", "maxmemory", int(full))
-
-    def pass_time(self, ms: int) -> None:
-        self.now += ms
+    def furnish(self) -> None:
+        self.lease(1)
+        self.fill(1)
+        self.fill(1, delay=5)
 
     # states
 
@@ -120,15 +88,6 @@ class Workbench:
 
     # what there is
 
-    def key(self, name: str) -> str:
-        return f"{self.base}:{name}"
-
-    def ask(self, *command: Wire) -> Any:
-        """One command; its keys are names inside the base if they begin with a colon."""
-        return self.server(
-            *(self.base + word if isinstance(word, str) and word.startswith(":") else word for word in command)
-        )
-
     def view(self, id: str) -> TaskView | None:
         return self.real(self.calls.get([id]))[0]
 
@@ -149,51 +108,5 @@ class Workbench:
     def counters(self) -> dict[str, int]:
         return self.real(self.calls.stats()).counters
 
-    def events(self, name: str | None = None) -> list[dict[str, bytes]]:
-        entries = [pairs(flat) for _, flat in self.ask("XRANGE", ":events", "-", "+")]
-        return [entry for entry in entries if name in (None, entry["event"].decode())]
-
-    def remove(self) -> None:
-        self.full(False)
-        if found := list(keys(self.server, self.base)):
-            self.server("UNLINK", *found)
-        self.server.close()
-
-    def dump(self, *, stamps: bool = True) -> Dump:
-        """Everything below the base, by name; without `stamps` the stream's ids are left out."""
-        return dump(self.server, self.base, stamps)
-
 
 MakeBench = Callable[..., Workbench]
-
-
-def pairs(flat: Sequence[bytes]) -> dict[str, bytes]:
-    return {name.decode(): value for name, value in zip(flat[::2], flat[1::2], strict=True)}
-
-
-def dump(server: Server, base: str, stamps: bool) -> Dump:
-    found: Dump = {}
-    for key in sorted(keys(server, base)):
-        type_ = server("TYPE", key)
-        value: Any
-        match type_:
-            case b"hash":
-                value = pairs(server("HGETALL", key))
-            case b"zset":
-                value = server("ZRANGE", key, 0, -1, "WITHSCORES")
-            case b"set":
-                value = sorted(server("SMEMBERS", key))
-            case b"list":
-                value = server("LRANGE", key, 0, -1)
-            case b"stream":
-                entries = server("XRANGE", key, "-", "+")
-                value = entries if stamps else [flat for _, flat in entries]
-            case _:
-                value = server("GET", key)
-        found[key.decode().removeprefix(base)] = (type_.decode(), value)
-    return found
-
-
-def keys(server: Server, base: str) -> Iterable[bytes]:
-    found: list[bytes] = server("KEYS", base.replace("[", "\\[") + ":*")
-    return found

@@ -6,15 +6,14 @@ from collections import Counter
 from typing import Any
 
 from tests.property.link import Key
-from tests.property.records import Stub, Task
+from tests.property.records import Reply, Stub, Task
 from tests.property.views import Views
 
-BAND = 2**48
 MARGIN = 1000  # ms; what the server is about to delete by its own clock is deleted so much earlier
 HOUR = 3_600_000
 NONE = Key({}, -1)
 SETS = {
-    "delayed": ["delayed"], "leases": ["running"], "blocked": [],
+    "delayed": ["delayed"], "leases": ["running"],
     "finished": ["completed", "cancelled"], "dead": ["dead"],
 }  # fmt: skip
 
@@ -24,10 +23,13 @@ def result_ttl(task: Task) -> int:
     return max(2 * ((task.result_ends or 0) - task.at), 60_000)
 
 
+def reply_ttl(left: Reply) -> int:
+    return max(2 * (left.until - left.since), 60_000)
+
+
 class Checks(Views):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._scores: dict[tuple[str, int], int] = {}
         self._checked: set[Stub] = set()
         self._last_event = "-"
         self._noted = 0
@@ -37,11 +39,15 @@ class Checks(Views):
         model = self.model
         stubs = [id for id, stub in model.stubs.items() if stub.until - MARGIN <= model.now]
         results = [task for task in model.tasks.values() if task.result and self._result_gone(task)]
+        replies = [id for id, left in model.replies.items() if left.since + reply_ttl(left) - MARGIN <= model.now]
         for id in stubs:
             del model.stubs[id]
+        for id in replies:
+            del model.replies[id]
         for task in results:
             task.result = None
-        if names := [f"task:{id}" for id in stubs] + [f"result:{task.id}" for task in results]:
+        names = [f"task:{id}" for id in stubs] + [f"result:{task.id}" for task in results]
+        if names := names + [f"reply:{id}" for id in replies]:
             self.client.delete(*[f"{self.base}:{name}" for name in names])
 
     def _result_gone(self, task: Task) -> bool:
@@ -65,17 +71,16 @@ class Checks(Views):
         assert below("ready:") == lanes
         assert {lane.decode() for lane in found.get("lanes", NONE).value} == lanes
         for lane in lanes:
-            line = zset(f"ready:{lane}")
-            assert list(line) == [task.id for task in model.line(lane)]
-            for task in model.line(lane):
-                assert line[task.id] // BAND == task.spec.priority
-                # Between two placings a task keeps its score to the digit.
-                assert line[task.id] == self._scores.setdefault((task.id, task.place), line[task.id])
+            assert zset(f"ready:{lane}") == {task.id: task.score for task in model.line(lane)}
+        self._check_chains(found, {name: zset(name) for name in found if name.startswith("dependents:")})
         held = {id: lease.split(b" ")[0].decode() for id, lease in found.get("running", NONE).value.items()}
         assert held == {task.id: task.lease.token for task in model.of("running") if task.lease}
         assert model.wake - model.perhaps <= below("wake:") <= model.wake
         model.wake, model.perhaps = below("wake:"), set()
         assert all(found[f"wake:{lane}"].value == [b"1"] for lane in model.wake)
+        assert below("control:") == model.control
+        assert all(found[f"control:{name}"].value == [b"1"] for name in model.control)
+        assert all(0 < found[f"control:{name}"].ttl <= 60_000 for name in model.control)
         assert zset("workers") == {name: worker.seen for name, worker in model.workers.items()}
         assert below("worker:") >= set(model.workers)
         assert {field: value.decode() for field, value in found.get("once", NONE).value.items()} == model.once()
@@ -86,10 +91,28 @@ class Checks(Views):
         self._check_events(found["events"].value if "events" in found else [])
         self.compare_stats()
 
+    def _check_chains(self, found: dict[str, Key], dependents: dict[str, dict[str, int]]) -> None:
+        """Who waits for whom, in its place in line, and what has ended and is not told yet."""
+        model = self.model
+        blocked = {id: int(score) for id, score in found.get("blocked", NONE).value.items()}
+        assert blocked == {task.id: task.score for task in model.of("blocked")}
+        assert dependents == {f"dependents:{id}": places for id, places in model.dependents.items()}
+        assert {text: int(at) for text, at in found.get("ends", NONE).value.items()} == {
+            note.text: at for note, at in model.notes.items()
+        }
+        assert ("chains" in found["config"].value) == model.chains
+        for task in model.tasks.values():
+            record = found[f"task:{task.id}"].value
+            of_it = {"gathered": task.gathered, "awaited": int(task.awaited) or None, "pruned": task.pruned}
+            assert {name: int(record[name]) for name in of_it.keys() & record} == {
+                name: value for name, value in of_it.items() if value is not None
+            }, task.id
+            assert task.state != "blocked" or int(record["awaits"]) == task.awaits
+
     def _check_records(self, found: dict[str, Key]) -> None:
         """Records, payloads and results: those of the tasks that are there, and stubs, which go by themselves."""
         model = self.model
-        kinds: dict[str, dict[str, Key]] = {"task": {}, "payload": {}, "result": {}}
+        kinds: dict[str, dict[str, Key]] = {kind: {} for kind in ("task", "payload", "result", "log", "reply")}
         for name, key in found.items():
             kind, _, id = name.partition(":")
             if kind in kinds:
@@ -103,11 +126,20 @@ class Checks(Views):
             task = model.tasks[id]
             right = key.ttl == -1 if task.result_ends is None else 0 < key.ttl <= result_ttl(task)
             assert right, f"result:{id} goes in {key.ttl} ms"
+        logs = {task.id: task.log for task in model.tasks.values() if task.log}
+        assert {id: [one.decode().partition(" ")[2] for one in key.value] for id, key in kinds["log"].items()} == logs
+        self._check_replies(kinds["reply"])
         for id, stub in model.stubs.items():
             if stub not in self._checked:
                 assert 0 < stubs[id].ttl <= stub.until - model.now, f"stub of {id} goes in {stubs[id].ttl} ms"
                 self._checked.add(stub)
                 self.client.pexpire(f"{self.base}:task:{id}", HOUR)
+
+    def _check_replies(self, found: dict[str, Key]) -> None:
+        assert set(found) == set(self.model.replies)
+        for id, left in self.model.replies.items():
+            assert found[id].value == f"{left.until} {' '.join(left.how)}\n".encode() + left.value
+            assert 0 < found[id].ttl <= reply_ttl(left)
 
     def _indexes(self) -> dict[str, dict[str, int]]:
         indexes: dict[str, dict[str, int]] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -11,7 +12,17 @@ import redis
 
 from pyadeq import models
 from tests.property.checks import Checks
-from tests.property.convert import from_due, from_settings, ms, to_acks, to_fails, to_settings, to_task
+from tests.property.convert import (
+    from_due,
+    from_items,
+    from_settings,
+    ms,
+    to_acks,
+    to_fails,
+    to_notes,
+    to_settings,
+    to_task,
+)
 from tests.property.records import Answer, Spec
 
 
@@ -50,11 +61,14 @@ class Driver(Checks):
         return from_settings(self.run(self.calls.configure(rid, **to_settings(changes))))
 
     def _enqueue(self, rid: str, specs: Sequence[Spec]) -> list[Answer]:
-        call = self.calls.enqueue([(spec.id, to_task(spec)) for spec in specs], rid)
-        return [(receipt.status, receipt.id) for receipt in self.run(call)]
+        call: Any = self.calls.enqueue([(spec.id, to_task(spec)) for spec in specs], rid)
+        answers: list[Answer] = self.run(
+            replace(call, decode=lambda reply: from_items(reply, [one.id for one in specs]))
+        )
+        return answers
 
-    def _cancel(self, ids: Sequence[str], rid: str | None = None) -> list[Answer]:
-        return [(status,) for status in self.run(self.calls.cancel(ids, rid))]
+    def _cancel(self, ids: Sequence[str], rid: str | None = None, *, tree: bool = False) -> list[Answer]:
+        return [(status,) for status in self.run(self.calls.cancel(ids, rid, tree=tree))]
 
     def _retry(self, ids: Sequence[str], rid: str | None = None) -> list[Answer]:
         answers = self.run(self.calls.retry(ids, rid))
@@ -63,11 +77,11 @@ class Driver(Checks):
     def _abandon(self, ids: Sequence[str], rid: str | None = None) -> list[Answer]:
         return [(status,) for status in self.run(self.calls.abandon(ids, rid))]
 
-    def _purge(self, rid: str, all: bool, page: int = 1000) -> int:
+    def _purge(self, rid: str, all: bool, page: int = 1000, lane: str | None = None) -> int:
         """In as many calls as it takes."""
         total = 0
         for call in count():
-            purged, more = self.run(self.calls.purge(f"{rid}.{call}", all=all, limit=page))
+            purged, more = self.run(self.calls.purge(f"{rid}.{call}", all=all, lane=lane, limit=page))
             assert purged <= page
             total += purged
             if not more:
@@ -102,8 +116,14 @@ class Driver(Checks):
     def _register(self, worker: str, incarnation: str) -> Any:
         return self.run(self.calls.register(worker, incarnation, {"pid": 1}))
 
-    def _deregister(self, worker: str, incarnation: str) -> Any:
-        return self.run(self.calls.deregister(worker, incarnation))
+    def _deregister(self, worker: str, incarnation: str, leases: Sequence[Answer] = ()) -> Any:
+        return self.run(self.calls.deregister(worker, incarnation, leases=leases))
+
+    def _steer(self, names: Sequence[str], mode: Any, capacity: int | None, rid: str) -> list[Answer]:
+        return [(status,) for status in self.run(self.calls.steer(names, mode, capacity, rid))]
+
+    def _progress(self, rid: str, notes: Sequence[Answer]) -> list[Answer]:
+        return [(status,) for status in self.run(self.calls.progress(to_notes(notes), rid))]
 
     def _claim(self, worker: str, incarnation: str, slot: int, n: int, *, lease: int = 0, **rest: Any) -> Answer:
         call = self.calls.claim(worker, incarnation, slot, n, lease=lease / 1000, **rest)
@@ -153,9 +173,10 @@ class Driver(Checks):
         answers = self.run(self.calls.snooze([((id, token), delay / 1000) for id, token, delay in leases]))
         return self._once(leases, map(from_due, answers))
 
-    def _heartbeat(self, leases: Sequence[Answer], worker: str, lease: int) -> list[Answer]:
-        answers = self.run(self.calls.heartbeat(leases, worker, lease / 1000))
-        return [(one.status,) if one.deadline is None else (one.status, ms(one.deadline)) for one in answers]
+    def _heartbeat(self, leases: Sequence[Answer], worker: str, lease: int, busy: int | None = None) -> Answer:
+        heard = self.run(self.calls.heartbeat(leases, worker, lease / 1000, busy))
+        answers = [(o.status,) if o.deadline is None else (o.status, ms(o.deadline)) for o in heard.renewals]
+        return heard.mode, heard.capacity, answers
 
     def _once(self, items: Sequence[Answer], answers: Iterable[Answer]) -> list[Answer]:
         """A token settles once: whatever is asked of it later, its answer stays, or it is lost."""

@@ -37,7 +37,13 @@ class Key(NamedTuple):
 
 
 def load_scripts(client: redis.Redis, change: Callable[[str], str] = lambda text: text) -> Scripts:
-    return {id: client.script_load(change(library()[id].text)) for id in library()} | {"dump": client.script_load(DUMP)}
+    return {id: client.script_load(change(library()[id].text)) for id in queue_scripts()} | {
+        "dump": client.script_load(DUMP)
+    }
+
+
+def queue_scripts() -> list[str]:
+    return [id for id in library() if id.startswith("queue.")]
 
 
 class Link:
@@ -70,7 +76,7 @@ class Link:
 @cache
 def templates() -> dict[str, str]:
     """All declared keys with their types; those of a prefix end with a colon."""
-    keys = [key for id in library() for key in library()[id].keys]
+    keys = [key for id in queue_scripts() for key in library()[id].keys]
     return {key.template.removeprefix("{base}:"): key.type for key in keys}
 
 

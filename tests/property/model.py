@@ -9,24 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tests.property.model_chains import Chains
 from tests.property.model_kept import ENDS, Kept
 from tests.property.model_workers import Workers
-from tests.property.records import LOST, Answer, Lease, Spec, Task, Worker
+from tests.property.records import ENDED, LOST, Answer, Lease, Spec, Task, Worker
 
 SWEEP = 100  # how many a claim reaps, expires and promotes at the most
 NOT_FOUND: Answer = ("not_found",)
 
 
-class Model(Kept, Workers):
+class Model(Kept, Workers, Chains):
     def call(self, verb: str, *args: Any, **kwargs: Any) -> Any:
         answer = getattr(self, verb)(*args, **kwargs)
-        self.retain()
+        if self._noted and verb != "purge":  # which only notes
+            self._pass_on()
+        self._noted = False
+        self.retain(trim=verb != "enqueue")
         return answer
 
     def unswept(self) -> bool:
         """Whether time has brought something that the next sweep changes."""
         due = self.due("running") or self.due("delayed") or self.overdue() or self.overdue_keys()
-        return bool(due or self.silent() or any(self.excess(name) for name in ENDS))
+        return bool(due or self.notes or self.silent() or any(self.excess(name) for name in ENDS))
 
     # Producers
 
@@ -36,17 +40,20 @@ class Model(Kept, Workers):
             return "ADEQ_DRAINING"
         answers: list[Answer] = []
         seen, created = set(), []
-        for spec, stamp in zip(specs, stamps, strict=True):
-            known = "exists" if spec.id in seen else self._known(spec.id, stamp)
+        for at, place in enumerate(self._places(len(specs))):
+            spec, stamp = specs[at], stamps[at]
+            known = self._known(spec.id, stamp) or ("exists" if spec.id in seen else None)
             twin, by = (None, "") if known == "created" else self._twin(spec, stamp)
             if twin and (by == "rid" or not known):
                 answers.append(("deduplicated", twin))
                 self._merge(twin, by, spec, stamp)
-                continue
-            answers.append((known or "created", spec.id))
-            seen.add(spec.id)
-            if not known:
-                created.append(self._create(spec, stamp))
+            elif not known and (missing := self._missing(spec.after, stamps[at:])):
+                answers.append(("unknown", missing))
+            else:
+                answers.append((known or "created", spec.id))
+                seen.add(spec.id)
+                if not known:
+                    created.append(self._create(spec, stamp, place))
         if self._held_keys:
             self._forget_keys(10 + 2 * self._held_keys)
         self._note("enqueued", *created)
@@ -57,22 +64,28 @@ class Model(Kept, Workers):
         first = {spec.id: (spec, stamp) for spec, stamp in reversed(list(zip(specs, stamps, strict=True)))}
         return not all(self._known(id, stamp) or self._twin(spec, stamp)[0] for id, (spec, stamp) in first.items())
 
-    def _create(self, spec: Spec, stamp: str) -> Task:
-        lane, fallback, expires = spec.lane, spec.fallback, spec.expires
-        task = Task(spec.id, spec, stamp, next(self._places), self.now, spec.payload, lane, fallback, expires, spec.key)
+    def _create(self, spec: Spec, stamp: str, place: int) -> Task:
+        task = Task(
+            spec.id, spec, stamp, place, self.now, spec.payload,
+            spec.lane, spec.fallback, spec.expires, spec.timeout, spec.key,
+        )  # fmt: skip
         if stub := self.stubs.pop(spec.id, None):
             task.settled = stub.settled
         self.tasks[spec.id] = task
         if spec.key:
             self._hold(f"key:{spec.key}", spec.id, self.settings["idempotency"])
-        due = max(self.now + spec.delay, spec.run_after)
-        self._delay(task, due) if due > self.now else self._line_up(task)
+        self._join(task)
+        if spec.after or spec.gather:
+            self._await_others(task)
+        else:
+            self._start(task)
         return task
 
     # Workers
 
     def claim(self, worker: str, incarnation: str, slot: int, n: int, *, acks: Sequence[Answer] = (),
-              fails: Sequence[Answer] = (), limit: int, lanes: Sequence[str], lease: int = 0) -> Answer:  # fmt: skip
+              fails: Sequence[Answer] = (), limit: int, lanes: Sequence[str], lease: int = 0,
+              lane_first: bool = False, busy: int | None = None) -> Answer:  # fmt: skip
         """Answers for acks and fails, the next time that something is due (0: none), and the leases."""
         known = self.workers.get(worker)
         if not known:
@@ -84,12 +97,15 @@ class Model(Kept, Workers):
         self._take_back(SWEEP)
         self.expire(SWEEP)
         self.promote(SWEEP)
-        next_due = min([task.at for task in self.of("running", "delayed")] + [*self.deadlines().values()], default=0)
+        times = [task.at for task in self.of("running", "delayed")] + [*self.deadlines().values()]
+        self._pass_on()
+        next_due = min([*times, *self.notes.values()], default=0)
         if n > last:
             if self.now - noted >= 1000 and self._keep_house(known):  # a second is fine enough
                 noted = self.now
-            given = self._lease(worker, f"{incarnation}.{slot}.{n}", limit, lanes, lease)
+            given = self._lease(worker, f"{incarnation}.{slot}.{n}", limit, lanes, lease, lane_first)
             known.slots[slot] = n, noted, given
+            known.busy = None if busy is None else busy + len(given)
         held = [task for id, token in given if (task := self._held(id, token))]
         leases = [(t.id, t.lease.token, t.attempts + 1, t.deliveries, t.payload) for t in held if t.lease]
         return "ok", acked, failed, next_due, leases
@@ -107,7 +123,7 @@ class Model(Kept, Workers):
                 self._observe("run_ms", self.now - task.last.started if task.last else 0)
                 if task.attempts > 1:
                     self._observe("attempts", task.attempts)
-                self._end(task, "completed")
+                self._end(task, "completed", result)
                 task.settled = token, ("completed",)
                 done.append(task)
             answers.append(self._settlement(id, token, "completed"))
@@ -116,20 +132,25 @@ class Model(Kept, Workers):
 
     def fail(self, fails: Iterable[Answer]) -> list[Answer]:
         answers = []
-        for id, token, retryable, reason, error, ppm in fails:
+        for id, token, retryable, reason, error, ppm, more in fails:
             if task := self._held(id, token):
                 task.attempts, task.reason, task.error = task.attempts + 1, reason, error
+                task.exit_code = more.get("exit_code")
                 most = task.spec.max_attempts or self.settings["max_attempts"]
                 if self._free(task):
                     task.settled = token, ("cancelled",)
                 elif retryable and task.attempts < most:
-                    self._delay(task, self._backoff(task, task.attempts, ppm))
+                    due = self.now + more["delay"] if "delay" in more else self._backoff(task, task.attempts, ppm)
+                    self._delay(task, due)
+                    task.timeout = more.get("timeout", task.timeout)
                     task.settled = token, ("retried", task.at)
                     self._note("retried", task)
                 else:
-                    self._end(task, "dead")
+                    self._end(task, "dead", error.encode())
                     task.settled = token, ("dead",)
                     self._note("dead", task)
+                if more.get("alert"):
+                    self._event("task.alert", task)
             answers.append(self._settlement(id, token, "retried", "dead", "cancelled"))
         return answers
 
@@ -154,22 +175,43 @@ class Model(Kept, Workers):
                 self._note(verb, task)
         return self._settlement(id, token, verb, "cancelled")
 
-    def heartbeat(self, leases: Iterable[Answer], worker: str, lease: int) -> list[Answer]:
+    def deregister(self, worker: str, incarnation: str, leases: Iterable[Answer] = ()) -> str:
+        """A token is enough to give a task back, whoever the worker is by now."""
+        self.release(leases)
+        return self._deregister(worker, incarnation)
+
+    def progress(self, rid: str, notes: Iterable[Answer]) -> list[Answer]:
+        answers: list[Answer] = []
+        fresh: dict[str, bool] = {}
+        for id, token, note in notes:
+            task = self._held(id, token)
+            if not task or not task.lease or task.at <= self.now:
+                answers.append(LOST)
+                continue
+            if fresh.setdefault(id, task.noted_by != rid):
+                task.noted_by, task.progress = rid, note.get("ppm", task.progress)
+                task.text = note.get("text", task.text)
+                task.log = [*task.log, *([note["line"]] if "line" in note else [])][-100:]
+                if note.keys() & {"ppm", "text"}:
+                    self._event("task.progress", task)
+            answers.append(("cancelling",) if task.lease.cancelling else ("noted",))
+        return answers
+
+    def heartbeat(self, leases: Iterable[Answer], worker: str, lease: int, busy: int | None = None) -> Answer:
+        """What is wanted of the worker, and an answer for each lease."""
         answers = []
         for id, token in leases:
             task = self._held(id, token)
             end = self.now + 1  # of the time that it may run
-            if task and task.lease and task.spec.timeout:
-                end = task.lease.started + task.spec.timeout
+            if task and task.lease and task.timeout:
+                end = task.lease.started + task.timeout
             if task and task.lease and task.at > self.now and self.now < end + self.settings["timeout_grace"]:
                 task.at = self.now + (lease or self.settings["lease"])
                 late = "timed_out" if end <= self.now else "renewed"
                 answers.append(("cancelling" if task.lease.cancelling else late, task.at))
             else:
                 answers.append(LOST)
-        if worker in self.workers:
-            self.workers[worker].seen = self.now
-        return answers
+        return *self._heard(worker, busy), answers
 
     # Operators
 
@@ -194,15 +236,22 @@ class Model(Kept, Workers):
             if self.mode != mode:
                 self.events.append((event, "-", self.now))
             self.mode = mode
-        for task in self.of("ready"):
-            self._wake(task.lane)
+        if mode != "paused":
+            for task in self.of("ready"):
+                self._wake(task.lane)
         return "ok"
 
-    def cancel(self, ids: Iterable[str], rid: str | None = None) -> list[Answer]:
-        return self._for_each(ids, "cancel", rid, lambda task: (self._cancel(task),))
+    def cancel(self, ids: Sequence[str], rid: str | None = None, *, tree: bool = False) -> list[Answer]:
+        known = self._done("cancel", rid)
+        answers = self._for_each(ids, "cancel", rid, lambda task: (self._cancel(task),))
+        for id in ids if tree and not known else ():
+            self._cancel_tree(id)
+        return answers
 
-    def retry(self, ids: Iterable[str], rid: str | None = None) -> list[Answer]:
-        return self._for_each(ids, "retry", rid, self._retry)
+    def retry(self, ids: Sequence[str], rid: str | None = None) -> list[Answer]:
+        taken = [] if self._done("retry", rid) else list(zip(ids, self._places(len(ids)), strict=True))
+        places = dict(reversed(taken))  # the first one, where an id is named twice
+        return self._for_each(ids, "retry", rid, lambda task: self._retry(task, places[task.id]))
 
     def abandon(self, ids: Iterable[str], rid: str | None = None) -> list[Answer]:
         return self._for_each(ids, "abandon", rid, self._abandon)
@@ -214,13 +263,14 @@ class Model(Kept, Workers):
         self._note_done(verb, rid, ",".join("=".join(answer) for answer in answers))
         return answers
 
-    def _retry(self, task: Task) -> Answer:
+    def _retry(self, task: Task, place: int) -> Answer:
         if task.state != "dead":
             return ("not_dead",)
         if holder := self._holder(task):
             return ("conflict", holder)
         task.attempts, task.crashes, task.expires, task.reason, task.error = 0, 0, 0, None, None
-        task.holds_scope, task.place = True, next(self._places)
+        task.exit_code = task.progress = task.text = None
+        task.holds_scope, task.place = True, place
         self._line_up(task)
         self.counts["revived"] += 1
         self._event("task.retried", task)
@@ -232,19 +282,24 @@ class Model(Kept, Workers):
         self._discard("abandoned", task)
         return ("abandoned",)
 
-    def purge(self, rid: str, all: bool, page: int = 1000) -> int:
+    def purge(self, rid: str, all: bool, page: int = 1000, lane: str | None = None) -> int:
         """In calls of a page each, rid.0, rid.1, …, until all is gone."""
         done = [word for call in range(len(self.timed)) if (word := self._done("purge", f"{rid}.{call}"))]
         if done:
             return sum(int(word.partition(":")[0]) for word in done)
-        ready = self.of("ready")
-        gone = ready + self.of("delayed", "completed", "cancelled", "dead") if all else ready + self.of("delayed")
-        if ready and not (self.of("delayed") or self.deadlines()):
-            self.wake -= {task.lane for task in ready}
-        self.perhaps = {task.lane for task in ready}  # one may be there for a time that goes as well, or was gone
+        ready = self.line(lane) if lane else self.of("ready")
+        gone = ready if lane else ready + self.of("delayed", "blocked", *(ENDED if all else ()))
+        lanes = {lane} if lane else {task.lane for task in ready}
+        if not (self.of("delayed") or self.deadlines()):
+            self.wake -= lanes
+        self.perhaps = lanes  # one may be there for a time that goes as well, or was gone
         for task in gone:
             if self.timed.get(f"key:{task.key}", ("", 0))[0] == task.id:
                 del self.timed[f"key:{task.key}"]
+        for task in gone:
+            if task.waiting:
+                self._note_end(task, "f")
+                self._reply(task, ("removed",))
         self._discard("purged", *gone)
         for call in range(len(gone) // page + 1):
             some = min(page, len(gone) - call * page)
@@ -255,8 +310,8 @@ class Model(Kept, Workers):
 
     def promote(self, limit: int) -> int:
         due = self.due("delayed")[:limit]
-        for task in due:
-            task.place = next(self._places)
+        for task, place in zip(due, self._places(len(due)), strict=True):
+            task.place = place
             self._line_up(task, task.waits_from)
         self._note("promoted", *due)
         return len(due)
@@ -272,13 +327,18 @@ class Model(Kept, Workers):
         for at, task in enumerate(late):
             lane, state = task.lane, task.state
             if task.expires_at and task.expires_at <= self.now:
-                self._expire(task)
-            elif task.fallback:
-                task.lane, task.fallback = task.fallback, None
+                self._give_up(task, "expired")
+            elif task.fallback == ("fail",) and self.mode != "paused":
+                self._give_up(task, "nobody_came")
+            elif task.fallback and task.fallback != ("fail",):
+                task.lane, *rest = task.fallback
+                task.fallback = tuple(rest)
                 self._event("task.moved", task)
                 moved += [task] if state == "ready" else []
             if state == "ready" and not [one for one in self.line(lane) if one not in moved]:
                 self._empty(lane, but=late[at:])
+            if task.waiting:
+                self._wait(task, self.now + (1000 if self.mode == "paused" else 0))  # not again at once
         for task in moved:
             self._wake(task.lane)
         return len(late)
@@ -303,24 +363,24 @@ class Model(Kept, Workers):
             if self._free(task):
                 continue
             if task.crashes >= self.settings["max_crashes"]:
-                task.reason = "crash_loop"
-                self._end(task, "dead")
-                self._note("dead", task)
+                self._give_up(task, "crash_loop")
             elif task.crashes == 1:
                 self._line_up(task)
             else:
                 self._delay(task, self._backoff(task, task.crashes - 1))
         return len(late)
 
-    def _lease(self, worker: str, call: str, limit: int, lanes: Sequence[str], ms: int) -> list[tuple[str, str]]:
-        """The lowest band first and, inside a band, the lanes in order."""
+    def _lease(
+        self, worker: str, call: str, limit: int, lanes: Sequence[str], ms: int, lane_first: bool
+    ) -> list[tuple[str, str]]:
+        """The lowest band first and, inside a band, the lanes in order; or the other way round."""
         lanes = [] if self.mode == "paused" else lanes
         waiting = [task for lane in dict.fromkeys(lanes) for task in self.line(lane)]
-        taken = sorted(waiting, key=lambda task: task.spec.priority)[:limit]  # stable
+        taken = (waiting if lane_first else sorted(waiting, key=lambda task: task.spec.priority))[:limit]  # stable
         leased = []
         for task in taken:
             if task.expires_at and task.expires_at <= self.now:
-                self._expire(task)
+                self._give_up(task, "expired")
                 continue
             leased.append(task)
             task.state, task.at, task.holds_scope = "running", self.now + (ms or self.settings["lease"]), False

@@ -10,9 +10,9 @@ ENDS = {"finished": ("completed", "cancelled"), "dead": ("dead",)}  # sets, by t
 
 
 class Kept(Once):
-    def retain(self) -> None:
-        """At the end of a call in which tasks ended: their sets stay within their numbers."""
-        for name, count in self._just_ended.items():
+    def retain(self, *, trim: bool) -> None:
+        """At the end of a call in which tasks ended: their sets stay within their numbers, some time."""
+        for name, count in self._just_ended.items() if trim else ():
             self._trim_set(name, 100 + count, aged=False)
         self._just_ended.clear()
         self._held_keys = 0
@@ -38,6 +38,8 @@ class Kept(Once):
     def _remove(self, task: Task, since: int) -> None:
         """What was done to it since then may be sent again."""
         del self.tasks[task.id]
+        if not task.spec.reply:
+            self.replies.pop(task.id, None)  # that of an older task of this id
         if self.now - since < WINDOW:
             self.stubs[task.id] = Stub(task.stamp, task.settled, since + WINDOW)
 

@@ -10,7 +10,7 @@ class Once(State):
     def once(self) -> dict[str, str]:
         """What every key stands for: those of live tasks, and those that end by themselves."""
         keys = {field: f"{id} {until}" for field, (id, until) in self.timed.items()}
-        for task in self.of("ready", "delayed", "running"):
+        for task in self.of("blocked", "ready", "delayed", "running"):
             if task.spec.unique:
                 keys[f"unique:{task.spec.unique}"] = task.id
             if task.spec.scope and task.holds_scope:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from itertools import count
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tests.property.records import LOST, Answer, Backoff, Stub, Task, Worker
+from tests.property.records import LOST, Answer, Backoff, Reply, Stub, Task, Worker
 
 BLOCK = 10_000  # how long a worker blocks at the most
 WINDOW = 60_000  # how long what was done is remembered for a re-sent call
 DEFAULTS: dict[str, Any] = {
     "lease": 15_000, "max_attempts": 3, "max_crashes": 5, "backoff": Backoff(), "finished_keep": 604_800_000,
     "finished_max": 100_000, "dead_keep": 2_592_000_000, "dead_max": 100_000, "result_ttl": None,
-    "idempotency": 86_400_000, "timeout_grace": 10_000,
+    "idempotency": 86_400_000, "timeout_grace": 10_000, "reply_ttl": 3_600_000,
 }  # fmt: skip
 
 
@@ -27,12 +26,14 @@ class State:
         self.stubs: dict[str, Stub] = {}
         self.timed: dict[str, tuple[str, int]] = {}  # keys of `once` that end by themselves: id and time
         self.workers: dict[str, Worker] = {}
+        self.replies: dict[str, Reply] = {}
+        self.control: set[str] = set()  # workers with a token that has them ask
         self.ended: set[tuple[str, str]] = set()  # workers' incarnations that were replaced, lost or stopped
         self.wake: set[str] = set()  # lanes with a wake-up token
         self.perhaps: set[str] = set()  # those of them whose token may be gone
         self.counts: Counter[str] = Counter()
         self.events: list[tuple[str, str, int]] = []  # with ids and time
-        self._places = count()
+        self.place = 0  # the last one that was given
         self._held_keys = 0  # in this call
         self._just_ended: Counter[str] = Counter()  # in this call, by set
 
@@ -42,7 +43,7 @@ class State:
     def line(self, lane: str) -> list[Task]:
         """The ready tasks of a lane, the first one first."""
         ready = [task for task in self.of("ready") if task.lane == lane]
-        return sorted(ready, key=lambda task: (task.spec.priority, task.place))
+        return sorted(ready, key=lambda task: task.score)
 
     def due(self, state: str) -> list[Task]:
         return sorted((t for t in self.of(state) if t.at <= self.now), key=lambda task: (task.at, task.id))
@@ -57,6 +58,16 @@ class State:
 
     # What becomes of tasks
 
+    def _places(self, n: int) -> Iterator[int]:
+        """As many places at the end of the line; what is not used is skipped."""
+        self.place += n
+        return iter(range(self.place - n + 1, self.place + 1))
+
+    def _start(self, task: Task) -> None:
+        """What nothing holds up any more: its time counts from now."""
+        due = max(self.now + task.spec.delay, task.spec.run_after)
+        self._delay(task, due) if due > self.now else self._line_up(task)
+
     def _line_up(self, task: Task, waits_from: int | None = None) -> None:
         task.state, task.since = "ready", self.now
         self._wake(task.lane)
@@ -70,17 +81,24 @@ class State:
 
     def _wait(self, task: Task, since: int) -> None:
         task.waits_from = since
-        if task.fallback:
-            self._tell(task.fallback, since + task.spec.fallback_after)
+        for lane in task.fallback:
+            if lane != "fail":
+                self._tell(lane, since + task.spec.fallback_after)
 
     def _tell(self, lane: str, due: int) -> None:
         """Whoever is blocked would sleep too long; in a pause, too, for it is a time and not a task."""
         if due - self.now < BLOCK:
             self.wake.add(lane)
 
-    def _end(self, task: Task, state: str) -> None:
+    def _end(self, task: Task, state: str, value: bytes = b"") -> None:
         task.state, task.at, task.lease, task.holds_scope = state, self.now, None, False
         self._just_ended["dead" if state == "dead" else "finished"] += 1
+        self._reply(task, (state, task.reason) if state == "dead" else (state,), value)
+
+    def _reply(self, task: Task, how: Answer, value: bytes = b"") -> None:
+        """Tell those who wait for the task, if there may be any."""
+        if task.spec.reply:
+            self.replies[task.id] = Reply(how, value, self.now, self.now + self.settings["reply_ttl"])
 
     def _free(self, task: Task) -> bool:
         """Nobody holds the task any more; True if that ended it, because somebody wanted it cancelled."""
@@ -92,6 +110,8 @@ class State:
         if task.state in ("completed", "dead"):
             return "finished"
         if task.lease:
+            if not task.lease.cancelling:
+                self.control.add(task.lease.worker)
             task.lease.cancelling = True
             return "cancelling"
         if task.state != "cancelled":
@@ -101,11 +121,12 @@ class State:
             self._note("cancelled", task)
         return "cancelled"
 
-    def _expire(self, task: Task) -> None:
-        task.reason = "expired"
+    def _give_up(self, task: Task, reason: str) -> None:
+        """Nobody took the task in time, or nobody could end it."""
+        task.reason, task.error, task.exit_code = reason, None, None
         self._end(task, "dead")
         self.counts["dead"] += 1
-        self._event("task.expired", task)
+        self._event("task.expired" if reason == "expired" else "task.dead", task)
 
     def _wake(self, lane: str) -> None:
         if self.mode != "paused":

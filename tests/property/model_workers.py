@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from tests.property.model_state import State
-from tests.property.records import Worker
+from collections.abc import Iterable
+
+from tests.property.model_once import Once
+from tests.property.records import Answer, Worker
 
 SILENCE = 30_000  # a worker that was not heard of for so long is gone
 
 
-class Workers(State):
+class Workers(Once):
     def register(self, worker: str, incarnation: str) -> str:
         known = self.workers.get(worker)
         if (worker, incarnation) in self.ended:
@@ -18,17 +20,42 @@ class Workers(State):
         else:
             if known:
                 self.ended.add((worker, known.incarnation))
+                self.control.add(worker)
             self.workers[worker] = Worker(incarnation, self.now)
             self.events.append(("worker.registered", worker, self.now))
         return "registered"
 
-    def deregister(self, worker: str, incarnation: str) -> str:
+    def _deregister(self, worker: str, incarnation: str) -> str:
         if worker not in self.workers:
             return "deregistered" if (worker, incarnation) in self.ended else "unregistered"
         if self.workers[worker].incarnation != incarnation:
             return "stale"
         self._forget(worker, "worker.deregistered")
         return "deregistered"
+
+    def steer(self, names: Iterable[str], mode: str | None, capacity: int | None, rid: str) -> list[Answer]:
+        if word := self._done("steer", rid):
+            return [(status,) for status in word.split(",")]
+        answers: list[Answer] = []
+        for name in names:
+            if name not in self.workers or name in self.silent():
+                answers.append(("not_found",))
+                continue
+            worker = self.workers[name]
+            worker.mode, worker.wanted, worker.heard = mode or worker.mode, capacity or worker.wanted, False
+            self.control.add(name)
+            self.events.append(("worker.steered", name, self.now))
+            answers.append(("asked",))
+        self._note_done("steer", rid, ",".join(status for (status,) in answers))
+        return answers
+
+    def _heard(self, name: str, busy: int | None) -> tuple[str, int]:
+        """A worker's sign of life, and what is wanted of it."""
+        if name not in self.workers:
+            return "run", 0
+        worker = self.workers[name]
+        worker.seen, worker.heard, worker.busy = self.now, True, worker.busy if busy is None else busy
+        return worker.mode, worker.wanted or 0
 
     def silent(self) -> list[str]:
         return [name for name, worker in self.workers.items() if worker.seen <= self.now - SILENCE]

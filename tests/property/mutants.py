@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from tests.property import test_corners as corners
 from tests.property import test_limits as limits
 from tests.property import test_list as lists
-from tests.property.driver import Driver
+from tests.property import test_work_corners as work
+from tests.property.mutants_of_chains import CHAINS, Mutant, Scenario
 
 TOKEN = "if by ~= token or not answers[answer]"
 KNOWN = "if row[1] == stamp then return 'created' end"
 HELD = "if field and redis.call('HGET', once, field) == id then"
-UNTIE = "if tied then untie(id) end"
+UNTIE = "if tied and untie(conf, id, 'f') then answer_waiters"
 STUB = "if left_ms <= 0 or not own[4] then return end"
-DELETE = "redis.call('DEL', task .. id, payload .. id, result .. id)"
-DEADLINE = "if own.fallback or own.expires_at_ms then await_deadline(conf, id, due_ms) end"
-
-Mutant = tuple[str, str]  # the text, and what takes its place
-Scenario = Callable[[Driver], None]
+DELETE = "redis.call('DEL', task .. id, payload .. id, result .. id, log .. id"
+DEADLINE = "if own.fallback_after_ms or own.expires_at_ms then await_deadline(conf, id, due_ms) end"
 
 BY_THE_MACHINE: dict[str, Mutant] = {
     "one call settles twice": (" or ended[id]", ""),
@@ -33,24 +30,24 @@ BY_THE_MACHINE: dict[str, Mutant] = {
     "a failing task is not cancelled": ("if lease.cancelling then", "if false then"),
     "ended leases are kept": ("redis.call('ZREM', leases, unpack(ids))", ""),
     "lanes in the wrong order": ("band < best_band", "band <= best_band"),
-    "a finished task is cancelled": ("elseif state == 'completed' or", "elseif"),
+    "a finished task is cancelled": ("if state == 'completed' or", "if"),
     "a snooze is no longer than a release": ("conf.now + delays[i] or", "conf.now or"),
     "an emptied lane keeps its token": ("redis.call('DEL', wake .. lane)", ""),
     "an emptied lane is still listed": ("redis.call('SREM', lanes, lane)", ""),
     "nobody is woken": ("then redis.call('LPUSH', wake .. lane, '1') end", "then return end"),
-    "nobody hears of a fallback": ("if at_ms - conf.now < 10000 then push_due(own[1]) end", ""),
+    "nobody hears of a fallback": ("string.gmatch(own[2] or '', '[^,]+')", "string.gmatch('', '[^,]+')"),
     "nobody hears of a due time": ("if due_ms - conf.now < 10000 then push_due(lane) end", ""),
-    "expired tasks stay in line": ("if expired or (in_line and record.fallback) then", "if false then"),
+    "expired tasks stay in line": ("if reason or (in_line and record.fallback) then", "if false then"),
     "new tasks have no deadline": (DEADLINE, ""),
-    "an id is made twice in a call": ("known = seen[id] and 'exists' or", "known ="),
+    "an id is made twice in a call": ("or (seen[id] and 'exists')", ""),
     "any rid is a replay": (KNOWN, "if row[1] then return 'created' end"),
     "a unique key is not asked for": ("'unique:' .. (own.unique or ''))", "'unique:')"),
     "a merged call is not known again": ("hold_once(conf, 'rid:' .. stamp, twin, 60000)", ""),
     "keys over time are not forgotten": ("redis.call('HDEL', once, unpack(fields))", ""),
     "a lease keeps the scope": (HELD + " redis.call('HDEL', once, field) end\n  return", "return"),
-    "dead tasks keep their keys": (UNTIE + "\n  redis.call('ZADD', dead", "redis.call('ZADD', dead"),
-    "cancelled tasks keep their keys": (UNTIE + "\n  redis.call('HSET'", "redis.call('HSET'"),
-    "purged tasks keep their keys": ("if own[1] then untie(id) end", ""),
+    "dead tasks keep their keys": (UNTIE + "(conf, id, 'dead", "if false then answer_waiters(conf, id, 'dead"),
+    "cancelled tasks keep their keys": (UNTIE + "(conf, id, 'canc", "if false then answer_waiters(conf, id, 'canc"),
+    "purged tasks keep their keys": ("if own[1] and untie(conf, id, 'f') and", "if false and"),
     "purged tasks keep their idempotency keys": ("redis.call('HDEL', once, key)", ""),
     "a retried task still expires": ("'crashes', 'expires_at_ms',", "'crashes',"),
     "who keeps house is lost": ("redis.call('ZADD', workers, conf.now_text, worker)\n  sweep", "sweep"),
@@ -59,6 +56,11 @@ BY_THE_MACHINE: dict[str, Mutant] = {
     "a tag's index keeps what is gone": ("redis.call('ZREM', by_tag .. tag, id)", ""),
     "no stub is left": (STUB, "if true then return end"),
     "a new task goes with the stub": ("redis.call('PERSIST', key)", ""),
+    "a tree is its root and its children": ("if row and row[1] and row[2] ~= stamp then", "if false then"),
+    "nobody is told of an end": ("if own[5] or own[6] then", "if false then"),
+    "sweeps pass nothing on": ("if conf.chains then sweep_set(ends, pass_on) end", ""),
+    "a child is not gathered": ("if own.parent and conf.chains then join", "if false then join"),
+    "blocked tasks that are cancelled wait on": ("redis.call('ZREM', set, id)\n  if state ==", "if state =="),
 }  # fmt: skip
 
 BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
@@ -114,9 +116,8 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "a draining queue forgets what it merged": ("and not find_twin(conf, envelopes[i], stamps[i])", ""),
     }),
     (corners.test_a_moved_task_still_expires, {
-        "a moved task keeps its fallback": ("redis.call('HDEL', task .. id, 'fallback', 'fallback_after_ms')", ""),
-        "a moved task never expires": ("await_deadline(conf, id, conf.now)\n      end", "end"),
-        "a delayed task moves into line": ("if in_line then line_up(", "if true then line_up("),
+        "a moved task never expires": ("await_deadline(conf, id, conf.paused and conf.now + 1000 or conf.now)", ""),
+        "a delayed task moves into line": ("if to and in_line then line_up(", "if to then line_up("),
         "the later deadline counts": ("at_ms = math.min(at_ms, tonumber(own[3]))", "at_ms = tonumber(own[3])"),
         "a fallback counts from the enqueue": (DEADLINE, DEADLINE.replace("due_ms", "conf.now")),
     }),
@@ -127,7 +128,7 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "a leased task waits for its expiry": ("if own[3] and not own[4] then", "if own[3] then"),
     }),
     (partial(corners.test_a_fallback_counts_from_each_return, way="dead"), {
-        "a moved task goes to the end": ("record.fallback, score, id)", "record.fallback, score + 99, id)"),
+        "a moved task goes to the end": ("line_up(by_lane, to, score, id)", "line_up(by_lane, to, score + 99, id)"),
         "a returned task has no deadline": ("if lease.tied then await_deadline(conf, id, back_ms) end", ""),
         "a revived task has no deadline": ("if row[6] then await_deadline(conf, id, conf.now) end", ""),
     }),
@@ -163,7 +164,7 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
     (corners.test_a_merged_call_leaves_its_key, {
         "a merged call holds its key again": ("if by == 'rid' then return end", ""),
         "a merged call's own key is not held": ("hold_keys(conf, twin, own, true)", ""),
-        "ack keeps the keys": ("      untie(id)\n", ""),
+        "ack keeps the keys": ("if tied and tied < bar then awaited, own_ms = untie(conf, id, 'c') end", ""),
     }),
     (corners.test_only_one_has_a_unique_key, {
         "a retry takes no unique key": ("if unique then hold_once(", "if false then hold_once("),
@@ -201,5 +202,104 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
     (partial(lists.pages_under_change, seed=4), {
         "who has gone is not passed": ("< (string.byte(id, at) or 0) then", "< 0 then"),
         "pages repeat one": ("'ZRANK', set, id) + 1 end", "'ZRANK', set, id) end"),
+    }),
+    *CHAINS,
+    (work.test_a_chain_is_followed_to_its_end, {
+        "a moved task keeps its fallback": ("if rest == '' then redis.call(", "if false then redis.call("),
+        "a chain ends after one lane": ("'lane', lane, 'fallback', rest)", "'lane', lane, 'fallback', '')"),
+        "nobody comes and nothing happens": ("local last = record.unclaimed == 'fail'", "local last = false"),
+        "a task fails before its last lane": ("and not record.fallback and not conf.paused", "and not conf.paused"),
+        "a task fails while nobody can come": ("record.fallback and not conf.paused", "record.fallback"),
+        "the last lane has no end": ("~= 'fail' and 'fallback_after_ms' or nil", "and 'fallback_after_ms'"),
+        "nobody is told that nobody came": ("bury_task(conf, expired and", "bury_task(conf, expired or"),
+    }),
+    (partial(work.test_whoever_waits_for_a_task_is_answered, way="ack"), {
+        "no reply to a result": ("if awaited then", "if false then"),
+        "a reply without its result": ("fits and results[i] or '')", "'')"),
+        "a reply for ever": ("string.format('%.0f ', conf.now + conf.reply_ms)", "'9007199254740991 '"),
+        "a reply that the server keeps": ("string.format('%.0f', math.max(2 * conf.reply_ms, 60000))", "'1000000000'"),
+        "a reply is shown a millisecond longer": ("if tonumber(until_ms) > conf.now then\n      if status",
+                                                  "if tonumber(until_ms) >= conf.now then\n      if status"),
+        "everybody gets a reply": ("return own[3], own[4] and", "return '1', own[4] and"),
+        "nobody knows whether to wait": ("record.reply and 1 or 0", "0"),
+    }),
+    (partial(work.test_whoever_waits_for_a_task_is_answered, way="dead"), {
+        "no reply to a death": ("then answer_waiters(conf, id, 'dead ' .. reason, error or '') end", "then end"),
+    }),
+    (partial(work.test_whoever_waits_for_a_task_is_answered, way="cancelling"), {
+        "no reply to a cancelled task": ("then answer_waiters(conf, id, 'cancelled', '') end", "then end"),
+    }),
+    (partial(work.test_whoever_waits_for_a_task_is_answered, way="purge"), {
+        "no reply to a purged task": ("then answer_waiters(conf, id, 'removed', '') end", "then end"),
+    }),
+    (partial(work.test_whoever_waits_for_a_task_is_answered, way="reap"), {
+        "a reply after its end": ("and set ~= finished and set ~= dead then answer_waiters", "then answer_waiters"),
+    }),
+    (work.test_an_id_that_is_used_again_is_answered_for_itself, {
+        "an older task answers": ("(record.reply or not state) and redis.call('GET'", "redis.call('GET'"),
+        "a task that was waited for is forgotten": ("own[6] and log or reply", "reply"),
+        "an older task's reply stays": ("own[6] and log or reply", "log"),
+    }),
+    (work.test_a_failure_says_when_and_how_long_and_whom_to_tell, {
+        "a failure's delay is ignored": ("extra.delay_ms or backoff(", "backoff("),
+        "a failure's timeout is ignored": ("if extra.timeout_ms then", "if false then"),
+        "a failure's timeout is not looked at": ("extra.timeout_ms, 'ties', '1')", "extra.timeout_ms)"),
+        "nobody is alerted": ("if extra.alert then emit(", "if false then emit("),
+        "a record's error is not shown": ("return { 'dead', record.reason or 'error', record.error or '' }",
+                                          "return { 'dead', record.reason or 'error', '' }"),
+        "a reply without its error": ("lease.tied, tally, fails.error[i])", "lease.tied, tally)"),
+        "no exit code": ("if extra.exit_code then", "if false then"),
+        "an exit code stays": ("redis.call('HDEL', task .. id, 'exit_code')", ""),
+        "an exit code outlasts a retry": ("'reason', 'error', 'exit_code',", "'reason', 'error',"),
+    }),
+    (work.test_a_crash_loop_has_no_exit_code, {
+        "a crash has the error of a failure": ("redis.call('HDEL', task .. id, 'error', 'exit_code')", ""),
+    }),
+    (work.test_progress_is_noted_once, {
+        "a note counts twice": ("fresh[id] = row[2] ~= rid", "fresh[id] = true"),
+        "a call's later notes are lost": ("'progress_rid', rid, 'progress_ms'", "'progress_ms'"),
+        "any token notes progress": ("lease and lease.token == item_token[i] and", "lease and"),
+        "progress past the deadline": ("and tonumber(deadlines[i] or 0) > conf.now", ""),
+        "a log without end": ("redis.call('LTRIM', log .. id, -100, -1)", ""),
+        "a log of the first lines": ("'LTRIM', log .. id, -100, -1)", "'LTRIM', log .. id, 0, 99)"),
+        "the newest line first": ("redis.call('RPUSH', log .. id", "redis.call('LPUSH', log .. id"),
+        "progress does not say what is wanted": ("lease.cancelling and 'cancelling' or 'noted'", "'noted'"),
+        "a line of the log is an event": ("if own.ppm or own.text then emit(", "if true then emit("),
+        "logs stay": (DELETE, DELETE.replace(", log .. id", "")),
+    }),
+    (work.test_a_worker_hears_what_is_wanted_of_it, {
+        "a worker is not told to ask": ("push_control(conf, name)\n    emit", "emit"),
+        "a worker has many tokens": ("if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH'",
+                                     "if true then redis.call('LPUSH'"),
+        "a token for ever": ("redis.call('PEXPIRE', control .. name, 60000)", ""),
+        "a mode is not kept": ("if mode ~= 'keep' then", "if false then"),
+        "a mode is not told": ("return own[2] or 'run',", "return 'run',"),
+        "a mode that nobody named": ("if mode ~= 'keep' then", "if true then"),
+        "a capacity that nobody named": ("if capacity > 0 then", "if true then"),
+        "a late steer steers": ("note_answers(conf, 'steer', answers)", ""),
+        "who is silent is steered": ("tonumber(seen[i] or 0) <= conf.now - 30000", "not seen[i]"),
+        "a heartbeat is not heard": ("if own[4] == '0' then", "if false then"),
+        "a heartbeat is no sign of life": ("redis.call('ZADD', workers, 'XX', conf.now_text, worker)", ""),
+        "a heartbeat does not say how busy": ("if busy >= 0 then redis.call(", "if false then redis.call("),
+        "a heartbeat makes a worker up": ("if not own[1] then return 'run', 0 end\n  redis.call('ZADD', workers, 'XX',",
+                                          "redis.call('ZADD', workers,"),
+        "who is replaced is not told": ("if row[1] then push_control(conf, worker) end", ""),
+        "who was replaced is steered on": ("redis.call('DEL', worker_hash .. name)", ""),
+        "the silent are shown": ("seen_ms > conf.now - 30000 and shown_worker", "shown_worker"),
+    }),
+    (work.test_a_cancelled_task_has_its_worker_told_once, {
+        "a cancel is not told": ("push_control(conf, string.match(held, '%S+$'))", ""),
+        "a cancel is told again": ("if held and not string.find(held, ' cancel|', 1, true) then", "if held then"),
+    }),
+    (work.test_a_worker_that_stops_gives_back_what_it_has, {
+        "a worker keeps its tasks": ("return_leases(conf, item_id, item_token, nil, tally)\n  if conf", "if conf"),
+        "what is given back is not counted": ("retain(conf, tally)\n  add_counts(tally)\nend\nlocal row",
+                                              "retain(conf, tally)\nend\nlocal row"),
+    }),
+    (work.test_lane_first_takes_lanes_in_order, {
+        "lanes are never first": ("band < best_band and not lane_first", "band < best_band"),
+        "lanes are always first": ("band < best_band and not lane_first", "false"),
+        "a claim does not say how busy": ("busy < 0 and '' or busy + #leased", "''"),
+        "a claim does not count its own": ("busy < 0 and '' or busy + #leased", "busy < 0 and '' or busy"),
     }),
 ]  # fmt: skip

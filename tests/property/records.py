@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import floor
-from typing import Any
+from typing import Any, NamedTuple
 
 Answer = tuple[Any, ...]
 LOST: Answer = ("lease_lost",)
+BAND = 2**48  # between the scores of two priorities
+ENDED = ("completed", "cancelled", "dead")
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,9 @@ class Spec:
     run_after: int = 0
     expires: int = 0
     timeout: int | None = None
-    fallback: str | None = None
+    fallback: tuple[str, ...] = ()  # lanes in turn, of which the last may be `fail`
     fallback_after: int = 0
+    reply: bool = False
     kind: str | None = None
     user: str | None = None
     tags: tuple[str, ...] = ()
@@ -49,6 +52,10 @@ class Spec:
     result_ttl: int | None = None
     max_attempts: int | None = None
     backoff: Backoff | None = None
+    after: tuple[str, ...] = ()
+    after_any: bool = False
+    after_when: str = "completed"
+    gather: int = 0
 
 
 @dataclass
@@ -68,10 +75,11 @@ class Task:
     created: int
     payload: bytes
     lane: str
-    fallback: str | None
+    fallback: tuple[str, ...]  # what is left of it
     expires: int
+    timeout: int | None
     key: str | None  # its idempotency key, or one of a call that was answered with it
-    state: str = "new"  # ready, delayed, running, completed, cancelled or dead
+    state: str = "new"  # blocked, ready, delayed, running, completed, cancelled or dead
     since: int = 0  # when it last became ready
     waits_from: int = 0  # from when its wait for the fallback lane counts
     at: int = 0  # due time, deadline or time of the end
@@ -79,11 +87,20 @@ class Task:
     crashes: int = 0
     deliveries: int = 0
     holds_scope: bool = True
+    awaits: int = 0  # how many ends it still waits for
+    awaited: bool = False  # whether somebody waits for its end
+    gathered: int | None = None  # the place of its parent, which waits for its children
+    pruned: int | None = None  # when a tree that it is in was cancelled
     lease: Lease | None = None
     last: Lease | None = None  # the current lease, or the one before
     settled: tuple[str, Answer] = ("", LOST)  # the last settlement's token and answer
     reason: str | None = None
     error: str | None = None
+    exit_code: int | None = None
+    progress: int | None = None  # of a million
+    text: str | None = None
+    noted_by: str | None = None  # rid of the last call that noted its progress
+    log: list[str] = field(default_factory=list)
     result: bytes | None = None
     result_ends: int | None = None  # when a result that is kept for a time is shown no more
 
@@ -96,7 +113,11 @@ class Task:
 
     @property
     def waiting(self) -> bool:
-        return self.state in ("ready", "delayed")
+        return self.state in ("blocked", "ready", "delayed")
+
+    @property
+    def score(self) -> int:
+        return self.spec.priority * BAND + self.place
 
     @property
     def expires_at(self) -> int | None:
@@ -106,7 +127,8 @@ class Task:
     @property
     def deadline(self) -> int | None:
         """When a waiting task expires or goes over to its fallback lane, whichever is first."""
-        falls_back = self.waits_from + self.spec.fallback_after if self.fallback else None
+        timed = self.fallback and self.state != "blocked"
+        falls_back = self.waits_from + self.spec.fallback_after if timed else None
         times = [time for time in (self.expires_at, falls_back) if time is not None]
         return min(times) if self.waiting and times else None
 
@@ -120,9 +142,41 @@ class Stub:
     until: int
 
 
+class Note(NamedTuple):
+    """What has ended and is still to be told: `c` for completed, `f` for failed; or whose tree is cancelled, `t`.
+
+    other and at: the parent that gathers it, and its place; or the last child that was cancelled, and its time. upto:
+    the last place of those who waited for it; or when the tree was cancelled.
+    """
+
+    how: str
+    id: str
+    other: str = "-"
+    at: int = 0
+    upto: int = 0
+
+    @property
+    def text(self) -> str:
+        return " ".join(map(str, self))
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What is left for those who wait for a task: how it ended, with its result or its error."""
+
+    how: Answer
+    value: bytes
+    since: int
+    until: int
+
+
 @dataclass
 class Worker:
     incarnation: str
     seen: int
+    mode: str = "run"  # what is wanted of it
+    wanted: int | None = None  # tasks at a time
+    heard: bool = True
+    busy: int | None = None
     # By slot: the last n, when presence was noted last, and the ids and tokens that were given.
     slots: dict[int, tuple[int, int, list[tuple[str, str]]]] = field(default_factory=dict)

@@ -43,7 +43,7 @@ def end(queue: Driver, way: str, *leases: Answer) -> None:
         case "ack":
             queue.do("ack", [(id, token, b"done") for id, token in leases])
         case "dead" | "fail":
-            queue.do("fail", [(id, token, way == "fail", "error", "", 500_000) for id, token in leases])
+            queue.do("fail", [(id, token, way == "fail", "error", "", 500_000, {}) for id, token in leases])
         case "release":
             queue.do("release", leases)
         case "snooze":
@@ -65,7 +65,7 @@ def test_another_token_settles_nothing(queue: Driver) -> None:
     for bogus in ("bogus", token[:-1], f"{token}0"):
         for way in ("ack", "fail", "release", "snooze"):
             end(queue, way, (id, bogus))
-        assert queue.do("heartbeat", [(id, bogus)], "w", 0) == [("lease_lost",)]
+        assert queue.do("heartbeat", [(id, bogus)], "w", 0)[2] == [("lease_lost",)]
     end(queue, "ack", (id, token))
 
 
@@ -147,7 +147,7 @@ def test_a_paused_queue_leases_nothing(queue: Driver) -> None:
 
 
 def test_a_token_stays_for_a_fallback(queue: Driver) -> None:
-    enqueue(queue, Spec("a", lane="group/x", fallback="any", fallback_after=1000), Spec("b"))
+    enqueue(queue, Spec("a", lane="group/x", fallback=("any",), fallback_after=1000), Spec("b"))
     claim(queue)
     assert "any" in queue.model.wake
     wait(queue, 1000)
@@ -167,7 +167,7 @@ def test_late_claims_write_nothing(queue: Driver) -> None:
 @pytest.mark.parametrize("way", ["release", "snooze", "fail", "reap", "dead"])
 def test_a_fallback_counts_from_each_return(queue: Driver, way: str) -> None:
     queue.do("configure", backoff=Backoff(1000, 1.0, 1000, 0.0), max_crashes=9)
-    enqueue(queue, Spec("a", lane="group/g", fallback="any", fallback_after=5000, expires=queue.model.now + 9000))
+    enqueue(queue, Spec("a", lane="group/g", fallback=("any",), fallback_after=5000, expires=queue.model.now + 9000))
     for again in ("release", way):
         wait(queue, 4000)
         end(queue, again, *claim(queue))
@@ -197,7 +197,7 @@ def test_attempts_are_counted_anew_after_a_retry(queue: Driver) -> None:
 
 
 def test_a_crash_too_many_waits_with_a_deadline(queue: Driver) -> None:
-    enqueue(queue, Spec("a", fallback="group/g", fallback_after=5000))
+    enqueue(queue, Spec("a", fallback=("group/g",), fallback_after=5000))
     for _ in range(2):
         claim(queue)
         end(queue, "reap")
@@ -221,7 +221,7 @@ def test_only_what_was_never_leased_expires(queue: Driver) -> None:
 
 def test_a_moved_task_still_expires(queue: Driver) -> None:
     now = queue.model.now
-    enqueue(queue, Spec("a", fallback="group/g", fallback_after=1000, expires=now + 3000, delay=500), Spec("b"))
+    enqueue(queue, Spec("a", fallback=("group/g",), fallback_after=1000, expires=now + 3000, delay=500), Spec("b"))
     for _ in range(3):
         wait(queue, 1500)
         queue.do("expire", 10)

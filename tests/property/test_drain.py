@@ -24,8 +24,8 @@ def finish(lease: Answer, way: int) -> tuple[str, list[Answer]]:
     ways: list[tuple[str, list[Answer]]] = [
         ("ack", [(id, token, b"result")]),
         ("ack", [(id, token, b"")]),
-        ("fail", [(id, token, True, "error", "e", 0)]),
-        ("fail", [(id, token, False, "error", "e", 0)]),
+        ("fail", [(id, token, True, "error", "e", 0, {})]),
+        ("fail", [(id, token, False, "error", "e", 0, {})]),
         ("release", [(id, token)]),
         ("nothing", []),
     ]
@@ -69,6 +69,7 @@ def test_nothing_is_left_behind(client: redis.Redis, base_name: str, cancel: boo
     assert ends == {"completed", "dead"} | ({"cancelled"} if cancel else set())
     records = {f"{kind}:{id}" for id in model.tasks for kind in ("task", "payload")}
     results = {f"result:{task.id}" for task in model.of("completed") if task.result}
-    assert set(queue.read()) == STAY | {"finished", "dead"} | records | results
+    controls = {f"control:{name}" for name in model.control}
+    assert set(queue.read()) == STAY | {"finished", "dead"} | records | results | controls
     queue.close()
     assert not client.keys(f"{queue.base}*")

@@ -51,7 +51,7 @@ def test_many_retries_of_a_steep_backoff(queue: Driver, base: int) -> None:
     queue.do("enqueue", "rid", [Spec("t", max_attempts=1000, backoff=Backoff(base, 100.0, 2000, 0.0))])
     for n in range(1, 161):
         [(id, token, *_)] = queue.do("claim", "w", "i1", 0, n, limit=1, lanes=["any"])[4]
-        assert queue.do("fail", [(id, token, True, "error", "", 500_000)])[0][0] == "retried"
+        assert queue.do("fail", [(id, token, True, "error", "", 500_000, {})])[0][0] == "retried"
         queue.model.now += 2000
         queue.do("promote", 1)
 

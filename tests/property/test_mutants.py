@@ -11,8 +11,11 @@ from pyadeq._core.manifest import library
 from pyadeq.keys import queue_base
 from tests.property.driver import Driver
 from tests.property.link import Scripts, load_scripts
-from tests.property.mutants import BY_CORNERS, BY_THE_MACHINE, Mutant, Scenario
+from tests.property.mutants import BY_CORNERS, BY_THE_MACHINE
+from tests.property.mutants_of_chains import Mutant, Scenario
 from tests.property.test_queue_machine import QueueMachine
+
+pytestmark = [pytest.mark.any_engine, pytest.mark.mutants]
 
 NOTICED = AssertionError, redis.ResponseError
 EXAMPLES = 1500  # at the most; most mutants are noticed within ten

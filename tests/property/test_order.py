@@ -90,7 +90,7 @@ def test_retried_and_promoted_tasks_go_to_the_end(queue: Driver, ids: list[str])
     queue.model.now += 1000
     leases = claim(queue, count(1), 10)
     assert [id for id, *_ in leases] == ids[100:110]
-    queue.do("fail", [(id, token, True, "error", "", 500_000) for id, token, *_ in leases])
+    queue.do("fail", [(id, token, True, "error", "", 500_000, {}) for id, token, *_ in leases])
     queue.model.now += 1000
     queue.do("promote", 1000)
     queue.check()

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyadeq import models
-from tests.property.convert import seconds
+from tests.property.convert import ms, seconds
 from tests.property.link import Link
 from tests.property.model_kept import ENDS
 from tests.property.model_workers import SILENCE
-from tests.property.records import Task
+from tests.property.records import ENDED, Answer, Task
 
 
 class Views(Link):
@@ -25,6 +25,45 @@ class Views(Link):
                 parts = (view.data, view.error, view.result_data or None)
                 assert parts == (task.payload, task.error, task.result if shown else None), view
                 self._compare_view(task, view)
+
+    def compare_outcomes(self, ids: Sequence[str]) -> None:
+        for id, found in zip(ids, self.run(self.calls.outcome(ids)), strict=True):
+            told = (found.reason, found.error, found.data)
+            if found.status == "waiting":
+                told = (found.state, found.told, None)
+            assert (found.status, told) == self._outcome(id), id
+
+    def _outcome(self, id: str) -> Answer:
+        """What whoever waits for a task is told, from its reply or else from its record."""
+        task, left = self.model.tasks.get(id), self.model.replies.get(id)
+        if task and task.state not in ENDED:
+            return "waiting", (self.state_of(task), task.spec.reply, None)
+        if left and left.until > self.model.now and (not task or task.spec.reply):
+            how, value = left.how, left.value
+        elif not task:
+            return "not_found", (None, None, None)
+        else:
+            shown = task.result_ends is None or task.result_ends > self.model.now
+            how = (task.state, task.reason) if task.state == "dead" else (task.state,)
+            value = (task.error or "").encode() if task.state == "dead" else (shown and task.result) or b""
+        match how:
+            case ("completed",):
+                return "completed", (None, None, value)
+            case ("dead", reason):
+                return "dead", (reason, value.decode(), None)
+        return how[0], (None, None, None)
+
+    def compare_workers(self) -> None:
+        live = {name: one for name, one in self.model.workers.items() if one.seen > self.model.now - SILENCE}
+        found, cursor = self.run(self.calls.workers())
+        assert cursor == ""
+        assert {worker.name: (worker.incarnation, ms(worker.seen)) for worker in found} == {
+            name: (worker.incarnation, worker.seen) for name, worker in live.items()
+        }
+        for worker in found:
+            known = live[worker.name]
+            shown = (worker.mode, worker.wanted, worker.heard, worker.busy)
+            assert shown == (known.mode, known.wanted, known.heard, known.busy), worker
 
     def compare_lists(self, limit: int, **named: Any) -> None:
         expected = self.listed(**named)
@@ -53,7 +92,7 @@ class Views(Link):
             sets.insert(0, self.model.line(lane))
         elif state and state != "ready":
             members = [task for task in self.model.tasks.values() if task.state in MEMBERS[state]]
-            sets.insert(0, sorted(members, key=lambda task: (task.at, task.id)))
+            sets.insert(0, sorted(members, key=lambda task: (task.score if state == "blocked" else task.at, task.id)))
         matching = set.intersection(*({task.id for task in one} for one in sets))
         return [
             task for task in min(sets, key=len)
@@ -69,7 +108,7 @@ class Views(Link):
         model, stats = self.model, self.run(self.calls.stats())
         states = Counter(map(self.state_of, model.tasks.values()))
         assert stats.mode == model.mode
-        assert (stats.ready, stats.delayed, stats.blocked) == (states["ready"], states["delayed"], 0)
+        assert (stats.ready, stats.delayed, stats.blocked) == (states["ready"], states["delayed"], states["blocked"])
         assert (stats.running, stats.stalled) == (states["running"] + states["stalled"], states["stalled"])
         ended = {name: sum(states[state] for state in of) for name, of in ENDS.items()}
         assert {"finished": stats.finished, "dead": stats.dead} == ended
@@ -82,22 +121,28 @@ class Views(Link):
 
     def _compare_view(self, task: Task, view: models.TaskView) -> None:
         spec, state, at, last = task.spec, self.state_of(task), task.at / 1000, task.last
+        waits = spec.after or spec.gather
         expected = {
             "state": state, "kind": spec.kind, "priority": spec.priority, "lane": task.lane, "user": spec.user,
             "tags": spec.tags, "parent": spec.parent, "max_attempts": spec.max_attempts, "created": task.created / 1000,
             "idempotency_key": task.key, "unique": spec.unique, "scope": spec.scope, "fallback": task.fallback,
-            "expires_at": seconds(task.expires or None), "timeout": seconds(spec.timeout),
+            "reply": spec.reply, "exit_code": task.exit_code, "progress_text": task.text,
+            "progress": None if task.progress is None else task.progress / 1_000_000,
+            "expires_at": seconds(task.expires or None), "timeout": seconds(task.timeout),
             "due": at if state == "delayed" else None,
             "deadline": at if state in ("running", "stalled") else None,
             "ended": at if state in ("completed", "cancelled", "dead") else None,
             "attempts": task.attempts + bool(task.lease), "crashes": task.crashes, "deliveries": task.deliveries,
             "started": last.started / 1000 if last else None, "worker": last.worker if last else None,
             "fence": self.fences[last.token] if last else None, "reason": task.reason,
+            "after": spec.after, "after_any": spec.after_any if waits else None, "gather": spec.gather or None,
+            "after_when": spec.after_when if waits else None,
+            "awaits": task.awaits if state == "blocked" else None,
         }  # fmt: skip
         assert {name: getattr(view, name) for name in expected} == expected
 
 
 MEMBERS = {
-    "delayed": ["delayed"], "running": ["running"], "stalled": ["running"], "blocked": [],
+    "delayed": ["delayed"], "running": ["running"], "stalled": ["running"], "blocked": ["blocked"],
     "completed": ["completed", "cancelled"], "cancelled": ["completed", "cancelled"], "dead": ["dead"],
 }  # fmt: skip

@@ -13,6 +13,8 @@ CORE, RIM, PUBLIC, EXT = range(4)
 LAYERS = {
     "errors": CORE,
     "keys": CORE,
+    "lock_models": CORE,
+    "worker_models": CORE,
     "models": CORE,
     "_core": CORE,
     "embedded": RIM,

@@ -4,7 +4,7 @@ import pytest
 from redis.crc import key_slot
 
 from pyadeq.errors import ConfigError
-from pyadeq.keys import check_name, hash_slot, queue_base
+from pyadeq.keys import check_name, hash_slot, lock_base, queue_base
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,9 @@ def test_hash_slot_is_that_of_a_cluster(key: str) -> None:
 def test_a_base_is_a_slot() -> None:
     assert queue_base("default") == "ade:{queue:default}"
     assert queue_base("a", "x", "prod") == "x:{prod}:queue:a"
-    assert hash_slot(queue_base("a", slot="prod")) == hash_slot(queue_base("b", slot="prod")) == hash_slot("prod")
+    assert lock_base("default") == "ade:{lock:default}"
+    assert lock_base("a", "x", "prod") == "x:{prod}:lock:a"
+    assert hash_slot(queue_base("a", slot="prod")) == hash_slot(lock_base("b", slot="prod")) == hash_slot("prod")
 
 
 @pytest.mark.parametrize(
@@ -37,6 +39,11 @@ def test_a_base_is_a_slot() -> None:
 def test_a_bad_name_is_refused_by_field_and_value(arguments: tuple[str, ...], told: str) -> None:
     with pytest.raises(ConfigError, match=f"^{told}.*allowed: 1 to 100 of A-Z"):
         queue_base(*arguments)
+
+
+def test_a_bad_name_of_a_domain_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^domain: 'a:b' is not accepted"):
+        lock_base("a:b")
 
 
 @pytest.mark.parametrize("lane", ["any", "group/a", "group/a/inst/b"])

@@ -43,6 +43,7 @@ def test_clean(root: Path) -> None:
         ("redis.call('SCAN', 0)", "SCAN is not allowed"),
         ("redis.pcall('EVAL', 'x', 0)", "EVAL is not allowed"),
         ("redis.call('BLPOP', config, 0)", "BLPOP is not allowed"),
+        ("redis.call('PUBLISH', config, 'a')", "PUBLISH is not allowed"),
         ("redis.call('XREAD', 'BLOCK', 0, 'STREAMS', config, 0)", "XREAD must not block"),
         ("redis.call('hset', config, 'a', 1)", "the command must be a quoted word in capitals"),
         ("redis.call(config)", "the command must be a quoted word in capitals"),
@@ -105,10 +106,12 @@ def test_literals_and_keys_may_stand_in_an_include(root: Path) -> None:
 def test_no_writes(root: Path) -> None:
     text = "-- help(): x\n-- NEEDS config\nlocal function help()\n  return redis.call('DEL', config)\nend\n"
     (root / "include/help.lua").write_text(text)
-    body = f"help()\nredis.call('HSET', config, 'a', 'task.done')\n{BODY}"
+    reads = "redis.call('ZLEXCOUNT', config, '-', '+')\nredis.call('ZRANGE', config, '-', '+', 'BYLEX', 'LIMIT', 0, 9)"
+    body = f"help()\nredis.call('HSET', config, 'a', 'task.done')\nredis.call('SPUBLISH', config, 'm')\n{reads}\n{BODY}"
     header = "-- FLAGS  no-writes\n-- INCLUDE help\n-- EVENT  task.done\n"
     assert findings(root, body, header) == [
         "demo/run.v1.lua:10: HSET is no read, but demo/run.v1.lua is no-writes",
+        "demo/run.v1.lua:11: SPUBLISH is no read, but demo/run.v1.lua is no-writes",
         "include/help.lua:4: DEL is no read, but demo/run.v1.lua is no-writes",
         "demo/run.v1.lua:7: a script with the flag no-writes adds no events",
     ]

@@ -26,9 +26,11 @@ EVERYTHING = """\
 --
 -- KEYS   config    hash           {base}:config
 -- KEYS   by_user   prefix/zset    {base}:by:user:  id
+-- KEYS   channel   prefix/channel {base}:channel:  id
 -- ARGV   worker    name
 -- ARGV   lane      lane           ?=any
--- ARGV   lanes     ids 1..5
+-- ARGV   tags      ids 1..5
+-- ARGV   lanes     lanes 1..3     ?=
 -- ARGV   limit     int 0..100     ?=10
 -- ARGV   delta     int ..5
 -- ARGV   trace     bytes 0..128   ?=
@@ -90,11 +92,19 @@ def test_entry(manifest: dict[str, Any]) -> None:
                 "template": "{base}:by:user:",
                 "suffix": "id",
             },
+            {
+                "name": "channel",
+                "kind": "prefix",
+                "type": "channel",
+                "template": "{base}:channel:",
+                "suffix": "id",
+            },
         ],
         "args": [
             {"name": "worker", "type": "name"},
             {"name": "lane", "type": "lane", "default": "any"},
-            {"name": "lanes", "type": "ids", "min": 1, "max": 5},
+            {"name": "tags", "type": "ids", "min": 1, "max": 5},
+            {"name": "lanes", "type": "lanes", "min": 1, "max": 3, "default": ""},
             {"name": "limit", "type": "int", "min": 0, "max": 100, "default": 10},
             {"name": "delta", "type": "int", "min": -9007199254740991, "max": 5},
             {"name": "trace", "type": "bytes", "min": 0, "max": 128, "default": ""},
@@ -177,9 +187,10 @@ RUN = ("scripts", 1)
         set_(*RUN, "args", 0, "min", 1),
         set_(*RUN, "args", 0, "type", "float"),
         set_(*RUN, "args", 2, "max", None),
-        set_(*RUN, "args", 3, "default", "ten"),
-        set_(*RUN, "args", 6, "values", None),
-        set_(*RUN, "args", 6, "default", 1),
+        set_(*RUN, "args", 3, "max", None),
+        set_(*RUN, "args", 4, "default", "ten"),
+        set_(*RUN, "args", 7, "values", None),
+        set_(*RUN, "args", 7, "default", 1),
         set_(*RUN, "groups", 0, "pairs", None),
         set_(*RUN, "returns", 0, "fields", 1, "of", None),
         set_(*RUN, "returns", 0, "fields", 0, "of", "item"),

@@ -40,12 +40,15 @@ def compiled(sources: Sources, lines: str, result: str, module: Any = lua51) -> 
     return Script(sources.build()["dist/demo.run.v1.lua"], module)
 
 
+LONGEST = f"group/{'x' * 100}/inst/{'y' * 100}"  # lane
 OK: dict[str, list[tuple[str, Any]]] = {
     "id": [("a", "a"), ("A-z.0_9:/@+-", "A-z.0_9:/@+-"), ("x" * 200, "x" * 200)],
     "name": [("a", "a"), ("A-z.0_9@+-", "A-z.0_9@+-"), ("x" * 100, "x" * 100)],
     "lane": [("any", "any"), ("group/a.b", "group/a.b"), ("group/a/inst/b-1", "group/a/inst/b-1")],
     "ids 0..2": [("", []), ("a", ["a"]), ("a,b", ["a", "b"])],
     "ids 1..2": [("a", ["a"]), (f"{'x' * 200},{'y' * 200}", ["x" * 200, "y" * 200])],
+    "lanes 0..2": [("", []), ("any", ["any"]), ("group/a,any", ["group/a", "any"])],
+    "lanes 1..2": [(f"{LONGEST},{LONGEST}", [LONGEST, LONGEST]), ("any,any", ["any", "any"])],
     "int 0..": [("0", 0), ("007", 7), ("9007199254740991", 9007199254740991)],
     "int -5..5": [("-5", -5), ("5", 5), ("-0", 0)],
     "int -9007199254740991..": [("-9007199254740991", -9007199254740991)],
@@ -58,6 +61,7 @@ OK: dict[str, list[tuple[str, Any]]] = {
     "lane ?=any": [("", "any"), ("group/g", "group/g")],
     "lane ?=": [("", ""), ("any", "any")],
     "ids 1..2 ?=": [("", []), ("a", ["a"])],
+    "lanes 1..2 ?=": [("", []), ("any", ["any"])],
     "int 1..9 ?=5": [("", 5), ("9", 9)],
     "bytes 2..3 ?=": [("", ""), ("ab", "ab")],
     "bytes 0..9 ?=it's": [("", "it's"), ("a", "a")],
@@ -77,6 +81,11 @@ BAD: dict[str, tuple[str, list[str]]] = {
          "group/a/inst/b/inst/c", "group/a:b", f"group/{'x' * 101}", f"group/a/inst/{'x' * 101}"],
     ),
     "ids 1..2": ("1 to 2 ids with commas between them", ["", ",", "a,", ",a", "a,b,c", "a b", "x" * 201]),
+    "lanes 1..2": (
+        "1 to 2 lanes with commas between them",
+        ["", ",", "any,", ",any", "any,,any", "any,any,any", "any, any", "all", "group/", "any,group/a/inst/",
+         f"group/{'x' * 101}", f"{LONGEST},{LONGEST}y", "any\0", "any;any"],
+    ),
     "int 0..10": ("an integer from 0 to 10", ["", " ", "-1", "11", "1.0", " 1", "+1", "0x1", "-0", "0" * 17]),
     "int -5..5": ("an integer from -5 to 5", ["", "-6", "6", "--1", "-", "1-", "0" * 17, f"-{5:017}"]),
     "int 0..": (

@@ -338,3 +338,7 @@ def test_a_deferred_has_a_value_or_an_error(scripts: list[Script]) -> None:
     bad.settle([b"ok"])
     with pytest.raises(AdeqError, match="declined"):
         _ = bad.value
+
+
+def test_numbers_are_packed_as_their_text() -> None:
+    assert pack("EVALSHA", 0, -1, 9_007_199_254_740_993, b"5") == pack("EVALSHA", "0", "-1", "9007199254740993", "5")

@@ -50,11 +50,17 @@ def test_the_wheel_has_every_module_and_nothing_else(built: Built) -> None:
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "pyadeq").rglob("*.py")}
     modules -= {"pyadeq/_unasync.py"}  # generates code in a checkout
     in_wheel = {name for name in built.wheel if "/_lua/" not in name and ".dist-info/" not in name}
-    assert in_wheel == modules | {"pyadeq/py.typed"}
+    assert in_wheel == modules | {"pyadeq/py.typed", "pytest_pyadeq.py"}
 
 
 def test_the_sdist_has_what_a_change_needs(built: Built) -> None:
-    files = [ROOT / "Makefile", ROOT / "pyproject.toml", ROOT / "LICENSE", ROOT / "lua/errors.toml"]
+    files = [
+        ROOT / "Makefile",
+        ROOT / "pytest_pyadeq.py",
+        ROOT / "pyproject.toml",
+        ROOT / "LICENSE",
+        ROOT / "lua/errors.toml",
+    ]
     for pattern in ("pyadeq/**/*.py", "lua/**/*.py", "lua/**/*.lua", "tests/**/*.py"):
         found = [*ROOT.glob(pattern)]
         assert found, pattern

@@ -11,7 +11,7 @@ import typer
 
 from pyadeq import __version__
 from pyadeq.errors import AdeqError, BadArgument, ConfigError, TransportError
-from pyadeq.ext.cli import demo, dlq, doctor, queue, scripts, task, worker
+from pyadeq.ext.cli import demo, dlq, doctor, lock, queue, scripts, task, worker
 from pyadeq.ext.cli.common import FAILED, PLACE, UNREACHABLE, USAGE
 from pyadeq.keys import check_name
 
@@ -27,6 +27,7 @@ app.add_typer(worker.app, name="worker")
 app.add_typer(queue.app, name="queue")
 app.add_typer(task.app, name="task")
 app.add_typer(dlq.app, name="dlq")
+app.add_typer(lock.app, name="lock")
 app.add_typer(scripts.app, name="scripts")
 app.command("doctor", short_help="Is the server fit to keep tasks? What to change, why and how.")(doctor.doctor)
 app.command("demo", short_help="Real work, one worker killed, nothing lost.")(demo.demo)
@@ -48,7 +49,8 @@ def root(
         str, typer.Option(envvar="ADEQ_PREFIX", metavar="NAME", help="The start of all keys on the server.")
     ] = PLACE.prefix,
     slot: Annotated[
-        str | None, typer.Option(envvar="ADEQ_SLOT", metavar="NAME", help="The slot that the queues share, if they do.")
+        str | None,
+        typer.Option(envvar="ADEQ_SLOT", metavar="NAME", help="The slot that all of them share, if they do."),
     ] = None,
     cluster: Annotated[
         bool, typer.Option("--cluster", envvar="ADEQ_CLUSTER", help="The server is one of a cluster of several.")

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.cli.complete import queue_names
+from pyadeq.ext.cli.complete import domain_names, queue_names
 
 UNITS = {"": 1, "ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 DURATION = "seconds, or a number with ms, s, m, h or d: 90, 1.5h, 7d"
@@ -54,14 +54,14 @@ def _epoch(text: str) -> float:
     return time.timestamp()
 
 
-def confirm(question: str, yes: bool) -> None:
+def confirm(question: str, yes: bool, no: str = "nothing was deleted") -> None:
     """Ask before something is destroyed. ConfigError where there is nobody to ask, AdeqError for a no."""
     if yes:
         return
     if not sys.stdin.isatty():
         raise ConfigError(f"{question} There is no terminal to answer at: add --yes")
     if not typer.confirm(f"{question} Go on?", err=True):
-        raise AdeqError("nothing was deleted")
+        raise AdeqError(no)
 
 
 def many(count: int, thing: str) -> str:
@@ -75,6 +75,10 @@ def time_option(help: str, *names: str) -> Any:
 
 
 QueueName = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue.", autocompletion=queue_names)]
+Domain = Annotated[
+    str, typer.Option("--domain", "-d", metavar="NAME", help="The lock domain.", autocompletion=domain_names)
+]
+Resource = Annotated[str, typer.Argument(metavar="RESOURCE", help="The resource.")]
 TaskId = Annotated[str, typer.Argument(metavar="ID", help="The task.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 User = Annotated[str | None, typer.Option(metavar="ID", help="Only tasks of this user.")]

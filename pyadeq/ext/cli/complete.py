@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import typer
 
 from pyadeq import Adeq
 from pyadeq.ext.cli.common import DEFAULT_URL
-from pyadeq.ext.doctor import find_queues
+from pyadeq.ext.doctor import Found, find_domains, find_queues
 
 PATIENCE = 0.5  # seconds; whoever pressed Tab waits
 
 
 def queue_names(context: typer.Context, incomplete: str) -> list[str]:
     """The queues of the server that the command line names so far, or none if that takes too long."""
+    return _names(context, incomplete, find_queues)
+
+
+def domain_names(context: typer.Context, incomplete: str) -> list[str]:
+    """The lock domains of that server."""
+    return _names(context, incomplete, find_domains)
+
+
+def _names(context: typer.Context, incomplete: str, find: Callable[[Adeq, float], Found]) -> list[str]:
     names: list[str] = []
     # A thread, for the resolution of a host's name knows no timeout. It must not keep the process either.
-    asking = threading.Thread(target=_ask, args=(_options(context), names), daemon=True)
+    asking = threading.Thread(target=_ask, args=(_options(context), find, names), daemon=True)
     asking.start()
     asking.join(PATIENCE)
     return [name for name in list(names) if name.startswith(incomplete)]
@@ -34,7 +44,7 @@ def _options(context: typer.Context) -> dict[str, Any]:
     return {name: given.get(name) or os.environ.get(f"ADEQ_{name.upper()}") for name in ("url", "prefix", "slot")}
 
 
-def _ask(options: dict[str, Any], names: list[str]) -> None:
+def _ask(options: dict[str, Any], find: Callable[[Adeq, float], Found], names: list[str]) -> None:
     try:
         with Adeq.from_url(
             options["url"] or DEFAULT_URL,
@@ -43,6 +53,6 @@ def _ask(options: dict[str, Any], names: list[str]) -> None:
             socket_timeout=PATIENCE,
             socket_connect_timeout=PATIENCE,
         ) as adeq:
-            names += find_queues(adeq, PATIENCE / 2).names
+            names += find(adeq, PATIENCE / 2).names
     except Exception:
         return  # a completion has nobody to tell

@@ -16,7 +16,7 @@ from pyadeq.ext.cli.complete import queue_names
 from pyadeq.ext.doctor import Report, examine
 from pyadeq.keys import check_name
 
-OURS = re.compile(r"\badeq (?:doctor|queue|scripts) ")
+OURS = re.compile(r"\badeq (?:doctor|lock|queue|scripts) ")
 STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red", "unknown": "magenta"}
 
 

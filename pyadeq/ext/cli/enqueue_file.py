@@ -7,7 +7,7 @@ import re
 import sys
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -15,13 +15,14 @@ from typing import BinaryIO, NamedTuple
 import typer
 from pydantic import ValidationError, field_validator
 
-from pyadeq import Adeq, Call, Queue, Receipt, Task
-from pyadeq.errors import AdeqError, BadArgument, ConfigError, ScriptError, TransportError
+from pyadeq import Adeq, Call, Queue, Task
+from pyadeq.errors import AdeqError, BadArgument, ConfigError, ScriptError, TransportError, UnknownTask
 from pyadeq.ext.cli.arguments import DURATION, duration, many
 from pyadeq.ext.cli.checkpoint import SUFFIX, Checkpoint, Place, Run
 from pyadeq.ext.cli.progress import Bar
 from pyadeq.ids import new_ulid
 from pyadeq.keys import shown
+from pyadeq.models import Receipt
 
 STDIN = Path("-")
 BATCH_LINES = 1000
@@ -46,6 +47,8 @@ class Line(NamedTuple):
 
 class Row(Task):
     """A task as a line has it: times may have a unit, as on the command line."""
+
+    after: str | Sequence[str] = ()
 
     @field_validator(*SPANS, mode="before")
     @classmethod
@@ -88,6 +91,7 @@ class Upload:
         self._kept: Checkpoint | None = None
         self.before = self.place  # where this run began
         self._untouched = True  # nothing can have come of this run, nor of one before
+        self._ahead = False  # some lines after the place are done, too
 
     def run(self, adeq: Adeq, queue: Queue, server: str) -> None:
         """Send what is left of the file. Raises AdeqError for a line that is no task; those before it are sent."""
@@ -139,7 +143,8 @@ class Upload:
             if self._untouched:
                 self.finish()
                 raise
-            done = f"{self.name}: {many(self.place.line, 'line')} done, nothing after that; "
+            after = "and some after that" if self._ahead else "nothing after that"
+            done = f"{self.name}: {many(self.place.line, 'line')} done, {after}; "
             if checkpoint:
                 done += f"the same command goes on there (checkpoint {checkpoint.path})"
             else:
@@ -151,8 +156,8 @@ class Upload:
         """Send a batch, up to its first bad line if it has one, and raise that."""
         tasks, bad = self._parse(batch)
         calls, refused = self._calls(queue, tasks)
-        bad = refused or bad
-        receipts = [receipt for call in calls for receipt in self._run(adeq, call)]
+        receipts, unmade = self._run_all(adeq, calls, tasks)
+        bad = unmade or refused or bad
         done = [line for line in batch if bad is None or line.number < bad.line.number]
         if done:
             self._advance(done[-1], receipts)
@@ -161,10 +166,26 @@ class Upload:
         if bad:
             raise AdeqError(f"{self.name}, line {bad.line.number}: {bad}")
 
+    def _run_all(
+        self, adeq: Adeq, calls: list[Call[list[Receipt]]], tasks: list[Item]
+    ) -> tuple[list[Receipt], BadLine | None]:
+        """The answers up to the first task that comes after one that there is not. Some behind it may be made, too."""
+        receipts: list[Receipt] = []
+        for call in calls:
+            try:
+                receipts += self._run(adeq, call)
+            except UnknownTask as error:
+                made = error.receipts.index(None)
+                line = tasks[len(receipts) + made].line
+                self._ahead = True
+                bad = BadLine(line, f"after: there is no task {error.missing!r}, or no longer")
+                return receipts + error.receipts[:made], bad
+        return receipts, None
+
     def _run(self, adeq: Adeq, call: Call[list[Receipt]]) -> list[Receipt]:
         untouched, self._untouched = self._untouched, False
         try:
-            return adeq.run(call)
+            return adeq.send(call)
         except (ScriptError, TransportError) as error:
             self._untouched = untouched and not getattr(error, "may_have_applied", False)
             raise

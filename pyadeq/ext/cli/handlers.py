@@ -7,21 +7,19 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Awaitable, Callable
 from operator import attrgetter
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any
 
-from pyadeq import Lease
+from pyadeq import Queue, TaskFunction, Tasks
+from pyadeq.asyncio import Queue as AsyncQueue
 from pyadeq.errors import ConfigError
 
-Handler: TypeAlias = Callable[[Lease], Awaitable[Any]]
 
+def load_handler(path: str) -> Any:
+    """What `module:function` names: a function of one lease, a Tasks or a Queue.
 
-def load_handler(path: str) -> Handler:
-    """The async function that `module:function` names; the working directory is searched first.
-
-    Raises ConfigError that says what is wrong with it.
+    The working directory is searched first. Raises ConfigError that says what is wrong with it.
     """
     module_name, _, function = path.partition(":")
     if not module_name or not function:
@@ -31,16 +29,24 @@ def load_handler(path: str) -> Handler:
         handler = attrgetter(function)(module)
     except AttributeError:
         raise ConfigError(f"handler: {module_name!r} ({_file(module)}) has no {function!r}") from None
-    if not callable(handler) or not _is_async(handler):
-        raise ConfigError(f"handler: {path!r} is not an async function; define it as `async def {function}(lease): …`")
+    if isinstance(handler, TaskFunction):
+        raise ConfigError(f"handler: {path!r} is one task; name the Queue or the Tasks that it belongs to")
+    if isinstance(handler, Queue | AsyncQueue | Tasks):
+        if not (handler if isinstance(handler, Tasks) else handler.tasks):
+            raise ConfigError(f"handler: {path!r} has no tasks; decorate functions with its `task`")
+        return handler
+    if not callable(handler) or inspect.isclass(handler):
+        raise ConfigError(
+            f"handler: {path!r} is not a function; define it as `async def {function}(lease): …`, "
+            "or name a Queue or a Tasks"
+        )
     try:
         inspect.signature(handler).bind(None)
     except TypeError:
         raise ConfigError(
             f"handler: {path!r} takes {inspect.signature(handler)}; it must take one argument, the lease"
         ) from None
-    found: Handler = handler
-    return found
+    return handler
 
 
 def _import(name: str) -> ModuleType:
@@ -57,11 +63,6 @@ def _import(name: str) -> ModuleType:
         raise ConfigError(
             f"handler: module {name!r} cannot be imported: {type(error).__name__}: {error}{place}"
         ) from None
-
-
-def _is_async(handler: Callable[..., Any]) -> bool:
-    called = type(handler).__call__ if not inspect.isroutine(handler) else handler
-    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(called)
 
 
 def _file(module: ModuleType) -> str:

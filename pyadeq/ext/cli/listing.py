@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -14,11 +14,10 @@ from rich.text import Text
 from pyadeq import Queue, TaskView
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import StateName
-from pyadeq.ext.cli.common import Format, as_json, columns, iso, print_lines, safe, stdout
+from pyadeq.ext.cli.common import Format, as_json, columns, iso, print_lines, print_rows, safe
 from pyadeq.models import State
 
 RIGHT = ("priority", "runs")
-CHUNK = 1000  # rows whose widths are made to fit each other
 TIMES = ("due", "deadline", "created", "started", "ended", "expires_at")
 TEXTS = ("payload", "headers", "result")
 LEFT_OUT = {*TEXTS, "error"}  # of summaries
@@ -51,7 +50,7 @@ def print_tasks(tasks: Iterable[TaskView], output: Format, limit: int | None) ->
     if output != Format.table:
         print_lines(map(summary, shown), output)
         return
-    _print_table(shown)
+    print_rows(COLUMNS, map(_row, shown), right=RIGHT)
     if limit is not None and next(rest, None) is not None:
         print(f"\nThere are more than {limit:,}: --limit N, or --all", file=sys.stderr)
 
@@ -97,7 +96,8 @@ def more(task: TaskView) -> str:
         case "running" | "stalled":
             return f"{task.worker} until {time_of(task.deadline)}"
         case "ready" | "blocked":
-            return "" if task.lane == "any" else task.lane
+            awaits = f"awaits {task.awaits:,}" if task.awaits else ""
+            return " ".join(filter(None, ["" if task.lane == "any" else task.lane, awaits]))
         case _:
             return f"{task.reason or ''} {time_of(task.ended)}".lstrip()
 
@@ -120,31 +120,6 @@ def _value(task: TaskView, name: str) -> Any:
 def _with_iso(fields: dict[str, Any]) -> dict[str, Any]:
     times = {f"{name}_iso": iso(fields[name]) for name in TIMES if fields[name] is not None}
     return {**fields, **times}
-
-
-def _print_table(tasks: Iterator[TaskView]) -> None:
-    """A thousand rows at a time; by hand, for rich takes half a millisecond a row, and shortens ids."""
-    console = stdout()
-    widths = [len(name) for name in COLUMNS]
-
-    def line(cells: Sequence[str]) -> str:
-        padded = [
-            cell.rjust(width) if name in RIGHT else cell.ljust(width)
-            for name, cell, width in zip(COLUMNS, cells, widths, strict=True)
-        ]
-        return "  ".join(padded).rstrip()[: console.width]
-
-    heads = True
-    while (chunk := list(map(_row, islice(tasks, CHUNK)))) or heads:
-        widths = [
-            max(width, *map(len, column))
-            for width, column in zip(widths, zip(COLUMNS, *chunk, strict=True), strict=True)
-        ]
-        if heads:
-            console.print(Text(line(COLUMNS), style="bold"))
-            heads = False
-        for row in chunk:
-            print(line(row))
 
 
 def _row(task: TaskView) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from pyadeq import Adeq, Queue, QueueStats
-from pyadeq.errors import AdeqError
+from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.arguments import QueueName, Yes, confirm, many
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.progress import Bar
@@ -63,6 +63,7 @@ def _answer_mode(name: str, stats: QueueStats, output: Format) -> None:
 def purge(
     name: QueueName,
     all: Annotated[bool, typer.Option("--all", help="Finished and dead tasks too.")] = False,
+    lane: Annotated[str | None, typer.Option(metavar="LANE", help="Only tasks in line in this lane.")] = None,
     yes: Yes = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
@@ -70,17 +71,27 @@ def purge(
     """Delete the tasks that wait: ready, delayed and blocked ones. Running tasks stay."""
     with connected(url) as adeq:
         queue = existing(adeq, name)
-        stats = queue.stats()
-        there = stats.pending + (stats.finished + stats.dead if all else 0)
+        there = _there(queue, all, lane)
         if there:
             which = "tasks that wait, have finished or are dead" if all else "waiting tasks"
+            which = which if lane is None else f"tasks in line in lane {lane!r}"
             confirm(f"This deletes for good all {which} of queue {name!r}: {there:,}.", yes)
         with Bar("Purging", there, "tasks") as bar:
-            deleted = queue.purge(all=all, progress=bar.update)
+            deleted = queue.purge(all=all, lane=lane, progress=bar.update)
     if output != Format.table:
         print_json({"queue": name, "deleted": deleted}, output)
     else:
         print(f"{many(deleted, 'task')} deleted")
+
+
+def _there(queue: Queue, all: bool, lane: str | None) -> int:
+    """How many tasks there are to be purged."""
+    if lane is not None:
+        if all:
+            raise ConfigError("--all: with --lane, only what is in line there is deleted; leave one of them out")
+        return queue.length([lane])[0]
+    stats = queue.stats()
+    return stats.pending + (stats.finished + stats.dead if all else 0)
 
 
 def trim(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:

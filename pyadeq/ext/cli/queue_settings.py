@@ -29,6 +29,7 @@ def configure(
     dead_keep: Annotated[float | None, time_option("For how long dead tasks are kept.")] = None,
     dead_max: Annotated[int | None, typer.Option(help="How many of them at most.")] = None,
     result_ttl: Annotated[float | None, time_option("For how long results are kept.")] = None,
+    reply_ttl: Annotated[float | None, time_option("For how long who waits for a reply finds it.")] = None,
     idempotency: Annotated[float | None, time_option("For how long an idempotency key stands.")] = None,
     timeout_grace: Annotated[float | None, time_option("For how long a task that timed out is renewed.")] = None,
     url: Url = DEFAULT_URL,
@@ -48,6 +49,7 @@ def configure(
         "dead_keep": dead_keep,
         "dead_max": dead_max,
         "result_ttl": result_ttl,
+        "reply_ttl": reply_ttl,
         "idempotency": idempotency,
         "timeout_grace": timeout_grace,
     }

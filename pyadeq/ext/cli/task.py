@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
-from pyadeq.ext.cli import task_enqueue, task_watch
+from pyadeq.ext.cli import task_enqueue, task_result, task_tree, task_watch
 from pyadeq.ext.cli.arguments import Kind, Lane, Parent, QueueName, Reason, StateName, Tag, TaskId, User
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, stdout
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, safe, stdout
 from pyadeq.ext.cli.dlq import answer_each, answer_retried
 from pyadeq.ext.cli.listing import find_tasks, not_found, print_task, print_tasks, whole
 
@@ -53,26 +54,40 @@ def ls(
 
 @app.command()
 def show(queue: QueueName, id: TaskId, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """Show all that is known of a task, with its payload, result and error."""
+    """Show all that is known of a task, with its payload, result and error, and the end of its log."""
     with connected(url) as adeq:
-        task = adeq.queue(queue).get(id)
+        task, log = adeq.queue(queue).get(id), adeq.queue(queue).log(id)
     if task is None:
         raise not_found(queue, id)
     if output != Format.table:
-        print_json(whole(task), output)
-    else:
-        print_task(stdout(), task)
+        lines = [{"at": line.at, "at_iso": iso(line.at), "text": line.text} for line in log]
+        print_json({**whole(task), "log": lines}, output)
+        return
+    console = stdout()
+    print_task(console, task)
+    if log:
+        console.print(Text("\nlog", style="bold"))
+    for line in log:
+        console.print(Text(f"{iso(line.at)} {safe(line.text)}"), soft_wrap=True)
 
 
 @app.command()
-def cancel(queue: QueueName, ids: TaskIds, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+def cancel(
+    queue: QueueName,
+    ids: TaskIds,
+    tree: Annotated[bool, typer.Option("--tree", help="Their children too, and theirs.")] = False,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
     """Cancel tasks: at once if they wait; their workers are told if they run.
 
-    Exits with 1 if one of them has ended already, or does not exist.
+    Exits with 1 if one of them does not exist, or has ended already; with --tree that is no failure, for its children
+    are cancelled all the same.
     """
     with connected(url) as adeq:
-        answers = [(status, None) for status in adeq.queue(queue).cancel_many(ids)]
-    answer_each(queue, ids, answers, ("cancelled", "cancelling"), output)
+        answers = [(status, None) for status in adeq.queue(queue).cancel_many(ids, tree)]
+    good = ("cancelled", "cancelling", "finished") if tree else ("cancelled", "cancelling")
+    answer_each(queue, ids, answers, good, output)
 
 
 @app.command()
@@ -86,4 +101,6 @@ def retry(queue: QueueName, ids: TaskIds, url: Url = DEFAULT_URL, output: Output
     answer_retried(queue, ids, answers, output)
 
 
+app.command()(task_result.result)
+app.command()(task_tree.tree)
 app.command()(task_watch.watch)

@@ -28,6 +28,14 @@ class Coalesce(StrEnum):
     last = "last"
 
 
+class AfterWhen(StrEnum):
+    """How the tasks must end that one comes after."""
+
+    completed = "completed"
+    failed = "failed"
+    ended = "ended"
+
+
 class Durability(StrEnum):
     """Where a task is when enqueue answers."""
 
@@ -60,8 +68,11 @@ def enqueue(
     kind: Annotated[str | None, option("What kind of work it is.")] = None,
     priority: Annotated[int | None, typer.Option(help="0, first, to 9. [default: 5]")] = None,
     lane: Annotated[str | None, option("Who may take it: any, group/G, group/G/inst/I.", "LANE")] = None,
-    fallback: Annotated[str | None, option("The lane that it goes over to.", "LANE")] = None,
-    fallback_after: Annotated[float | None, time_option("When it does.")] = None,
+    fallback: Annotated[
+        list[str] | None,
+        option("Where it goes if nobody takes it: a lane, wider, or fail; repeat it for the next.", "LANE"),
+    ] = None,
+    fallback_after: Annotated[float | None, time_option("When it does, each time.")] = None,
     delay: Annotated[float | None, time_option("Not before so long.")] = None,
     run_after: Annotated[float | None, moment_option("Not before this time.")] = None,
     expires_at: Annotated[float | None, moment_option("Dead if not started by then.")] = None,
@@ -69,11 +80,22 @@ def enqueue(
     user: Annotated[str | None, option("For whom it is done.")] = None,
     tag: Annotated[list[str] | None, option("A tag; repeat it for more.")] = None,
     parent: Annotated[str | None, option("The task that it belongs to.")] = None,
+    after: Annotated[
+        list[str] | None, option("A task that has to end first; repeat it for more. It is blocked until then.")
+    ] = None,
+    after_any: Annotated[bool, typer.Option("--after-any", help="One of them is enough.")] = False,
+    after_when: Annotated[
+        AfterWhen | None, typer.Option(help="How they must end: well, badly, or either way. [default: completed]")
+    ] = None,
+    gather: Annotated[
+        int | None, typer.Option(help="So many later tasks that have it as their parent must end first.")
+    ] = None,
     idempotency_key: Annotated[str | None, option("No other task under this key for a day.")] = None,
     unique: Annotated[str | None, option("No other task under this key until it has ended.")] = None,
     scope: Annotated[str | None, option("No other task of this scope until it is started.")] = None,
     coalesce: Annotated[Coalesce | None, typer.Option(help="Whose payload is kept then. [default: first]")] = None,
     result_ttl: Annotated[float | None, time_option("For how long the result is kept.")] = None,
+    reply: Annotated[bool, typer.Option("--reply", help="Who waits for the result is told at once.")] = False,
     max_attempts: Annotated[int | None, typer.Option(help="Runs in all. [default: the queue's]")] = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
@@ -92,7 +114,7 @@ def enqueue(
         "kind": kind,
         "priority": priority,
         "lane": lane,
-        "fallback": fallback,
+        "fallback": "wider" if fallback == ["wider"] else fallback,
         "fallback_after": fallback_after,
         "delay": delay,
         "run_after": run_after,
@@ -101,11 +123,16 @@ def enqueue(
         "user": user,
         "tags": tag,
         "parent": parent,
+        "after": after,
+        "after_any": after_any or None,
+        "after_when": after_when and after_when.value,
+        "gather": gather,
         "idempotency_key": idempotency_key,
         "unique": unique,
         "scope": scope,
         "coalesce": coalesce and coalesce.value,
         "result_ttl": result_ttl,
+        "reply": reply or None,
         "max_attempts": max_attempts,
     }
     given: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
@@ -127,7 +154,7 @@ def enqueue(
     with connected(url, durability=durability.value) as adeq:
         receipt = adeq.queue(queue).enqueue(data, rid=rid, **given)
     if output != Format.table:
-        print_json({"queue": queue, **receipt.model_dump()}, output)
+        print_json({"queue": queue, "status": receipt.status, "id": receipt.id}, output)
     else:
         print(f"{receipt.status} {receipt.id}")
 

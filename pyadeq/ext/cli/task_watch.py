@@ -12,7 +12,18 @@ from rich.text import Text
 
 from pyadeq import Queue, TaskView
 from pyadeq.ext.cli.arguments import QueueName, TaskId, time_option
-from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, as_json, connected, print_json, stdout
+from pyadeq.ext.cli.common import (
+    DEFAULT_URL,
+    FAILED,
+    Format,
+    Output,
+    Url,
+    as_json,
+    connected,
+    print_json,
+    safe,
+    stdout,
+)
 from pyadeq.ext.cli.listing import more, not_found, print_task, whole
 from pyadeq.ext.cli.live import Live
 
@@ -66,8 +77,14 @@ def changes(queue: Queue, id: str, interval: float, seconds: float | None) -> It
 
 
 def _line(task: TaskView) -> str:
-    words = [task.id, task.state, f"run {task.attempts}" if task.attempts else "", more(task)]
+    words = [task.id, task.state, f"run {task.attempts}" if task.attempts else "", _so_far(task), more(task)]
     return " ".join(filter(None, words))
+
+
+def _so_far(task: TaskView) -> str:
+    """How far its run says it has come."""
+    share = "" if task.progress is None else f"{task.progress:.0%}"
+    return " ".join(filter(None, [share, safe(task.progress_text or "")]))
 
 
 def _picture(task: TaskView) -> Text:

@@ -14,8 +14,8 @@ from redis import RedisCluster, SSLConnection
 from redis.exceptions import MasterDownError, NoPermissionError, ResponseError
 
 from pyadeq import Adeq, AdeqError, ConfigError, library
-from pyadeq.ext.doctor.queues import find_queues
-from pyadeq.keys import queue_base
+from pyadeq.ext.doctor.queues import find_domains, find_queues
+from pyadeq.keys import lock_base, queue_base
 
 T = TypeVar("T")
 
@@ -34,6 +34,8 @@ SLOW_ENTRIES = 128
 CLOCK_SAMPLES = 3
 SCAN_SECONDS = 5.0
 MOST_QUEUES = 1000
+MOST_DOMAINS = 1000
+UNCHECKED_FOR = 60.0  # seconds; each agent has its turn to search every 30
 PROBE = "#!lua flags=no-writes\nreturn 1"  # refused by what is older than 7.0
 CLIENT_COMMANDS = (("SCRIPT", "LOAD", "return 1"), ("PING",))
 
@@ -55,6 +57,20 @@ class Layout(NamedTuple):
     exists: bool = True
 
 
+class Waits(NamedTuple):
+    """A lock domain: how many requests live, and how many of them wait.
+
+    layout_min: the oldest scripts that may touch it. unchecked: for how many that wait it has not been known for a
+    minute whether they are in a deadlock.
+    """
+
+    domain: str
+    layout_min: int
+    live: int
+    waiting: int
+    unchecked: int
+
+
 @dataclass(frozen=True)
 class Facts:
     """All that the checks need.
@@ -62,7 +78,8 @@ class Facts:
     tool: the server's own command line, with the address. shebang: whether `#!lua` scripts run. clock: the server's
     time less this machine's, and how uncertain that is, both in seconds. user: who we are to the server. probed: the
     queue that rights were asked for, with its base. denied: commands this user may not run, with the server's words.
-    reading: what a read of that queue met with, empty if it went well; tried where `denied` cannot be known.
+    reading: what a read of that queue met with, empty if it went well; tried where `denied` cannot be known. domains:
+    not looked for where queues are named.
     """
 
     tool: str
@@ -82,6 +99,7 @@ class Facts:
     denied: Mapping[str, str] | None
     reading: str = ""
     cluster: Mapping[str, str] | None = None
+    domains: Sequence[Waits] | None = ()
     layout: int = field(default_factory=lambda: int(library().manifest["layout"]))
 
     def setting(self, name: str) -> str | None:
@@ -128,6 +146,7 @@ def gather(adeq: Adeq, names: Sequence[str]) -> Facts:
         base=base,
         denied=denied,
         cluster=_ask(lambda: _texts(_command(adeq, "CLUSTER INFO"))) if info.get("cluster_enabled") else None,
+        domains=() if names else _ask(lambda: _domains(adeq)),
         # last, for it loads the script that it runs
         reading="" if denied is not None else _try_reading(adeq, probed),
     )
@@ -220,9 +239,25 @@ def _layout(adeq: Adeq, name: str) -> Layout:
     return Layout(name, layout, oldest, any(stored) or bool(adeq.client.exists(key)))
 
 
+def _domains(adeq: Adeq) -> list[Waits]:
+    return [_waits(adeq, name) for name in find_domains(adeq, SCAN_SECONDS).names[:MOST_DOMAINS]]
+
+
+def _waits(adeq: Adeq, name: str) -> Waits:
+    base = lock_base(name, adeq.prefix, adeq.slot)
+    now, waiting = adeq.client.hmget(f"{base}:requests", ["#now", "#waiting"])
+    return Waits(
+        name,
+        int(adeq.client.hget(f"{base}:config", "layout_min") or 1),
+        adeq.client.zcount(f"{base}:deadlines", 0, "+inf"),
+        int(waiting or 0),
+        adeq.client.zcount(f"{base}:unchecked", 0, int(now or 0) - round(UNCHECKED_FOR * 1000)),
+    )
+
+
 def _denied(adeq: Adeq, user: str, base: str) -> dict[str, str]:
-    """The commands of clients and scripts that this user may not run on this base."""
-    texts = "".join(library()[id].text for id in library())
+    """The commands of clients and of a queue's scripts that this user may not run on this base."""
+    texts = "".join(library()[id].text for id in library() if id.startswith("queue."))
     names = sorted(set(re.findall(r"redis\.p?call\('([A-Z]+)'", texts)))
     key = f"{base}:config"
     commands: list[tuple[str, ...]] = [

@@ -1,4 +1,4 @@
-"""Which queues a server has: there is no list of them, so their keys are looked for."""
+"""Which queues and lock domains a server has: there is no list of them, so their keys are looked for."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import NamedTuple
 from redis import Redis, RedisCluster
 
 from pyadeq import Adeq
-from pyadeq.keys import PATTERNS, queue_base
+from pyadeq.keys import PATTERNS, lock_base, queue_base
 
 SCAN_COUNT = 1000  # keys looked at in one command
 
 
 class Found(NamedTuple):
-    """Names of queues in order. complete: False if the time was over before all keys were looked at."""
+    """Names in order. complete: False if the time was over before all keys were looked at."""
 
     names: list[str]
     complete: bool
@@ -22,7 +22,17 @@ class Found(NamedTuple):
 
 def find_queues(adeq: Adeq, seconds: float, most: int = 100_000) -> Found:
     """The queues under the client's prefix and slot. It looks at every key of the server, for so many seconds."""
-    head, tail = f"{queue_base('-', adeq.prefix, adeq.slot)}:config".rsplit("-", 1)
+    return _find(adeq, queue_base("-", adeq.prefix, adeq.slot), seconds, most)
+
+
+def find_domains(adeq: Adeq, seconds: float, most: int = 100_000) -> Found:
+    """The lock domains under the client's prefix and slot, looked for alike."""
+    return _find(adeq, lock_base("-", adeq.prefix, adeq.slot), seconds, most)
+
+
+def _find(adeq: Adeq, base: str, seconds: float, most: int) -> Found:
+    """Those whose base is this one with another name in the place of the last `-`."""
+    head, tail = f"{base}:config".rsplit("-", 1)
     names: set[str] = set()
     until = monotonic() + seconds
     for node in _nodes(adeq.client):

@@ -125,6 +125,33 @@ def _named(names: list[str]) -> str:
     return f"queue{'' if len(names) == 1 else 's'} {', '.join(names[:5])}{more}"
 
 
+def locks(facts: Facts) -> Finding:
+    """Does somebody look for the deadlocks of all who wait?"""
+    why = "Some may wait for each other until their time is over, as a search at once ran over its budget."
+    if facts.domains is None:
+        return unknown("this user may not look for lock domains", why, "adeq lock domains")
+    if newer := [one for one in facts.domains if one.layout_min > facts.layout]:
+        return fail(
+            f"domain {newer[0].domain}: layout {newer[0].layout_min} is needed, this release has {facts.layout}",
+            "These scripts must not touch that data, and refuse to.",
+            "pip install --upgrade pyadeq",
+        )
+    if unchecked := [one for one in facts.domains if one.unchecked]:
+        worst = max(unchecked, key=lambda one: one.unchecked)
+        many = "1 waiter has" if worst.unchecked == 1 else f"{worst.unchecked:,} waiters have"
+        return warn(
+            f"domain {worst.domain}: {many} not been searched for deadlocks for a minute",
+            why,
+            f"adeq lock graph --domain {worst.domain}",
+            f"adeq lock settings --domain {worst.domain} --detect-visits 10000",
+        )
+    if not facts.domains:
+        return ok("no lock domain to look at")
+    many = f"{len(facts.domains)} domain{'' if len(facts.domains) == 1 else 's'}"
+    waiting = sum(one.waiting for one in facts.domains)
+    return ok(f"{many}, {sum(one.live for one in facts.domains) - waiting:,} held, {waiting:,} waiting")
+
+
 def cluster(facts: Facts) -> Finding:
     """Does it serve all slots?"""
     why = "Queues in slots that nobody serves refuse every call."

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pyadeq._async.hints import Hints
 from pyadeq._core.call import Answer, Call, build_call, parse_reply
 from pyadeq._core.manifest import library
 from pyadeq.asyncio import Adeq
@@ -32,7 +33,7 @@ async def test_cancelled_while_waiting_for_replies(proxy: Any, base_name: str, c
             await task
         proxy.hold.set()
         for _ in range(3):
-            assert (await adeq.run(read(base, "stats")))["ready"] == 0
+            assert (await adeq.send(read(base, "stats")))["ready"] == 0
 
 
 async def test_cancelled_at_every_step(url: str, base_name: str) -> None:
@@ -40,13 +41,13 @@ async def test_cancelled_at_every_step(url: str, base_name: str) -> None:
     for steps in range(40):
         async with Adeq.from_url(url, max_connections=1) as adeq:
             for _ in range(2):  # a new connection, then the same one
-                task = asyncio.create_task(adeq.run(read(base, "get", item=[("a",)])))
+                task = asyncio.create_task(adeq.send(read(base, "get", item=[("a",)])))
                 for _ in range(steps):
                     await asyncio.sleep(0)
                 asked = task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
                 assert task.cancelled() == asked
-                assert (await adeq.run(read(base, "stats")))["ready"] == 0
+                assert (await adeq.send(read(base, "stats")))["ready"] == 0
 
 
 async def test_a_cancelled_task_can_still_call(url: str, base_name: str) -> None:
@@ -57,10 +58,50 @@ async def test_a_cancelled_task_can_still_call(url: str, base_name: str) -> None
             try:
                 await asyncio.sleep(60)
             except asyncio.CancelledError:
-                return await adeq.run(read(base, "stats"))
+                return await adeq.send(read(base, "stats"))
             raise AssertionError("not cancelled")
 
         task = asyncio.create_task(tidy_up())
         await asyncio.sleep(0)
         task.cancel()
         assert (await task).status == "ok"
+
+
+async def test_a_listener_is_cancelled_at_every_step(url: str, client: Any, base_name: str) -> None:
+    async with Adeq.from_url(url) as adeq:
+        hints = Hints(adeq._nodes)
+
+        async def listen() -> None:
+            async with hints.listening(base_name) as ear:
+                await ear.wait(60)
+
+        async def exchange(steps: int) -> None:
+            task = asyncio.create_task(listen())
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            asked = task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            assert task.cancelled() == asked
+
+        for steps in range(40):
+            await exchange(steps)  # a new connection, then the same one
+            await exchange(steps)
+            assert not hints._exchange._channels
+            async with hints.listening(base_name) as ear:
+                client.spublish(base_name, "word")
+                assert await ear.wait(10) == ["word"]
+            await hints.aclose()
+    assert len(asyncio.all_tasks()) == 1
+
+
+def test_a_loop_that_ends_takes_its_listeners_along(url: str, client: Any, base_name: str) -> None:
+    async def listen(hints: Hints) -> None:
+        async with hints.listening(base_name) as ear:
+            client.spublish(base_name, "word")
+            assert await ear.wait(10) == ["word"]
+
+    adeq = Adeq.from_url(url)
+    hints = Hints(adeq._nodes)
+    for _ in range(2):
+        asyncio.run(listen(hints))
+        assert not hints._exchange._lines

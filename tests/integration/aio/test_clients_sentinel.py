@@ -10,6 +10,7 @@ from redis.asyncio import sentinel
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
+from pyadeq._async.hints import Hints
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import TransportError
 from pyadeq.keys import queue_base
@@ -80,6 +81,21 @@ async def test_a_block_ends_with_the_failover(watched: Watched, base_name: str) 
             wait_until(lambda: ask(watched.primary, "ROLE")[0] == "slave")
             ask(watched.replica, "RPUSH", key, "1")
             assert await adeq.block([key], 10) or await adeq.block([key], 10)
+
+
+async def test_hints_come_from_the_new_primary(watched: Watched, base_name: str) -> None:
+    async with watch((HOST, watched.sentinel_port)) as manager:
+        client = manager.master_for("adeq")
+        async with client, Adeq(client) as adeq:
+            hints = Hints(adeq._nodes)
+            async with hints.listening(base_name) as ear:
+                assert ask(watched.primary, "SPUBLISH", base_name, "before") == 1
+                assert await ear.wait(30) == ["before"]
+                watched.primary.kill()
+                assert await ear.wait(30) == ["reconnected"]
+                assert ask(watched.replica, "SPUBLISH", base_name, "after") == 1
+                assert await ear.wait(30) == ["after"]
+            await hints.aclose()
 
 
 async def test_a_lost_primary_is_replaced(watched: Watched, base_name: str) -> None:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import pytest
 from redis.asyncio import Redis, RedisCluster
 
+from pyadeq._async.hints import Hints
+from pyadeq._core.sending import pack
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import TransportError
 from tests.conftest import CLUSTER, free_port, serve_all_slots
@@ -55,6 +57,22 @@ async def test_a_certificate_of_a_stranger_is_refused(secure: Secure, base_name:
         with pytest.raises(TransportError, match=r"(?i)certificate") as refused:
             await adeq.queue(base_name).enqueue(1)
         assert not refused.value.may_have_applied
+
+
+@pytest.mark.parametrize("cluster", [False, True])
+async def test_hints(secure: Secure, base_name: str, cluster: bool) -> None:
+    url = f"rediss://{HOST}:{secure.port}"
+    async with Adeq.from_url(url, cluster=cluster, ssl_ca_certs=secure.ca) as adeq:
+        hints = Hints(adeq._nodes)
+        async with hints.listening(base_name) as ear:
+            for n in range(100):
+                async with hints.listening(f"{base_name}-{n}") as other:
+                    for channel in (base_name, f"{base_name}-{n}"):
+                        await adeq._nodes.exchange(
+                            adeq._nodes.routes.node_of(channel), [pack("SPUBLISH", channel, "w")]
+                        )
+                    assert await ear.wait(10) == await other.wait(10) == ["w"]
+        await hints.aclose()
 
 
 async def use(adeq: Adeq, name: str) -> None:

@@ -72,7 +72,7 @@ async def test_a_call_loads_a_missing_script_and_never_uses_eval(adeq: Adeq, cli
     evals = calls_of(client, "eval")
     for id in ("a", "b"):
         client.script_flush()
-        assert statuses(await adeq.run(enqueue(base, id))) == ["created"]
+        assert statuses(await adeq.send(enqueue(base, id))) == ["created"]
     assert calls_of(client, "eval") == evals
 
 
@@ -92,7 +92,7 @@ async def test_a_pipeline_loads_missing_scripts_and_keeps_the_order(adeq: Adeq, 
 
 async def test_what_only_reads_is_sent_as_such(adeq: Adeq, client: Observer, base: str) -> None:
     reads = calls_of(client, "evalsha_ro")
-    await adeq.run(stats(base))
+    await adeq.send(stats(base))
     assert calls_of(client, "evalsha_ro") > reads
 
 
@@ -102,23 +102,23 @@ async def test_what_only_reads_is_sent_as_such(adeq: Adeq, client: Observer, bas
 @pytest.mark.parametrize("options", [{}, {"decode_responses": True}, {"protocol": 2}, {"protocol": 3}], ids=str)
 async def test_every_kind_of_client_reads_the_same_bytes(url: str, base: str, options: dict[str, Any]) -> None:
     async with Redis.from_url(url, **options) as redis, Adeq(redis) as adeq:
-        await adeq.run(enqueue(base, "task"))
+        await adeq.send(enqueue(base, "task"))
         async with adeq.pipeline() as pipe:
             found = pipe.add(call(base, "get", {}, ("task",)))
-        for answer in (found.value, await adeq.run(call(base, "get", {}, ("task",)))):
+        for answer in (found.value, await adeq.send(call(base, "get", {}, ("task",)))):
             task = answer["items"][0]
             assert (task.status, task["state"], task["payload"]) == ("found", "ready", PAYLOAD)
             assert task["record"]["priority"] == b"3"
 
 
 async def test_refusals_of_a_script_are_errors_with_its_code(adeq: Adeq, base: str) -> None:
-    await adeq.run(enqueue(base, "task"))
+    await adeq.send(enqueue(base, "task"))
     with pytest.raises(ClockError) as clock:
-        await adeq.run(call(base, "stats", {"now_ms": 1}))
+        await adeq.send(call(base, "stats", {"now_ms": 1}))
     assert (clock.value.code, clock.value.script) == ("ADEQ_CLOCK", "queue.stats.v1")
     good = stats(base)
     with pytest.raises(BadArgument) as argument:
-        await adeq.run(Call(good.script, good.keys, ("soon",), good.decode))
+        await adeq.send(Call(good.script, good.keys, ("soon",), good.decode))
     assert argument.value.code == "ADEQ_ARG"
     assert "now_ms" in str(argument.value)
 
@@ -144,14 +144,14 @@ async def test_a_pipeline_whose_block_fails_sends_nothing(adeq: Adeq, base: str)
 
     with pytest.raises(ZeroDivisionError):
         await fail()
-    assert (await adeq.run(stats(base)))["ready"] == 0
+    assert (await adeq.send(stats(base)))["ready"] == 0
 
 
 async def test_a_full_memory_is_told_from_a_lost_connection(adeq: Adeq, client: Observer, base: str) -> None:
     client.config_set("maxmemory", 1)
     try:
         with pytest.raises(TransportError, match="memory is full") as full:
-            await adeq.run(enqueue(base, "a"))
+            await adeq.send(enqueue(base, "a"))
     finally:
         client.config_set("maxmemory", 0)
     assert full.value.retryable
@@ -163,11 +163,11 @@ async def test_a_full_memory_is_told_from_a_lost_connection(adeq: Adeq, client: 
 
 async def test_a_call_whose_reply_is_lost_is_sent_again_with_the_same_effect(proxy: Any, base: str) -> None:
     async with Adeq.from_url(proxy.url) as adeq:
-        await adeq.run(stats(base))
+        await adeq.send(stats(base))
         proxy.lose = 1
-        assert statuses(await adeq.run(enqueue(base, "a", "b"))) == ["created", "created"]
+        assert statuses(await adeq.send(enqueue(base, "a", "b"))) == ["created", "created"]
         assert proxy.lost == 1
-        assert (await adeq.run(stats(base)))["ready"] == 2
+        assert (await adeq.send(stats(base)))["ready"] == 2
 
 
 async def test_a_pipeline_sends_again_what_was_not_answered(proxy: Any, base: str) -> None:
@@ -179,27 +179,27 @@ async def test_a_pipeline_sends_again_what_was_not_answered(proxy: Any, base: st
         await pipe.execute()
         assert proxy.lost == 1
         assert all(statuses(one.value) == ["created"] for one in added)
-        assert (await adeq.run(stats(base)))["ready"] == 250
+        assert (await adeq.send(stats(base)))["ready"] == 250
 
 
 async def test_when_no_reply_ever_comes_the_call_may_have_been_applied(proxy: Any, base: str) -> None:
     async with Adeq.from_url(proxy.url, retry_for=2) as adeq:
-        await adeq.run(stats(base))
+        await adeq.send(stats(base))
         proxy.lose = 1_000_000
         with pytest.raises(TransportError, match=r"queue\.enqueue\.v1: .* may have been applied") as lost:
-            await adeq.run(enqueue(base, "a"))
+            await adeq.send(enqueue(base, "a"))
         assert proxy.lost > 1
         assert lost.value.retryable
         assert lost.value.may_have_applied
         assert isinstance(lost.value.__cause__, Exception)
         proxy.lose = 0
-        assert statuses(await adeq.run(enqueue(base, "a"))) == ["created"]
+        assert statuses(await adeq.send(enqueue(base, "a"))) == ["created"]
 
 
 async def test_what_was_never_sent_was_not_applied(base: str) -> None:
     async with Adeq.from_url("unix:///nowhere.sock", retry_for=0.1) as adeq:
         with pytest.raises(TransportError, match="was not applied") as lost:
-            await adeq.run(enqueue(base, "a"))
+            await adeq.send(enqueue(base, "a"))
         assert lost.value.retryable
         assert not lost.value.may_have_applied
         pipe = adeq.pipeline()
@@ -216,7 +216,7 @@ async def test_what_was_never_sent_was_not_applied(base: str) -> None:
 async def test_a_wrong_password_is_not_tried_again(url: str, base: str) -> None:
     async with Adeq.from_url(url, username="nobody", password="wrong", retry_for=45) as adeq:
         with pytest.raises(TransportError) as refused:
-            await adeq.run(stats(base))
+            await adeq.send(stats(base))
         assert not refused.value.retryable
         assert not refused.value.may_have_applied
 
@@ -252,4 +252,4 @@ async def test_the_blocking_client_waits_longer_than_the_socket_timeout(url: str
 
 async def test_the_embedded_server_runs_calls(base: str) -> None:
     async with Adeq.embedded() as adeq:
-        assert statuses(await adeq.run(enqueue(base, "a"))) == ["created"]
+        assert statuses(await adeq.send(enqueue(base, "a"))) == ["created"]

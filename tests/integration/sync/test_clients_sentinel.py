@@ -11,6 +11,7 @@ from redis import sentinel
 from redis.retry import Retry
 from redis.backoff import NoBackoff
 
+from pyadeq._sync.hints import Hints
 from pyadeq import Adeq
 from pyadeq.errors import TransportError
 from pyadeq.keys import queue_base
@@ -81,6 +82,21 @@ def test_a_block_ends_with_the_failover(watched: Watched, base_name: str) -> Non
             wait_until(lambda: ask(watched.primary, "ROLE")[0] == "slave")
             ask(watched.replica, "RPUSH", key, "1")
             assert adeq.block([key], 10) or adeq.block([key], 10)
+
+
+def test_hints_come_from_the_new_primary(watched: Watched, base_name: str) -> None:
+    with watch((HOST, watched.sentinel_port)) as manager:
+        client = manager.master_for("adeq")
+        with client, Adeq(client) as adeq:
+            hints = Hints(adeq._nodes)
+            with hints.listening(base_name) as ear:
+                assert ask(watched.primary, "SPUBLISH", base_name, "before") == 1
+                assert ear.wait(30) == ["before"]
+                watched.primary.kill()
+                assert ear.wait(30) == ["reconnected"]
+                assert ask(watched.replica, "SPUBLISH", base_name, "after") == 1
+                assert ear.wait(30) == ["after"]
+            hints.close()
 
 
 def test_a_lost_primary_is_replaced(watched: Watched, base_name: str) -> None:

@@ -9,6 +9,8 @@ from typing import NamedTuple
 import pytest
 from redis import Redis, RedisCluster
 
+from pyadeq._sync.hints import Hints
+from pyadeq._core.sending import pack
 from pyadeq import Adeq
 from pyadeq.errors import TransportError
 from tests.conftest import CLUSTER, free_port, serve_all_slots
@@ -56,6 +58,22 @@ def test_a_certificate_of_a_stranger_is_refused(secure: Secure, base_name: str) 
         with pytest.raises(TransportError, match=r"(?i)certificate") as refused:
             adeq.queue(base_name).enqueue(1)
         assert not refused.value.may_have_applied
+
+
+@pytest.mark.parametrize("cluster", [False, True])
+def test_hints(secure: Secure, base_name: str, cluster: bool) -> None:
+    url = f"rediss://{HOST}:{secure.port}"
+    with Adeq.from_url(url, cluster=cluster, ssl_ca_certs=secure.ca) as adeq:
+        hints = Hints(adeq._nodes)
+        with hints.listening(base_name) as ear:
+            for n in range(100):
+                with hints.listening(f"{base_name}-{n}") as other:
+                    for channel in (base_name, f"{base_name}-{n}"):
+                        adeq._nodes.exchange(
+                            adeq._nodes.routes.node_of(channel), [pack("SPUBLISH", channel, "w")]
+                        )
+                    assert ear.wait(10) == other.wait(10) == ["w"]
+        hints.close()
 
 
 def use(adeq: Adeq, name: str) -> None:

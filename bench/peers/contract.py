@@ -1,0 +1,111 @@
+"""What the script of each peer does; run in the peer's own environment, so on the standard library alone.
+
+    python -m bench.peers.of_<peer> about             one line of JSON: versions, mode, done
+    python -m bench.peers.of_<peer> enqueue URL N     N no-op tasks, by the fastest way that the peer documents
+    python -m bench.peers.of_<peer> send URL N HOLD   N reports, one at a time, at random moments
+    python -m bench.peers.of_<peer> work URL          one worker process, until it is killed
+
+A no-op returns RESULT, so that every peer which keeps results has one to keep. A report prints when it was sent and
+when it began, in nanoseconds of the clock that all processes of a machine share, and HOLD; then it goes on for HOLD
+seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import platform
+import random
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from importlib.metadata import version
+from typing import ClassVar
+
+CONCURRENCY = 100
+RESULT = "ok"
+PAUSE = (0.05, 0.25)  # seconds between two reports
+BULK = 1000  # tasks of one call
+AT_ONCE = 50  # calls under way, where a peer takes one task a call
+
+
+class Peer(ABC):
+    """A queue under test.
+
+    packages: what it is installed as. mode: which of its ways was chosen, and what it keeps.
+    done: Lua that returns how many of ARGV[1] no-op tasks are completed and acknowledged.
+    """
+
+    packages: ClassVar[tuple[str, ...]]
+    mode: ClassVar[str]
+    done: ClassVar[str]
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    async def open(self, stack: AsyncExitStack) -> None:  # noqa: B027
+        """Connect what enqueues and sends; what is to be closed goes onto the stack."""
+
+    @abstractmethod
+    async def enqueue(self, count: int) -> None:
+        """Put so many no-op tasks in line."""
+
+    @abstractmethod
+    async def send(self, sent: int, hold: int) -> None:
+        """Put one report in line."""
+
+    @abstractmethod
+    async def work(self) -> None:
+        """Be a worker."""
+
+
+async def noop() -> str:
+    return RESULT
+
+
+async def report(sent: int, hold: int) -> str:
+    began = time.monotonic_ns()
+    print(sent, began, hold, flush=True)
+    await asyncio.sleep(hold)
+    return RESULT
+
+
+async def repeat(count: int, act: Callable[[], Awaitable[object]]) -> None:
+    """Do it so many times, with AT_ONCE under way."""
+    left = iter(range(count))
+
+    async def some() -> None:
+        for _ in left:
+            await act()
+
+    await asyncio.gather(*(some() for _ in range(AT_ONCE)))
+
+
+def bulks(count: int) -> list[int]:
+    """The sizes of the calls that make up so many tasks."""
+    return [min(BULK, count - start) for start in range(0, count, BULK)]
+
+
+def main(kind: type[Peer]) -> None:
+    """The command line above."""
+    command, *arguments = sys.argv[1:]
+    if command == "about":
+        versions = {"python": platform.python_version()} | {name: version(name) for name in kind.packages}
+        print(json.dumps({"versions": versions, "mode": kind.mode, "done": kind.done}))
+    else:
+        asyncio.run(act(kind, command, *arguments))
+
+
+async def act(kind: type[Peer], command: str, url: str, *numbers: str) -> None:
+    peer = kind(url)
+    if command == "work":
+        return await peer.work()
+    async with AsyncExitStack() as stack:
+        await peer.open(stack)
+        if command == "enqueue":
+            return await peer.enqueue(int(numbers[0]))
+        for _ in range(int(numbers[0])):
+            await asyncio.sleep(random.uniform(*PAUSE))
+            await peer.send(time.monotonic_ns(), int(numbers[1]))

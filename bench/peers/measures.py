@@ -1,0 +1,214 @@
+"""What is measured of one peer, each time on a server of its own: how fast, how soon, and how long after a crash."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import redis
+
+from bench.peers.environments import Peer
+from pyadeq import EmbeddedServer
+
+T = TypeVar("T")
+
+# The same for all. A rewrite of the append-only file in the middle of a run would hit whoever runs then.
+APPENDFSYNC: Literal["everysec"] = "everysec"
+SETTINGS = {"auto-aof-rewrite-percentage": "0"}
+POLL = 0.01
+DEADLINE = 60.0  # for what takes a moment: a start, a first task, the next one
+FILL = 600.0  # for putting the tasks in line
+WARM_UP = 5  # reports that are not counted
+HOLD = 600  # seconds that the task runs whose worker is killed
+RECOVERY = 150.0
+
+
+class Failed(Exception):
+    """A peer did not do what was asked; says what, and the end of what its process said."""
+
+
+class Run:
+    """A server and the processes of one measurement; all of them end with it."""
+
+    def __init__(self, peer: Peer, stack: contextlib.ExitStack, binary: Path | None) -> None:
+        self.peer = peer
+        self._stack = stack
+        port = free_port()
+        server = stack.enter_context(EmbeddedServer(port=port, binary=binary, appendfsync=APPENDFSYNC, config=SETTINGS))
+        self.engine = server.engine
+        self.url = f"redis://127.0.0.1:{port}/0"
+        self.client = stack.enter_context(redis.Redis.from_url(server.url))
+
+    def work(self) -> Process:
+        """Start a worker."""
+        return self._start("work")
+
+    def enqueue(self, tasks: int) -> None:
+        self._start("enqueue", tasks).wait(FILL)
+
+    def send(self, count: int, hold: int = 0) -> None:
+        """Send reports, one at a time, to a worker that runs."""
+        self._start("send", count, hold).wait(DEADLINE + count)
+
+    def _start(self, command: str, *numbers: int) -> Process:
+        return self._stack.enter_context(process(self.peer, command, self.url, *map(str, numbers)))
+
+
+class Report(NamedTuple):
+    """When it was sent and when it began, in nanoseconds, and for how many seconds it goes on."""
+
+    sent: int
+    began: int
+    hold: int
+
+
+class Process:
+    """A peer's script at work. What it prints and says goes to files, so that a full pipe never stops it."""
+
+    def __init__(self, name: str, popen: subprocess.Popen[bytes], output: Path, errors: Path) -> None:
+        self._name, self._popen, self._output, self._errors = name, popen, output, errors
+
+    def kill(self) -> None:
+        self._popen.kill()
+        self._popen.wait()
+
+    def wait(self, deadline: float) -> None:
+        """Until it has ended as it should."""
+        try:
+            code = self._popen.wait(deadline)
+        except subprocess.TimeoutExpired:
+            raise self.failed(f"took longer than {deadline:g} s") from None
+        if code:
+            raise self.failed(f"ended with {code}")
+
+    def reports(self) -> list[Report]:
+        """What has begun, in that order."""
+        whole = self._output.read_bytes().rpartition(b"\n")[0]
+        return [Report(*map(int, line.split())) for line in whole.splitlines()]
+
+    def held(self) -> Report | None:
+        """The report that goes on, if it has begun here."""
+        return next((report for report in self.reports() if report.hold), None)
+
+    def until(self, found: Callable[[], T | None], deadline: float, what: str) -> T:
+        """The first answer that is not None."""
+        end = time.monotonic() + deadline
+        while (answer := found()) is None:
+            if self._popen.poll() is not None:
+                raise self.failed(f"ended with {self._popen.returncode}")
+            if time.monotonic() > end:
+                raise self.failed(f"{what} took longer than {deadline:g} s")
+            time.sleep(POLL)
+        return answer
+
+    def failed(self, what: str) -> Failed:
+        said = self._errors.read_text(errors="replace").splitlines()[-12:]
+        return Failed("\n".join([f"{self._name} {what}", *said]))
+
+
+@contextlib.contextmanager
+def process(peer: Peer, *arguments: str) -> Iterator[Process]:
+    with tempfile.TemporaryDirectory() as directory:
+        output, errors = Path(directory, "output"), Path(directory, "errors")
+        with output.open("wb") as out, errors.open("wb") as err:
+            popen = peer.start(*arguments, output=out, errors=err)
+        try:
+            yield Process(f"{peer.name} {' '.join(arguments)}", popen, output, errors)
+        finally:
+            popen.kill()
+            popen.wait()
+
+
+@contextlib.contextmanager
+def run(peer: Peer, binary: Path | None) -> Iterator[Run]:
+    with contextlib.ExitStack() as stack:
+        yield Run(peer, stack, binary)
+
+
+def throughput(peer: Peer, tasks: int, longest: float, binary: Path | None) -> float:
+    """Tasks a second of one worker, from when a tenth is seen completed until all are.
+
+    The first tenth is for pools to fill and code to be compiled. Either part ends after `longest` seconds.
+    """
+    with run(peer, binary) as one:
+        one.enqueue(tasks)
+        script = one.client.register_script(peer.done)
+
+        def done() -> int:
+            answer: Any = script(args=[tasks])
+            return int(answer)
+
+        def more(than: int) -> int | None:
+            count = done()
+            return count if count > than else None
+
+        def reach(goal: int, count: int) -> tuple[int, float]:
+            """How many are done in the end, and when that was seen."""
+            end = time.monotonic() + longest
+            while count < goal and time.monotonic() < end:
+                time.sleep(POLL)
+                count = worker.until(partial(more, count), DEADLINE, f"a task after {count}")
+            return count, time.monotonic()
+
+        if before := done():
+            raise Failed(f"{peer.name}: counts {before} tasks as done before there is a worker")
+        worker = one.work()
+        first, began = reach(tasks // 10, 0)
+        last, ended = reach(tasks, first)
+        if last == first:
+            raise Failed(f"{peer.name}: {tasks} tasks are too few: all were done between two looks")
+        return (last - first) / (ended - began)
+
+
+def latency(peer: Peer, samples: int, binary: Path | None) -> list[float]:
+    """Seconds from just before a task is sent to an idle worker until its handler begins."""
+    with run(peer, binary) as one:
+        worker = one.work()
+        one.send(1)
+        worker.until(lambda: worker.reports() or None, DEADLINE, "the first report")
+        one.send(WARM_UP + samples)
+        expected = 1 + WARM_UP + samples
+        reports = worker.until(
+            lambda: found if len(found := worker.reports()) >= expected else None, DEADLINE, "the last report"
+        )
+        return [(report.began - report.sent) / 1e9 for report in sorted(reports)[1 + WARM_UP :]]
+
+
+def recovery(peer: Peer, binary: Path | None) -> float:
+    """Seconds from the kill of a worker in the middle of a task until another that was idle begins that task.
+
+    Infinite if it does not within RECOVERY seconds.
+    """
+    with run(peer, binary) as one:
+        workers = [one.work(), one.work()]
+        count, end = 1, time.monotonic() + DEADLINE
+        while not all(worker.reports() for worker in workers):  # until it has had a task one may not be ready
+            if time.monotonic() > end:
+                raise workers[-1].failed("did not begin to work")
+            one.send(count)
+            count *= 2
+        one.send(1, HOLD)
+        workers[0].until(lambda: any(worker.held() for worker in workers) or None, DEADLINE, "the task to be held")
+        holder, other = sorted(workers, key=lambda worker: worker.held() is None)
+        killed = time.monotonic_ns()
+        holder.kill()
+        while time.monotonic_ns() < killed + RECOVERY * 1e9:
+            if again := other.held():
+                return (again.began - killed) / 1e9
+            time.sleep(POLL)
+        return math.inf
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port

@@ -1,0 +1,37 @@
+"""streaq beside pyadeq."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+
+from streaq import Worker
+
+from bench.peers.contract import CONCURRENCY, Peer, bulks, main, noop, report
+
+
+class Streaq(Peer):
+    packages = ("streaq", "coredis")
+    mode = "stream, acknowledged after the result; renewed; results for five minutes"
+    done = "return ARGV[1] - redis.call('XLEN', 'streaq:default:queues:normal')"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.worker = Worker(redis_url=url, concurrency=CONCURRENCY)
+        self.noop, self.report = self.worker.task(noop), self.worker.task(report)
+
+    async def open(self, stack: AsyncExitStack) -> None:
+        await stack.enter_async_context(self.worker)
+
+    async def enqueue(self, count: int) -> None:
+        for size in bulks(count):
+            await self.worker.enqueue_many([self.noop.enqueue() for _ in range(size)])
+
+    async def send(self, sent: int, hold: int) -> None:
+        await self.report.enqueue(sent, hold)
+
+    async def work(self) -> None:
+        await self.worker.run_async()
+
+
+if __name__ == "__main__":
+    main(Streaq)

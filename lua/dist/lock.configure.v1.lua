@@ -1,0 +1,176 @@
+#!lua
+-- generated from lua/lock/configure.v1.lua by lua/bundle.py; do not edit
+-- lock.configure.v1: change settings of a domain, and create it if need be. The clock is chosen at creation, once.
+-- Without settings it answers those that are stored. What is not stored is at its default: lease_ms 30000, poll_ms
+-- 2000, claim_ms 5000 (at least twice poll_ms and a second), waiter_ms 15000 (more than twice poll_ms),
+-- priority_step_ms 5000 (the head start of each priority before the next), policy requester (who gives way in a
+-- deadlock: requester, priority, youngest), rate_per_minute 0 (no limit on what an agent may ask for), rate_burst 10,
+-- detect_visits 512, events_max 100000. A changed step holds for those who come; poll_ms is heard with the next poll,
+-- so lower it before claim_ms. Sent again, it sets the same again.
+--
+-- KEYS   config    hash           {base}:config
+-- ARGV   clock     enum keep|server|test ?=keep
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- PAIR   settings.lease_ms       int 1000..3600000
+-- PAIR   settings.poll_ms        int 100..600000
+-- PAIR   settings.claim_ms       int 1000..3600000
+-- PAIR   settings.waiter_ms      int 1000..3600000
+-- PAIR   settings.priority_step_ms int 0..3600000
+-- PAIR   settings.policy         enum requester|priority|youngest
+-- PAIR   settings.rate_per_minute int 0..6000000
+-- PAIR   settings.rate_burst     int 1..1000000
+-- PAIR   settings.detect_visits  int 16..100000
+-- PAIR   settings.events_max     int 100..10000000
+-- GROUP  settings  0..1
+-- RETURN ok        now_ms:int settings:pairs
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
+-- COST   6 commands
+-- INCLUDE base_time
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local arg_empty = {}
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 1 then
+  return redis.error_reply('ADEQ_ARG expected 1 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+
+local clock = ARGV[1]
+if clock == '' then
+  clock = 'keep'
+elseif clock ~= 'keep' and clock ~= 'server' and clock ~= 'test' then
+  return refuse('clock', clock, 'one of keep, server, test')
+end
+local now_ms = ARGV[2]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9000000000000)
+  if not now_ms then return refuse('now_ms', ARGV[2], 'an integer from 0 to 9000000000000') end
+end
+local arg_at = 3
+local settings_count = ARGV[arg_at]
+settings_count = arg_uint(settings_count, 0, 1)
+if not settings_count then return refuse('settings_count', ARGV[arg_at], 'an integer from 0 to 1') end
+arg_at = arg_at + 1
+local settings_pairs = {}
+local arg_seen_settings = {}
+for i = 1, settings_count do
+  local size = ARGV[arg_at]
+  size = arg_uint(size, 0, 10)
+  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 10') end
+  arg_at = arg_at + 1
+  local entry, filled = arg_empty, 0
+  if size > 0 then entry = {} end
+  for at = arg_at, arg_at + 2 * size - 2, 2 do
+    local name, raw = ARGV[at], ARGV[at + 1]
+    local v = raw
+    if name == 'lease_ms' then
+      v = arg_uint(v, 1000, 3600000)
+      if not v then return refuse('settings[' .. i .. '].lease_ms', raw, 'an integer from 1000 to 3600000') end
+    elseif name == 'poll_ms' then
+      v = arg_uint(v, 100, 600000)
+      if not v then return refuse('settings[' .. i .. '].poll_ms', raw, 'an integer from 100 to 600000') end
+    elseif name == 'claim_ms' then
+      v = arg_uint(v, 1000, 3600000)
+      if not v then return refuse('settings[' .. i .. '].claim_ms', raw, 'an integer from 1000 to 3600000') end
+    elseif name == 'waiter_ms' then
+      v = arg_uint(v, 1000, 3600000)
+      if not v then return refuse('settings[' .. i .. '].waiter_ms', raw, 'an integer from 1000 to 3600000') end
+    elseif name == 'priority_step_ms' then
+      v = arg_uint(v, 0, 3600000)
+      if not v then return refuse('settings[' .. i .. '].priority_step_ms', raw, 'an integer from 0 to 3600000') end
+    elseif name == 'policy' then
+      if v ~= 'requester' and v ~= 'priority' and v ~= 'youngest' then
+        return refuse('settings[' .. i .. '].policy', v, 'one of requester, priority, youngest')
+      end
+    elseif name == 'rate_per_minute' then
+      v = arg_uint(v, 0, 6000000)
+      if not v then return refuse('settings[' .. i .. '].rate_per_minute', raw, 'an integer from 0 to 6000000') end
+    elseif name == 'rate_burst' then
+      v = arg_uint(v, 1, 1000000)
+      if not v then return refuse('settings[' .. i .. '].rate_burst', raw, 'an integer from 1 to 1000000') end
+    elseif name == 'detect_visits' then
+      v = arg_uint(v, 16, 100000)
+      if not v then return refuse('settings[' .. i .. '].detect_visits', raw, 'an integer from 16 to 100000') end
+    elseif name == 'events_max' then
+      v = arg_uint(v, 100, 10000000)
+      if not v then return refuse('settings[' .. i .. '].events_max', raw, 'an integer from 100 to 10000000') end
+    else
+      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, poll_ms, claim_ms, waiter_ms, priority_step_ms, policy, rate_per_minute, rate_burst, detect_visits, events_max')
+    end
+    if arg_seen_settings[name] == i then
+      return refuse('settings[' .. i .. '].' .. name, 2, 'given at most once')
+    end
+    arg_seen_settings[name] = i
+    if v ~= nil then
+      entry[filled + 1] = name
+      entry[filled + 2] = raw
+      entry[name] = v
+      filled = filled + 2
+    end
+  end
+  arg_at = arg_at + 2 * size
+  settings_pairs[i] = entry
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+local stored = redis.call('HMGET', config, 'layout_min', 'clock', 'poll_ms', 'claim_ms', 'waiter_ms')
+local changes = settings_pairs[1] or {}
+if not stored[2] and (clock == 'test') ~= (now_ms > 0) then
+  return redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it')
+end
+local now, refused = base_time(stored[1], stored[2] or clock)
+if not now then return refused end
+if stored[2] and clock ~= 'keep' and clock ~= stored[2] then
+  return redis.error_reply('ADEQ_CONFLICT clock is ' .. stored[2]
+    .. ' since this domain was created, and cannot become ' .. clock)
+end
+local poll_ms = changes.poll_ms or tonumber(stored[3] or 2000)
+local least = 2 * poll_ms + 1000
+for name, value in pairs({ claim_ms = stored[4] or 5000, waiter_ms = stored[5] or 15000 }) do
+  value = changes[name] or tonumber(value)
+  if value < least then return refuse(name, value, 'at least twice poll_ms and 1000: ' .. string.format('%.0f', least)) end
+end
+if not stored[2] then
+  redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', clock == 'test' and 'test' or 'server')
+end
+if #changes > 0 then redis.call('HSET', config, unpack(changes)) end
+return { 'ok', now, redis.call('HGETALL', config) }

@@ -1,0 +1,642 @@
+#!lua flags=allow-oom
+-- generated from lua/lock/downgrade.v1.lua by lua/bundle.py; do not edit
+-- lock.downgrade.v1: make exclusive holds of a request shared, under the same fence, and let those in that may follow.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- KEYS   graph     zset           {base}:graph
+-- KEYS   deadlines zset           {base}:deadlines
+-- KEYS   unchecked zset           {base}:unchecked
+-- KEYS   capacity  hash           {base}:capacity
+-- KEYS   rates     zset           {base}:rates
+-- KEYS   events    stream         {base}:events
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- ARGV   rid       id
+-- ARGV   trace     bytes 0..128   ?=
+-- ARGV   source    bytes 0..200   ?=
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- RETURN downgraded now_ms:int
+-- RETURN waiting   now_ms:int
+-- RETURN lost      now_ms:int
+-- RETURN unknown   now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  lock.promoted lock.expired lock.cancelled
+-- FLAGS  allow-oom
+-- COST   9 commands where nobody waits
+-- INCLUDE base_time open_domain record_of members_of link_request
+-- RARELY note_line read_request live_request set_record remember emit parts_text tell note_freed permits_of
+-- RARELY read_capacity write_capacity use_permits end_request end_wait set_deadline members_below waits_as strongest
+-- RARELY lacks_support is_held_against is_behind find_obstacle next_fence write_request grant read_rules hand_over
+-- RARELY promote promote_freed end_rids sweep_ended end_due end_overdue catch_up create_base close_domain
+
+local LAYOUT = 1
+local MAX_SAFE = 9007199254740991
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 9 then
+  return redis.error_reply('ADEQ_ARG expected 9 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local requests = KEYS[2]
+local graph = KEYS[3]
+local deadlines = KEYS[4]
+local unchecked = KEYS[5]
+local capacity = KEYS[6]
+local rates = KEYS[7]
+local events = KEYS[8]
+local channel = KEYS[9]
+
+local rid = ARGV[1]
+if not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$') then
+  return refuse('rid', rid, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local trace = ARGV[2]
+if not trace or #trace > 128 then
+  return refuse('trace', trace and #trace, '0 to 128 bytes long')
+end
+local source = ARGV[3]
+if not source or #source > 200 then
+  return refuse('source', source and #source, '0 to 200 bytes long')
+end
+local now_ms = ARGV[4]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9000000000000)
+  if not now_ms then return refuse('now_ms', ARGV[4], 'an integer from 0 to 9000000000000') end
+end
+if #ARGV ~= 4 then
+  return redis.error_reply('ADEQ_ARG expected 4 arguments, got ' .. #ARGV)
+end
+
+local arg_rare
+local function live_request(...) return arg_rare().live_request(...) end
+local function note_freed(...) return arg_rare().note_freed(...) end
+local function write_request(...) return arg_rare().write_request(...) end
+local function promote_freed(...) return arg_rare().promote_freed(...) end
+local function catch_up(...) return arg_rare().catch_up(...) end
+local function close_domain(...) return arg_rare().close_domain(...) end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
+-- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
+-- with.
+-- NEEDS config requests base_time
+local function open_domain(rids)
+  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
+  local now, now_text = base_time(set[1], set[2])
+  if not now then return nil, now_text end
+  local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))
+  local last, offset, stepped = row[1] or 0, row[2] or '0', false
+  if offset ~= '0' or last - now > 0 then
+    stepped = now + offset - last < 0
+    if stepped then offset = last - now end
+    now = now + offset
+    now_text = string.format('%.0f', now)
+  end
+  local texts = { [rids[1] or ''] = row[6] }
+  for i = 2, #rids do texts[rids[i]] = row[5 + i] end
+  return {
+    exists = set[1], events_max = set[3] or '100000', lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
+    now = now, now_text = now_text, offset = offset, stepped = stepped, texts = texts,
+    fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
+  }
+end
+
+-- record_of(conf, rid): the record of a request as this call has left it; false if there is none.
+-- NEEDS requests
+local function record_of(conf, rid)
+  if conf.texts[rid] == nil then conf.texts[rid] = redis.call('HGET', requests, rid) end
+  return conf.texts[rid]
+end
+
+-- members_of(rid, request): its members of the graph: for each lock one by resource and one by owner, at last one by
+-- agent. Who waits has a place in the order of the domain, but where it rests on a hold of its owner's; who holds has
+-- none.
+local function members_of(rid, request)
+  local members, owner, order = {}, request.owner, request.order
+  for _, part in ipairs(request.parts) do
+    local resource, code = part.resource, part.code
+    if order == '-' then
+      members[#members + 1] = 'r ' .. resource .. ' h ' .. code .. ' ' .. owner .. ' ' .. rid
+      members[#members + 1] = 'o ' .. owner .. ' h ' .. resource .. ' ' .. code .. ' ' .. rid
+    elseif part.fence == '0' then
+      members[#members + 1] = 'r ' .. resource .. ' q ' .. order .. ' ' .. code .. ' ' .. owner .. ' ' .. rid
+      members[#members + 1] = 'o ' .. owner .. ' w ' .. resource .. ' ' .. order .. ' ' .. code .. ' ' .. rid
+    end
+  end
+  members[#members + 1] = 'a ' .. request.agent .. ' ' .. rid
+  return members
+end
+
+-- link_request(rid, request): add its members to the graph.
+-- NEEDS graph members_of
+local function link_request(rid, request)
+  local scored = {}
+  for i, member in ipairs(members_of(rid, request)) do
+    scored[2 * i - 1], scored[2 * i] = 0, member
+  end
+  redis.call('ZADD', graph, unpack(scored))
+end
+
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- note_line(conf, resource): somebody in line for it may have a turn now: for promote_freed to look at.
+local function note_line(conf, resource)
+  conf.freed = conf.freed or {}
+  conf.freed[#conf.freed + 1] = resource
+end
+
+-- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
+-- rests on a hold of its owner's (`leans`), and waits, ends with that hold.
+local function read_request(text)
+  local request, parts = {}, {}
+  local list
+  request.state, request.owner, request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms,
+    request.until_ms, request.order, request.granted_ms, list, request.purpose =
+    string.match(text, '^(%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
+  for code, leans, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
+    parts[#parts + 1] = { code = code, leans = leans, fence = fence, resource = resource }
+  end
+  request.parts = parts
+  return request
+end
+
+-- live_request(conf, rid): a request that holds or waits; nil if it has ended or is not known.
+-- NEEDS record_of read_request
+local function live_request(conf, rid)
+  local text = record_of(conf, rid)
+  if text and string.sub(text, 1, 6) ~= 'ended ' then return read_request(text) end
+end
+
+-- set_record(conf, rid, text): note the record of a request, for the rest of this call and for close_domain, which
+-- stores it.
+local function set_record(conf, rid, text)
+  conf.texts[rid] = text
+  conf.changed = conf.changed or {}
+  conf.changed[rid] = true
+end
+
+-- remember(conf, rid, outcome): keep for two minutes how a request ended: one that has ended never holds again. In
+-- `deadlines` those stand below zero, apart from the live.
+-- NEEDS deadlines set_record
+local function remember(conf, rid, outcome)
+  set_record(conf, rid, 'ended ' .. outcome)
+  redis.call('ZADD', deadlines, conf.now + 120000 - 1e15, rid)
+  conf.due = math.min(conf.due, conf.now + 121000)
+end
+
+-- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- NEEDS events trace source
+local function emit(conf, event, id, detail)
+  if detail ~= '' and source == '' and trace == '' then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+end
+
+-- parts_text(request): the locks of a request as its record and its events have them.
+local function parts_text(request)
+  local words = {}
+  for i, part in ipairs(request.parts) do
+    words[i] = part.code .. part.leans .. '/' .. part.fence .. '=' .. part.resource
+  end
+  return table.concat(words, ',')
+end
+
+-- tell(conf, event, rid, request, detail): one event, and a hint to whoever listens to one of its resources; to who waits
+-- for the request itself, if it has got what it waits for or has ended without. detail is words of ours with a space
+-- before each, or ''.
+-- NEEDS emit parts_text
+local function tell(conf, event, rid, request, detail)
+  local agent, hints = request.agent, conf.hints or {}
+  emit(conf, event, rid, 'owner=' .. request.owner .. ' agent=' .. agent .. ' locks=' .. parts_text(request) .. detail)
+  conf.hints = hints
+  local word = string.sub(event, 6) .. ':' .. agent
+  local function hint(whom) hints[whom] = hints[whom] and hints[whom] .. ' ' .. word or word end
+  for _, part in ipairs(request.parts) do hint(part.resource) end
+  if event == 'lock.promoted' or event == 'lock.cancelled' or event == 'lock.deadlock' then hint(rid) end
+end
+
+-- note_freed(conf, request): note the lines of what a request leaves or lets others share, and who may have lost what its
+-- own wait rests on.
+-- NEEDS note_line
+local function note_freed(conf, request)
+  for _, part in ipairs(request.parts) do note_line(conf, part.resource) end
+  if request.order == '-' then
+    conf.losers = conf.losers or {}
+    conf.losers[request.owner] = true
+  end
+end
+
+-- permits_of(code): how many permits a code stands for; nil if it is that of another mode.
+local function permits_of(code) return tonumber(string.match(code, '^p(%d+)$')) end
+
+-- read_capacity(conf, resource): its permits and whether they may be given out; nil if it has none.
+-- NEEDS capacity
+local function read_capacity(conf, resource)
+  local max, status, silent_ms, seen_ms, used =
+    string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
+  if not max then return nil end
+  local silent = tonumber(silent_ms) > 0 and conf.now - tonumber(seen_ms) > tonumber(silent_ms)
+  return { max = tonumber(max), status = status, silent_ms = silent_ms, seen_ms = seen_ms, used = tonumber(used),
+    open = status == 'active' and not silent, silent = silent }
+end
+
+-- write_capacity(resource, room): store what read_capacity reads.
+-- NEEDS capacity
+local function write_capacity(resource, room)
+  redis.call('HSET', capacity, resource, string.format('%.0f %s %s %s %.0f', room.max, room.status, room.silent_ms,
+    room.seen_ms, room.used))
+end
+
+-- use_permits(conf, part, sign): count the permits of a part as taken (1) or given back (-1).
+-- NEEDS permits_of read_capacity write_capacity
+local function use_permits(conf, part, sign)
+  local room = read_capacity(conf, part.resource)
+  if not room then return end
+  room.used = room.used + sign * permits_of(part.code)
+  write_capacity(part.resource, room)
+end
+
+-- end_request(conf, rid, request, outcome, event, detail): take a request out of everything, and remember how it
+-- ended.
+-- NEEDS graph unchecked members_of remember tell note_freed permits_of use_permits
+local function end_request(conf, rid, request, outcome, event, detail)
+  redis.call('ZREM', graph, unpack(members_of(rid, request)))
+  remember(conf, rid, outcome)
+  if request.order ~= '-' then
+    conf.waiting = conf.waiting - 1
+    redis.call('ZREM', unchecked, rid)
+  end
+  note_freed(conf, request)
+  for _, part in ipairs(request.parts) do
+    if request.order == '-' and permits_of(part.code) then use_permits(conf, part, -1) end
+  end
+  tell(conf, event, rid, request, detail)
+end
+
+-- end_wait(conf, rid, request): end a waiter whose time has come: its wait is over, or nobody has asked for it.
+-- NEEDS end_request
+local function end_wait(conf, rid, request)
+  local outcome = conf.now >= tonumber(request.until_ms) and 'timed_out' or 'abandoned'
+  end_request(conf, rid, request, outcome, 'lock.cancelled', ' reason=' .. outcome)
+end
+
+-- set_deadline(conf, rid, deadline_ms): when a live request ends by itself. conf.due is not after any of these.
+-- NEEDS deadlines
+local function set_deadline(conf, rid, deadline_ms)
+  redis.call('ZADD', deadlines, deadline_ms, rid)
+  if deadline_ms < conf.due then conf.due = deadline_ms end
+end
+
+-- members_below(words, limit): the first members of the graph that begin with these words, and go on.
+-- NEEDS graph
+local function members_below(words, limit)
+  return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
+end
+
+-- waits_as(owner): the rid under which an owner waits already; nil if it does not.
+-- NEEDS members_below
+local function waits_as(owner)
+  local member = members_below('o ' .. owner .. ' w', 1)[1]
+  return member and string.match(member, '%S+$')
+end
+
+-- strongest(owner, resource): the code of the strongest hold of an owner on a resource; nil if it has none.
+-- NEEDS graph
+local function strongest(owner, resource)
+  local held = 'o ' .. owner .. ' h ' .. resource
+  local last = redis.call('ZRANGE', graph, '(' .. held .. '!', '[' .. held .. ' ', 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
+  return last and string.match(last, ' (%S+) %S+$')
+end
+
+-- lacks_support(request): whether a waiter rests on holds of its owner's of which one is gone.
+-- NEEDS strongest
+local function lacks_support(request)
+  for _, part in ipairs(request.parts) do
+    if part.leans ~= '' then
+      local code = strongest(request.owner, part.resource)
+      if code ~= 'x' and (code ~= 's' or (part.code == 'x' and part.fence ~= '0')) then return true end
+    end
+  end
+  return false
+end
+
+-- is_held_against(conf, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
+-- order permits, shared, exclusive.
+-- NEEDS graph permits_of read_capacity
+local function is_held_against(conf, part, owner)
+  local held = 'r ' .. part.resource .. ' h'
+  local low, high = '[' .. held .. ' ', '(' .. held .. '!'
+  if part.code == 'x' then
+    local own = 'o ' .. owner .. ' h ' .. part.resource
+    return redis.call('ZLEXCOUNT', graph, low, high) > redis.call('ZLEXCOUNT', graph, '[' .. own .. ' s', '(' .. own .. '!')
+  end
+  local code, by = string.match(redis.call('ZRANGE', graph, high, low, 'BYLEX', 'REV', 'LIMIT', 0, 1)[1] or '',
+    '^r %S+ h (%S+) (%S+) %S+$')
+  if part.code ~= 's' then
+    local room = read_capacity(conf, part.resource)
+    return code == 'x' or code == 's' or not room or not room.open
+      or room.used + permits_of(part.code) > room.max
+  end
+  if code == 'x' then return by ~= owner end
+  return code ~= nil and code ~= 's'
+end
+
+-- is_behind(part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
+-- pass those shared waiters that wait for something else as well, up to 64 of them.
+-- NEEDS graph
+local function is_behind(part, order)
+  local line, most = 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
+  local ahead = redis.call('ZRANGE', graph, '[' .. line, '(' .. line .. order, 'BYLEX', 'LIMIT', 0, most)
+  if #ahead == most then return true end
+  for _, member in ipairs(ahead) do
+    if not string.find(member, '^r %S+ q %S+ s ') then return true end
+  end
+  return false
+end
+
+-- find_obstacle(conf, request, order): why a request for that place in line has to wait: the resource, and whether it
+-- is for its holders (else for those ahead); nil if it need not.
+-- NEEDS is_held_against is_behind
+local function find_obstacle(conf, request, order)
+  for _, part in ipairs(request.parts) do
+    if part.fence == '0' then
+      if is_held_against(conf, part, request.owner) then return part.resource, true end
+      if is_behind(part, order) then return part.resource, false end
+    end
+  end
+end
+
+-- next_fence(conf): a fence above all that were given out before, even if the last second was lost; as text.
+local function next_fence(conf)
+  conf.fence = math.max(conf.fence + 1, conf.now * 1000)
+  return string.format('%.0f', conf.fence)
+end
+
+-- write_request(conf, rid, request): note the record of a live request; read_request reads it.
+-- NEEDS parts_text set_record
+local function write_request(conf, rid, request)
+  set_record(conf, rid, string.format('%s %s %s %.0f %.0f %.0f %.0f %.0f %s %.0f ', request.state, request.owner,
+    request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms, request.until_ms, request.order,
+    request.granted_ms) .. parts_text(request) .. ' ' .. request.purpose)
+end
+
+-- grant(conf, rid, request, status, deadline_ms): make it a holder. A lock that its owner did not hold before gets a
+-- fence above all that were given out before.
+-- NEEDS next_fence permits_of set_deadline link_request write_request use_permits
+local function grant(conf, rid, request, status, deadline_ms)
+  local fence = next_fence(conf)
+  for _, part in ipairs(request.parts) do
+    part.leans = ''
+    if part.fence == '0' then part.fence = fence end
+    if permits_of(part.code) then use_permits(conf, part, 1) end
+  end
+  request.state, request.order, request.until_ms = status, '-', 0
+  request.granted_ms, request.deadline_ms = conf.now, deadline_ms
+  link_request(rid, request)
+  write_request(conf, rid, request)
+  set_deadline(conf, rid, deadline_ms)
+end
+
+-- read_rules(conf): the settings that few calls need, added to conf.
+-- NEEDS config
+local function read_rules(conf)
+  if conf.claim_ms then return end
+  local row = redis.call('HMGET', config, 'poll_ms', 'claim_ms', 'waiter_ms', 'priority_step_ms', 'policy',
+    'detect_visits', 'rate_burst')
+  conf.poll_ms, conf.claim_ms = tonumber(row[1] or 2000), tonumber(row[2] or 5000)
+  conf.waiter_ms, conf.step_ms = tonumber(row[3] or 15000), tonumber(row[4] or 5000)
+  conf.policy, conf.visits = row[5] or 'requester', tonumber(row[6] or 512)
+  conf.rate_burst = tonumber(row[7] or 10)
+end
+
+-- hand_over(conf, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
+-- it may follow it, in every line where it stood.
+-- NEEDS graph unchecked members_of grant read_rules tell note_freed
+local function hand_over(conf, rid, request)
+  read_rules(conf)
+  redis.call('ZREM', graph, unpack(members_of(rid, request)))
+  redis.call('ZREM', unchecked, rid)
+  conf.waiting = conf.waiting - 1
+  grant(conf, rid, request, 'granted', conf.now + conf.claim_ms)
+  tell(conf, 'lock.promoted', rid, request, '')
+  if request.parts[2] then note_freed(conf, request) end
+end
+
+-- promote(conf, resource, left): grant what can be granted to those in line for a resource, first come first served, a
+-- run of shared waiters together. Grants and ends are `left` at most; answers how many are left then. What stands in a
+-- waiter's way is the same in all its lines, so it is looked for once (conf.tried) until somebody else is granted.
+-- NEEDS deadlines members_below set_deadline record_of read_request end_wait find_obstacle hand_over
+local function promote(conf, resource, left)
+  local most, members = left, members_below('r ' .. resource .. ' q', left)
+  for _, member in ipairs(members) do
+    local order, code, rid = string.match(member, '^r %S+ q (%S+) (%S+) %S+ (%S+)$')
+    local request = read_request(record_of(conf, rid))
+    local tried = conf.tried[rid]
+    if tonumber(redis.call('ZSCORE', deadlines, rid)) <= conf.now then
+      end_wait(conf, rid, request)
+      left = left - 1
+    elseif not tried or tried.left ~= left then
+      tried = { left = left }
+      tried.obstacle, tried.held = find_obstacle(conf, request, order)
+      conf.tried[rid] = tried
+      conf.looks = conf.looks - #request.parts
+      if not tried.obstacle then
+        hand_over(conf, rid, request)
+        left = left - 1
+      end
+    end
+    local stops = tried and tried.obstacle and (code ~= 's' or (tried.held and tried.obstacle == resource))
+    if stops or conf.looks <= 0 then return left end
+  end
+  -- those behind who have not been looked at may follow
+  if #members == most and (left < most or most < 64) then set_deadline(conf, 'promote ' .. resource, conf.now) end
+  return left
+end
+
+-- promote_freed(conf): give their turn to those in line for what this call has freed; first end the waits of owners
+-- that have lost what they rest on. What is too much for one call is left to the next.
+-- NEEDS set_deadline waits_as live_request lacks_support end_request promote
+local function promote_freed(conf)
+  local left, at, seen = conf.grants or 64, 1, {}
+  conf.tried, conf.looks = {}, conf.looks or 2500 -- at least 64 waiters with 32 locks each
+  for owner in pairs(conf.waiting > 0 and conf.losers or {}) do
+    local rid = waits_as(owner)
+    local request = rid and live_request(conf, rid)
+    if request and lacks_support(request) then
+      end_request(conf, rid, request, 'lost', 'lock.cancelled', ' reason=lost')
+    end
+  end
+  while conf.freed and conf.freed[at] and conf.waiting > 0 do
+    local resource = conf.freed[at]
+    if left > 0 and conf.looks > 0 and seen[resource] ~= left then
+      left = promote(conf, resource, left)
+      seen[resource] = left
+    end
+    if left == 0 or conf.looks <= 0 then set_deadline(conf, 'promote ' .. resource, conf.now) end
+    at = at + 1
+  end
+  conf.freed, conf.losers, conf.grants = nil, nil, left
+end
+
+-- end_rids(conf, rids): end requests whose deadline has come: all of them first, for none may be granted what another
+-- leaves. Then the next in line have their turn.
+-- NEEDS deadlines note_line record_of live_request end_wait end_request promote_freed
+local function end_rids(conf, rids)
+  for _, rid in ipairs(rids) do
+    local resource = string.match(rid, '^promote (.*)$')
+    local request = not resource and live_request(conf, rid)
+    if resource then
+      redis.call('ZREM', deadlines, rid)
+      note_line(conf, resource)
+    elseif request and request.order ~= '-' then
+      end_wait(conf, rid, request)
+    elseif request then
+      end_request(conf, rid, request, 'expired', 'lock.expired', '')
+    elseif not record_of(conf, rid) then
+      redis.call('ZREM', deadlines, rid) -- of something that is not there
+    end
+  end
+  promote_freed(conf)
+end
+
+-- sweep_ended(conf, limit): forget how requests ended two minutes ago, and agents whose rate is not used, a hundred times
+-- the limit at most; when that is to be done again.
+-- NEEDS requests deadlines rates
+local function sweep_ended(conf, limit)
+  local most = math.min(1000, 100 * limit)
+  local rids = redis.call('ZRANGE', deadlines, '-inf', conf.now - 1e15, 'BYSCORE', 'LIMIT', 0, most)
+  if #rids > 0 then
+    redis.call('ZREM', deadlines, unpack(rids))
+    redis.call('HDEL', requests, unpack(rids))
+  end
+  local idle = redis.call('ZRANGE', rates, '-inf', conf.now * 1000, 'BYSCORE', 'LIMIT', 0, most)
+  if #idle > 0 then redis.call('ZREM', rates, unpack(idle)) end
+  if #rids == most or #idle == most then return conf.now end
+  local oldest = redis.call('ZRANGE', deadlines, 0, 0, 'WITHSCORES')[2]
+  if oldest and tonumber(oldest) < 0 then return math.max(oldest + 1e15, conf.now) + 1000 end
+  return redis.call('EXISTS', rates) == 1 and conf.now + 60000 or MAX_SAFE
+end
+
+-- end_due(conf, limit): end up to so many of the requests whose deadline has come, and forget as many of those that
+-- ended two minutes ago; how many were ended. conf.caught_up: there are no more. conf.due is when there is something
+-- to do again; what can be forgotten may wait for a second, so that not every call has to see to it.
+-- NEEDS deadlines end_rids sweep_ended
+local function end_due(conf, limit)
+  conf.caught_up = conf.now < conf.due
+  if conf.caught_up then return 0 end
+  local rids = redis.call('ZRANGE', deadlines, 0, conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  conf.caught_up = #rids < limit
+  if #rids > 0 then end_rids(conf, rids) end
+  local next_due = redis.call('ZRANGE', deadlines, 0, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2]
+  conf.due = math.min(tonumber(next_due or MAX_SAFE), sweep_ended(conf, limit))
+  conf.grants, conf.looks = nil, nil -- what the call itself frees is not to wait for the backlog
+  return #rids
+end
+
+-- end_overdue(conf, rids): end those of some requests whose deadline has come, where end_due has not seen to all.
+-- NEEDS deadlines end_rids
+local function end_overdue(conf, rids)
+  if conf.caught_up or #rids == 0 then return end
+  local due = {}
+  for i, deadline_ms in ipairs(redis.call('ZMSCORE', deadlines, unpack(rids))) do
+    local at = tonumber(deadline_ms or -1)
+    if at >= 0 and at <= conf.now then due[#due + 1] = rids[i] end
+  end
+  if #due > 0 then end_rids(conf, due) end
+end
+
+-- catch_up(conf, rids): end what is overdue, some of it anywhere, and all of these.
+-- NEEDS end_due end_overdue
+local function catch_up(conf, rids)
+  end_due(conf, 16)
+  end_overdue(conf, rids)
+end
+
+-- create_base(conf): note of a new queue or domain which layout its data has, and that it uses the server's clock.
+-- NEEDS config
+local function create_base(conf)
+  if conf.exists then return end
+  redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
+end
+
+-- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,
+-- and publish what this call has told.
+-- NEEDS requests channel create_base
+local function close_domain(conf)
+  local changes = { '#now', conf.now_text, '#offset', conf.offset, '#fence', string.format('%.0f', conf.fence),
+    '#waiting', conf.waiting, '#due', conf.due }
+  for rid in pairs(conf.changed or {}) do
+    changes[#changes + 1] = rid
+    changes[#changes + 1] = conf.texts[rid]
+  end
+  redis.call('HSET', requests, unpack(changes))
+  if not conf.exists then create_base(conf) end
+  for resource, words in pairs(conf.hints or {}) do redis.pcall('SPUBLISH', channel .. resource, words) end
+end
+
+  arg_made = { live_request = live_request, note_freed = note_freed, write_request = write_request, promote_freed = promote_freed, catch_up = catch_up, close_domain = close_domain }
+  return arg_made
+end
+
+local conf, refused = open_domain({ rid })
+if refused then return refused end
+catch_up(conf, { rid })
+local request = live_request(conf, rid)
+local status = request and 'waiting' or record_of(conf, rid) and 'lost' or 'unknown'
+if request and request.order == '-' then
+  status = 'downgraded'
+  redis.call('ZREM', graph, unpack(members_of(rid, request)))
+  for _, part in ipairs(request.parts) do
+    if part.code == 'x' then part.code = 's' end
+  end
+  note_freed(conf, request)
+  link_request(rid, request)
+  write_request(conf, rid, request)
+  promote_freed(conf)
+end
+close_domain(conf)
+return { status, conf.now }

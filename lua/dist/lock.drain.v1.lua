@@ -1,0 +1,153 @@
+#!lua flags=allow-oom
+-- generated from lua/lock/drain.v1.lua by lua/bundle.py; do not edit
+-- lock.drain.v1: give out no more permits of a resource, until set_capacity. Those that are out stay until they are
+-- given back; who waits for one hears it at the next poll.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- KEYS   capacity  hash           {base}:capacity
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- ARGV   resource  id
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- RETURN draining  now_ms:int
+-- RETURN no_capacity now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  allow-oom
+-- COST   7 commands
+-- INCLUDE base_time open_domain read_capacity write_capacity create_base close_domain
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 4 then
+  return redis.error_reply('ADEQ_ARG expected 4 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local requests = KEYS[2]
+local capacity = KEYS[3]
+local channel = KEYS[4]
+
+local resource = ARGV[1]
+if not resource or #resource > 200 or not arg_find(resource, '^[%w._:/@+-]+$') then
+  return refuse('resource', resource, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local now_ms = ARGV[2]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9000000000000)
+  if not now_ms then return refuse('now_ms', ARGV[2], 'an integer from 0 to 9000000000000') end
+end
+if #ARGV ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 arguments, got ' .. #ARGV)
+end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
+-- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
+-- with.
+-- NEEDS config requests base_time
+local function open_domain(rids)
+  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
+  local now, now_text = base_time(set[1], set[2])
+  if not now then return nil, now_text end
+  local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))
+  local last, offset, stepped = row[1] or 0, row[2] or '0', false
+  if offset ~= '0' or last - now > 0 then
+    stepped = now + offset - last < 0
+    if stepped then offset = last - now end
+    now = now + offset
+    now_text = string.format('%.0f', now)
+  end
+  local texts = { [rids[1] or ''] = row[6] }
+  for i = 2, #rids do texts[rids[i]] = row[5 + i] end
+  return {
+    exists = set[1], events_max = set[3] or '100000', lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
+    now = now, now_text = now_text, offset = offset, stepped = stepped, texts = texts,
+    fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
+  }
+end
+
+-- read_capacity(conf, resource): its permits and whether they may be given out; nil if it has none.
+-- NEEDS capacity
+local function read_capacity(conf, resource)
+  local max, status, silent_ms, seen_ms, used =
+    string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
+  if not max then return nil end
+  local silent = tonumber(silent_ms) > 0 and conf.now - tonumber(seen_ms) > tonumber(silent_ms)
+  return { max = tonumber(max), status = status, silent_ms = silent_ms, seen_ms = seen_ms, used = tonumber(used),
+    open = status == 'active' and not silent, silent = silent }
+end
+
+-- write_capacity(resource, room): store what read_capacity reads.
+-- NEEDS capacity
+local function write_capacity(resource, room)
+  redis.call('HSET', capacity, resource, string.format('%.0f %s %s %s %.0f', room.max, room.status, room.silent_ms,
+    room.seen_ms, room.used))
+end
+
+-- create_base(conf): note of a new queue or domain which layout its data has, and that it uses the server's clock.
+-- NEEDS config
+local function create_base(conf)
+  if conf.exists then return end
+  redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
+end
+
+-- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,
+-- and publish what this call has told.
+-- NEEDS requests channel create_base
+local function close_domain(conf)
+  local changes = { '#now', conf.now_text, '#offset', conf.offset, '#fence', string.format('%.0f', conf.fence),
+    '#waiting', conf.waiting, '#due', conf.due }
+  for rid in pairs(conf.changed or {}) do
+    changes[#changes + 1] = rid
+    changes[#changes + 1] = conf.texts[rid]
+  end
+  redis.call('HSET', requests, unpack(changes))
+  if not conf.exists then create_base(conf) end
+  for resource, words in pairs(conf.hints or {}) do redis.pcall('SPUBLISH', channel .. resource, words) end
+end
+
+local conf, refused = open_domain({})
+if refused then return refused end
+local room = read_capacity(conf, resource)
+if room then
+  room.status = 'draining'
+  write_capacity(resource, room)
+  conf.hints = { [resource] = 'draining:' .. resource }
+end
+close_domain(conf)
+return { room and 'draining' or 'no_capacity', conf.now }

@@ -1,0 +1,162 @@
+#!lua flags=no-writes
+-- generated from lua/lock/edges.v1.lua by lua/bundle.py; do not edit
+-- lock.edges.v1: who waits for whom: a page of the waits-for graph, resource by resource. Who waits for somebody who
+-- waits for a third is not told to wait for the third; what is reachable is the same. `cursor` is what the last page
+-- answered, '' to begin; an empty cursor in the answer: no more. rid and blocker_rid are the stamps of an edge: while
+-- both are there, so is the edge. A page may pass its limit by the edges of one resource, of which it reads 1,000
+-- holders and 1,000 waiters, up to 10,000 edges.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- KEYS   graph     zset           {base}:graph
+-- ARGV   cursor    bytes 0..200   ?=
+-- ARGV   limit     int 1..1000    ?=1000
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- RETURN ok        now_ms:int cursor:text edges:list(edge)
+-- EACH   edge      waits owner:id rid:id resource:id code:text blocker:id blocker_rid:id held:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   4 + 3n commands for n resources
+-- INCLUDE base_time open_domain members_below edges_of
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 3 then
+  return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local requests = KEYS[2]
+local graph = KEYS[3]
+
+local cursor = ARGV[1]
+if not cursor or #cursor > 200 then
+  return refuse('cursor', cursor and #cursor, '0 to 200 bytes long')
+end
+local limit = ARGV[2]
+if limit == '' then
+  limit = 1000
+else
+  limit = arg_uint(limit, 1, 1000)
+  if not limit then return refuse('limit', ARGV[2], 'an integer from 1 to 1000') end
+end
+local now_ms = ARGV[3]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9000000000000)
+  if not now_ms then return refuse('now_ms', ARGV[3], 'an integer from 0 to 9000000000000') end
+end
+if #ARGV ~= 3 then
+  return redis.error_reply('ADEQ_ARG expected 3 arguments, got ' .. #ARGV)
+end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
+-- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
+-- with.
+-- NEEDS config requests base_time
+local function open_domain(rids)
+  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
+  local now, now_text = base_time(set[1], set[2])
+  if not now then return nil, now_text end
+  local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))
+  local last, offset, stepped = row[1] or 0, row[2] or '0', false
+  if offset ~= '0' or last - now > 0 then
+    stepped = now + offset - last < 0
+    if stepped then offset = last - now end
+    now = now + offset
+    now_text = string.format('%.0f', now)
+  end
+  local texts = { [rids[1] or ''] = row[6] }
+  for i = 2, #rids do texts[rids[i]] = row[5 + i] end
+  return {
+    exists = set[1], events_max = set[3] or '100000', lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
+    now = now, now_text = now_text, offset = offset, stepped = stepped, texts = texts,
+    fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
+  }
+end
+
+-- members_below(words, limit): the first members of the graph that begin with these words, and go on.
+-- NEEDS graph
+local function members_below(words, limit)
+  return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
+end
+
+-- edges_of(resource, answers): add the edges of those who wait for a resource. Who comes behind another that it has to
+-- wait for waits for the nearest one; a run of shared waiters waits together.
+-- NEEDS members_below
+local function edges_of(resource, answers)
+  local line = 'r ' .. resource
+  local waiters = members_below(line .. ' q', 1000)
+  if #waiters == 0 then return end
+  local holders, run, last = {}, {}, nil
+  for i, member in ipairs(members_below(line .. ' h', 1000)) do
+    local code, owner, rid = string.match(member, '^r %S+ h (%S+) (%S+) (%S+)$')
+    holders[i] = { code = code, owner = owner, rid = rid, held = 1 }
+  end
+  for _, member in ipairs(waiters) do
+    local code, owner, rid = string.match(member, '^r %S+ q %S+ (%S+) (%S+) (%S+)$')
+    local function wait_for(others)
+      for _, other in ipairs(others) do
+        if #answers < 10000 and other.owner ~= owner and (code ~= 's' or other.code ~= 's') then
+          answers[#answers + 1] = { 'waits', owner, rid, resource, code, other.owner, other.rid, other.held }
+        end
+      end
+    end
+    if not last then wait_for(holders) end
+    if last and (code == 's' or #run == 0) then wait_for({ last }) end
+    local own = { code = code, owner = owner, rid = rid, held = 0 }
+    if code == 's' then
+      run[#run + 1] = own
+    else
+      wait_for(run)
+      run, last = {}, own
+    end
+  end
+end
+
+local conf, refused = open_domain({})
+if refused then return refused end
+local answers, at = {}, cursor
+for _ = 1, 1000 do
+  local low = at == '' and '[r ' or '(r ' .. at .. '!'
+  at = string.match(redis.call('ZRANGE', graph, low, '(r!', 'BYLEX', 'LIMIT', 0, 1)[1] or '', '^r (%S+)') or ''
+  if at == '' then break end
+  edges_of(at, answers)
+  if #answers >= limit then break end
+end
+return { 'ok', conf.now, at, answers }

@@ -1,0 +1,214 @@
+#!lua flags=no-writes
+-- generated from lua/lock/list.v1.lua by lua/bundle.py; do not edit
+-- lock.list.v1: a page of the requests that hold or wait: all, or those of an owner, of an agent, or for resources of
+-- a type (`<type>:<id>`). `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means
+-- that there is no more. By resource, unless an owner or an agent is named; a request for several resources comes
+-- once. A page may hold fewer than limit. `locks` as show has them.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- KEYS   graph     zset           {base}:graph
+-- KEYS   deadlines zset           {base}:deadlines
+-- ARGV   of_type   name           ?=
+-- ARGV   owner     id             ?=
+-- ARGV   agent     id             ?=
+-- ARGV   state     enum all|held|waiting ?=all
+-- ARGV   cursor    bytes 0..1000  ?=
+-- ARGV   limit     int 1..1000    ?=100
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- RETURN ok        now_ms:int cursor:text items:list(item)
+-- EACH   item      found rid:id state:text owner:id agent:id priority:int since_ms:int born_ms:int ttl_ms:int until_ms:int granted_ms:int deadline_ms:int place:int locks:text purpose:bytes
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   4 + 3n commands
+-- INCLUDE base_time open_domain read_request record_of parts_text place_of describe
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 4 then
+  return redis.error_reply('ADEQ_ARG expected 4 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local requests = KEYS[2]
+local graph = KEYS[3]
+local deadlines = KEYS[4]
+
+local of_type = ARGV[1]
+if of_type ~= '' and (not of_type or #of_type > 100 or not arg_find(of_type, '^[%w._@+-]+$')) then
+  return refuse('of_type', of_type, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+end
+local owner = ARGV[2]
+if owner ~= '' and (not owner or #owner > 200 or not arg_find(owner, '^[%w._:/@+-]+$')) then
+  return refuse('owner', owner, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local agent = ARGV[3]
+if agent ~= '' and (not agent or #agent > 200 or not arg_find(agent, '^[%w._:/@+-]+$')) then
+  return refuse('agent', agent, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local state = ARGV[4]
+if state == '' then
+  state = 'all'
+elseif state ~= 'all' and state ~= 'held' and state ~= 'waiting' then
+  return refuse('state', state, 'one of all, held, waiting')
+end
+local cursor = ARGV[5]
+if not cursor or #cursor > 1000 then
+  return refuse('cursor', cursor and #cursor, '0 to 1000 bytes long')
+end
+local limit = ARGV[6]
+if limit == '' then
+  limit = 100
+else
+  limit = arg_uint(limit, 1, 1000)
+  if not limit then return refuse('limit', ARGV[6], 'an integer from 1 to 1000') end
+end
+local now_ms = ARGV[7]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9000000000000)
+  if not now_ms then return refuse('now_ms', ARGV[7], 'an integer from 0 to 9000000000000') end
+end
+if #ARGV ~= 7 then
+  return redis.error_reply('ADEQ_ARG expected 7 arguments, got ' .. #ARGV)
+end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
+-- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
+-- with.
+-- NEEDS config requests base_time
+local function open_domain(rids)
+  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
+  local now, now_text = base_time(set[1], set[2])
+  if not now then return nil, now_text end
+  local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))
+  local last, offset, stepped = row[1] or 0, row[2] or '0', false
+  if offset ~= '0' or last - now > 0 then
+    stepped = now + offset - last < 0
+    if stepped then offset = last - now end
+    now = now + offset
+    now_text = string.format('%.0f', now)
+  end
+  local texts = { [rids[1] or ''] = row[6] }
+  for i = 2, #rids do texts[rids[i]] = row[5 + i] end
+  return {
+    exists = set[1], events_max = set[3] or '100000', lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
+    now = now, now_text = now_text, offset = offset, stepped = stepped, texts = texts,
+    fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
+  }
+end
+
+-- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
+-- rests on a hold of its owner's (`leans`), and waits, ends with that hold.
+local function read_request(text)
+  local request, parts = {}, {}
+  local list
+  request.state, request.owner, request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms,
+    request.until_ms, request.order, request.granted_ms, list, request.purpose =
+    string.match(text, '^(%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
+  for code, leans, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
+    parts[#parts + 1] = { code = code, leans = leans, fence = fence, resource = resource }
+  end
+  request.parts = parts
+  return request
+end
+
+-- record_of(conf, rid): the record of a request as this call has left it; false if there is none.
+-- NEEDS requests
+local function record_of(conf, rid)
+  if conf.texts[rid] == nil then conf.texts[rid] = redis.call('HGET', requests, rid) end
+  return conf.texts[rid]
+end
+
+-- parts_text(request): the locks of a request as its record and its events have them.
+local function parts_text(request)
+  local words = {}
+  for i, part in ipairs(request.parts) do
+    words[i] = part.code .. part.leans .. '/' .. part.fence .. '=' .. part.resource
+  end
+  return table.concat(words, ',')
+end
+
+-- place_of(request): the place in line of a waiter, from 1; the last one where it stands in several lines.
+-- NEEDS graph
+local function place_of(request)
+  local place = 0
+  for _, part in ipairs(request.parts) do
+    if part.fence == '0' then
+      local line = 'r ' .. part.resource .. ' q '
+      place = math.max(place, 1 + redis.call('ZLEXCOUNT', graph, '[' .. line, '(' .. line .. request.order))
+    end
+  end
+  return place
+end
+
+-- describe(rid, request): a live request as list and show answer it. Holders have place 0.
+-- NEEDS deadlines parts_text place_of
+local function describe(rid, request)
+  local waits = request.order ~= '-'
+  return { 'found', rid, waits and 'waiting' or request.state, request.owner, request.agent, tonumber(request.priority),
+    tonumber(request.since_ms), tonumber(request.born_ms), tonumber(request.ttl_ms), tonumber(request.until_ms),
+    tonumber(request.granted_ms), tonumber(redis.call('ZSCORE', deadlines, rid) or 0), waits and place_of(request) or 0,
+    parts_text(request), request.purpose }
+end
+
+local conf, refused = open_domain({})
+if refused then return refused end
+local range = agent ~= '' and 'a ' .. agent .. ' ' or owner ~= '' and 'o ' .. owner .. ' '
+  or of_type ~= '' and 'r ' .. of_type .. ':' or 'r '
+if cursor ~= '' and string.sub(cursor, 1, #range) ~= range then
+  return refuse('cursor', cursor, 'empty, or what the page before answered to the same filter')
+end
+local page = redis.call('ZRANGE', graph, cursor ~= '' and '(' .. cursor or '[' .. range, '(' .. range .. '~', 'BYLEX',
+  'LIMIT', 0, limit)
+local answers = {}
+for _, member in ipairs(page) do
+  local rid = string.match(member, '%S+$')
+  local request = read_request(record_of(conf, rid))
+  local waits, first = request.order ~= '-', nil
+  for _, part in ipairs(request.parts) do
+    local stands = not waits or part.fence == '0' -- what rests on another hold has no place of its own
+    local typed = of_type == '' or string.sub(part.resource, 1, #of_type + 1) == of_type .. ':'
+    if stands and typed then first = first or part.resource end
+  end
+  local resource = string.match(member, '^r (%S+)') or string.match(member, '^o %S+ %l (%S+)') or first
+  local wanted = (owner == '' or request.owner == owner) and (agent == '' or request.agent == agent)
+    and (state == 'all' or (state == 'waiting') == waits)
+  if wanted and first and resource == first then answers[#answers + 1] = describe(rid, request) end
+end
+return { 'ok', conf.now, #page == limit and page[#page] or '', answers }

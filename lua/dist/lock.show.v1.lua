@@ -1,0 +1,214 @@
+#!lua flags=no-writes
+-- generated from lua/lock/show.v1.lua by lua/bundle.py; do not edit
+-- lock.show.v1: who holds a resource and who waits for it, in line, with what they said; at most so many of each.
+-- locks: `<code>/<fence>=<resource>`, several with commas; code is x, s or p and the number of permits; fence 0 while
+-- waiting.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- KEYS   graph     zset           {base}:graph
+-- KEYS   deadlines zset           {base}:deadlines
+-- KEYS   capacity  hash           {base}:capacity
+-- ARGV   resource  id
+-- ARGV   limit     int 1..500     ?=100
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- RETURN ok        now_ms:int holders:int waiters:int capacity:pairs items:list(item)
+-- EACH   item      found rid:id state:text owner:id agent:id priority:int since_ms:int born_ms:int ttl_ms:int until_ms:int granted_ms:int deadline_ms:int place:int locks:text purpose:bytes
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   8 + 3n commands
+-- INCLUDE base_time open_domain read_capacity members_below read_request record_of
+-- RARELY parts_text place_of describe
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 5 then
+  return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local requests = KEYS[2]
+local graph = KEYS[3]
+local deadlines = KEYS[4]
+local capacity = KEYS[5]
+
+local resource = ARGV[1]
+if not resource or #resource > 200 or not arg_find(resource, '^[%w._:/@+-]+$') then
+  return refuse('resource', resource, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local limit = ARGV[2]
+if limit == '' then
+  limit = 100
+else
+  limit = arg_uint(limit, 1, 500)
+  if not limit then return refuse('limit', ARGV[2], 'an integer from 1 to 500') end
+end
+local now_ms = ARGV[3]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9000000000000)
+  if not now_ms then return refuse('now_ms', ARGV[3], 'an integer from 0 to 9000000000000') end
+end
+if #ARGV ~= 3 then
+  return redis.error_reply('ADEQ_ARG expected 3 arguments, got ' .. #ARGV)
+end
+
+local arg_rare
+local function describe(...) return arg_rare().describe(...) end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
+-- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
+-- with.
+-- NEEDS config requests base_time
+local function open_domain(rids)
+  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
+  local now, now_text = base_time(set[1], set[2])
+  if not now then return nil, now_text end
+  local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))
+  local last, offset, stepped = row[1] or 0, row[2] or '0', false
+  if offset ~= '0' or last - now > 0 then
+    stepped = now + offset - last < 0
+    if stepped then offset = last - now end
+    now = now + offset
+    now_text = string.format('%.0f', now)
+  end
+  local texts = { [rids[1] or ''] = row[6] }
+  for i = 2, #rids do texts[rids[i]] = row[5 + i] end
+  return {
+    exists = set[1], events_max = set[3] or '100000', lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
+    now = now, now_text = now_text, offset = offset, stepped = stepped, texts = texts,
+    fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
+  }
+end
+
+-- read_capacity(conf, resource): its permits and whether they may be given out; nil if it has none.
+-- NEEDS capacity
+local function read_capacity(conf, resource)
+  local max, status, silent_ms, seen_ms, used =
+    string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
+  if not max then return nil end
+  local silent = tonumber(silent_ms) > 0 and conf.now - tonumber(seen_ms) > tonumber(silent_ms)
+  return { max = tonumber(max), status = status, silent_ms = silent_ms, seen_ms = seen_ms, used = tonumber(used),
+    open = status == 'active' and not silent, silent = silent }
+end
+
+-- members_below(words, limit): the first members of the graph that begin with these words, and go on.
+-- NEEDS graph
+local function members_below(words, limit)
+  return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
+end
+
+-- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
+-- rests on a hold of its owner's (`leans`), and waits, ends with that hold.
+local function read_request(text)
+  local request, parts = {}, {}
+  local list
+  request.state, request.owner, request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms,
+    request.until_ms, request.order, request.granted_ms, list, request.purpose =
+    string.match(text, '^(%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
+  for code, leans, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
+    parts[#parts + 1] = { code = code, leans = leans, fence = fence, resource = resource }
+  end
+  request.parts = parts
+  return request
+end
+
+-- record_of(conf, rid): the record of a request as this call has left it; false if there is none.
+-- NEEDS requests
+local function record_of(conf, rid)
+  if conf.texts[rid] == nil then conf.texts[rid] = redis.call('HGET', requests, rid) end
+  return conf.texts[rid]
+end
+
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- parts_text(request): the locks of a request as its record and its events have them.
+local function parts_text(request)
+  local words = {}
+  for i, part in ipairs(request.parts) do
+    words[i] = part.code .. part.leans .. '/' .. part.fence .. '=' .. part.resource
+  end
+  return table.concat(words, ',')
+end
+
+-- place_of(request): the place in line of a waiter, from 1; the last one where it stands in several lines.
+-- NEEDS graph
+local function place_of(request)
+  local place = 0
+  for _, part in ipairs(request.parts) do
+    if part.fence == '0' then
+      local line = 'r ' .. part.resource .. ' q '
+      place = math.max(place, 1 + redis.call('ZLEXCOUNT', graph, '[' .. line, '(' .. line .. request.order))
+    end
+  end
+  return place
+end
+
+-- describe(rid, request): a live request as list and show answer it. Holders have place 0.
+-- NEEDS deadlines parts_text place_of
+local function describe(rid, request)
+  local waits = request.order ~= '-'
+  return { 'found', rid, waits and 'waiting' or request.state, request.owner, request.agent, tonumber(request.priority),
+    tonumber(request.since_ms), tonumber(request.born_ms), tonumber(request.ttl_ms), tonumber(request.until_ms),
+    tonumber(request.granted_ms), tonumber(redis.call('ZSCORE', deadlines, rid) or 0), waits and place_of(request) or 0,
+    parts_text(request), request.purpose }
+end
+
+  arg_made = { describe = describe }
+  return arg_made
+end
+
+local conf, refused = open_domain({})
+if refused then return refused end
+local room, about, answers = read_capacity(conf, resource), {}, {}
+if room then
+  about = { 'max', string.format('%.0f', room.max), 'used', string.format('%.0f', room.used), 'status',
+    room.silent and 'offline' or room.status, 'seen_ms', room.seen_ms, 'silent_ms', room.silent_ms }
+end
+local counts = {}
+for i, kind in ipairs({ 'h', 'q' }) do
+  local line = 'r ' .. resource .. ' ' .. kind
+  counts[i] = redis.call('ZLEXCOUNT', graph, '[' .. line .. ' ', '(' .. line .. '!')
+  for _, member in ipairs(members_below(line, limit)) do
+    local rid = string.match(member, '%S+$')
+    answers[#answers + 1] = describe(rid, read_request(record_of(conf, rid)))
+  end
+end
+return { 'ok', conf.now, counts[1], counts[2], about, answers }

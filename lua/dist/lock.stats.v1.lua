@@ -1,0 +1,107 @@
+#!lua flags=no-writes
+-- generated from lua/lock/stats.v1.lua by lua/bundle.py; do not edit
+-- lock.stats.v1: how much there is in a domain, and its settings as far as they are configured.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- KEYS   graph     zset           {base}:graph
+-- KEYS   deadlines zset           {base}:deadlines
+-- KEYS   unchecked zset           {base}:unchecked
+-- KEYS   capacity  hash           {base}:capacity
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- RETURN ok        now_ms:int held:int waiting:int ended:int unchecked:int capacities:int settings:pairs
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   8 commands
+-- INCLUDE base_time open_domain
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 6 then
+  return redis.error_reply('ADEQ_ARG expected 6 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local requests = KEYS[2]
+local graph = KEYS[3]
+local deadlines = KEYS[4]
+local unchecked = KEYS[5]
+local capacity = KEYS[6]
+
+local now_ms = ARGV[1]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9000000000000)
+  if not now_ms then return refuse('now_ms', ARGV[1], 'an integer from 0 to 9000000000000') end
+end
+if #ARGV ~= 1 then
+  return redis.error_reply('ADEQ_ARG expected 1 arguments, got ' .. #ARGV)
+end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
+-- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
+-- with.
+-- NEEDS config requests base_time
+local function open_domain(rids)
+  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
+  local now, now_text = base_time(set[1], set[2])
+  if not now then return nil, now_text end
+  local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))
+  local last, offset, stepped = row[1] or 0, row[2] or '0', false
+  if offset ~= '0' or last - now > 0 then
+    stepped = now + offset - last < 0
+    if stepped then offset = last - now end
+    now = now + offset
+    now_text = string.format('%.0f', now)
+  end
+  local texts = { [rids[1] or ''] = row[6] }
+  for i = 2, #rids do texts[rids[i]] = row[5 + i] end
+  return {
+    exists = set[1], events_max = set[3] or '100000', lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
+    now = now, now_text = now_text, offset = offset, stepped = stepped, texts = texts,
+    fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
+  }
+end
+
+local conf, refused = open_domain({})
+if refused then return refused end
+return {
+  'ok', conf.now, redis.call('ZLEXCOUNT', graph, '[a ', '(a!') - conf.waiting, conf.waiting,
+  redis.call('ZCOUNT', deadlines, '-inf', '(0'),
+  redis.call('ZCARD', unchecked), redis.call('HLEN', capacity), redis.call('HGETALL', config),
+}

@@ -1,0 +1,203 @@
+#!lua flags=no-writes
+-- generated from lua/queue/outcome.v1.lua by lua/bundle.py; do not edit
+-- queue.outcome.v1: how tasks ended, for those who wait for it.
+-- From the record or, where that does not have it any more, from the reply that a task with `reply` leaves for a time. Of those
+-- that have not ended: in which state they are, and whether their end will be told. An empty value is none; of a dead task
+-- it is the error.
+-- The answers stop before 4 MiB but for one; `missed` says how many items were left out at the end.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   id        id
+-- RETURN ok        now_ms:int missed:int items:list(item)
+-- EACH   item      waiting state:text told:int
+-- EACH   item      completed value:bytes
+-- EACH   item      result_dropped
+-- EACH   item      dead reason:text value:bytes
+-- EACH   item      cancelled
+-- EACH   item      removed
+-- EACH   item      not_found
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   2 + 3n to 2 + 9n commands, O(n log m)
+-- INCLUDE base_time open_queue read_record find_set state_of ended_as
+
+local LAYOUT = 1
+local MAX_SAFE = 9007199254740991
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 10 then
+  return redis.error_reply('ADEQ_ARG expected 10 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local leases = KEYS[2]
+local task = KEYS[3]
+local result = KEYS[4]
+local ready = KEYS[5]
+local delayed = KEYS[6]
+local blocked = KEYS[7]
+local finished = KEYS[8]
+local dead = KEYS[9]
+local reply = KEYS[10]
+
+local now_ms = ARGV[1]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[1], 'an integer from 0 to 9007199254740991') end
+end
+local arg_at = 2
+local item_count = ARGV[arg_at]
+item_count = arg_uint(item_count, 1, 1000)
+if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 1000') end
+arg_at = arg_at + 1
+local item_id = {}
+for i = 1, item_count do
+  local v = ARGV[arg_at]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('item[' .. i .. '].id', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  item_id[i] = v
+  arg_at = arg_at + 1
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
+  return {
+    exists = row[1],
+    now = now,
+    now_text = now_text,
+    lease_ms = tonumber(row[3] or 15000),
+    events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    chains = row[8],
+    ended = 0,
+  }
+end
+
+-- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
+-- NEEDS task
+local function read_record(id)
+  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0
+  if #flat == 0 then return nil, 0 end
+  for f = 1, #flat, 2 do
+    record[flat[f]] = flat[f + 1]
+    bytes = bytes + #flat[f + 1]
+  end
+  return record, bytes
+end
+
+-- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
+-- NEEDS ready delayed blocked leases finished dead
+local function find_set(id, record)
+  if not record then return nil end
+  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
+    local score = redis.call('ZSCORE', set, id)
+    if score then return set, score end
+  end
+end
+
+-- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
+-- NEEDS delayed blocked leases finished dead
+local function state_of(conf, set, score, record)
+  if not set then return nil end
+  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
+  return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
+end
+
+-- ended_as(conf, id, state, record): the answer to those who wait for a task that has ended, or that is not there: what it left
+-- as its reply, else what is kept with its record.
+-- NEEDS result reply
+local function ended_as(conf, id, state, record)
+  local left = (record.reply or not state) and redis.call('GET', reply .. id)
+  local until_ms, how, value = string.match(left or '', '^(%d+) (.-)\n(.*)$')
+  if how and tonumber(until_ms) > conf.now then
+    local status, reason = string.match(how, '^(%S*) ?(.*)$')
+    if status == 'completed' then return { 'completed', value } end
+    if status == 'dead' then return { 'dead', reason, value } end
+    return status == 'removed' and { 'removed' } or status == 'cancelled' and { 'cancelled' } or { 'result_dropped' }
+  end
+  if not state then return { 'not_found' } end
+  if state == 'dead' then return { 'dead', record.reason or 'error', record.error or '' } end
+  if state == 'cancelled' then return { 'cancelled' } end
+  if string.find(record.settled or '', ' result_dropped', 1, true) then return { 'result_dropped' } end
+  local shown = tonumber(record.result_until_ms or MAX_SAFE) > conf.now
+  return { 'completed', shown and redis.call('GET', result .. id) or '' }
+end
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local answers, bytes = {}, 0
+for i = 1, item_count do
+  local id = item_id[i]
+  local record = read_record(id)
+  local set, score = find_set(id, record)
+  local state = state_of(conf, set, score, record)
+  if state and set ~= finished and set ~= dead then
+    answers[i] = { 'waiting', state, record.reply and 1 or 0 }
+  else
+    answers[i] = ended_as(conf, id, state, record or {})
+  end
+  if answers[i][1] ~= 'waiting' then bytes = bytes + 64 + #(answers[i][3] or answers[i][2] or '') end
+  if bytes > 4194304 and i > 1 then
+    answers[i] = nil
+    return { 'ok', conf.now, item_count - i + 1, answers }
+  end
+end
+return { 'ok', conf.now, 0, answers }

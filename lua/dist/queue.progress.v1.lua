@@ -1,0 +1,256 @@
+#!lua flags=allow-oom
+-- generated from lua/queue/progress.v1.lua by lua/bundle.py; do not edit
+-- queue.progress.v1: note how far running tasks have come: a share of a million, a line of text, where their output is, and a
+-- line for their log, of which the last 100 are kept. What is not given stays as it was. Past its deadline a lease is lost
+-- here. The same call, sent again, adds no line twice.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   events    stream        {base}:events
+-- ARGV   rid       id
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   id        id
+-- ITEM   token     id
+-- PAIR   ppm       int 0..1000000
+-- PAIR   text      bytes 0..1000
+-- PAIR   line      bytes 0..1000
+-- PAIR   output    bytes 0..1000
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      noted
+-- EACH   item      cancelling
+-- EACH   item      lease_lost
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  task.progress
+-- FLAGS  allow-oom
+-- COST   4 + 5n commands, O(n log m)
+-- INCLUDE base_time open_queue emit read_lease note_progress
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local arg_empty = {}
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 6 then
+  return redis.error_reply('ADEQ_ARG expected 6 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local running = KEYS[2]
+local leases = KEYS[3]
+local task = KEYS[4]
+local log = KEYS[5]
+local events = KEYS[6]
+
+local rid = ARGV[1]
+if not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$') then
+  return refuse('rid', rid, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local trace = ARGV[2]
+if not trace or #trace > 128 then
+  return refuse('trace', trace and #trace, '0 to 128 bytes long')
+end
+local source = ARGV[3]
+if not source or #source > 200 then
+  return refuse('source', source and #source, '0 to 200 bytes long')
+end
+local now_ms = ARGV[4]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[4], 'an integer from 0 to 9007199254740991') end
+end
+local arg_at = 5
+local item_count = ARGV[arg_at]
+item_count = arg_uint(item_count, 1, 1000)
+if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 1000') end
+arg_at = arg_at + 1
+local item_id, item_token, item_pairs = {}, {}, {}
+local arg_seen_item = {}
+for i = 1, item_count do
+  local v = ARGV[arg_at]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('item[' .. i .. '].id', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  item_id[i] = v
+  v = ARGV[arg_at + 1]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('item[' .. i .. '].token', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  item_token[i] = v
+  arg_at = arg_at + 2
+  local size = ARGV[arg_at]
+  size = arg_uint(size, 0, 4)
+  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 4') end
+  arg_at = arg_at + 1
+  local entry, filled = arg_empty, 0
+  if size > 0 then entry = {} end
+  for at = arg_at, arg_at + 2 * size - 2, 2 do
+    local name, raw = ARGV[at], ARGV[at + 1]
+    local v = raw
+    if name == 'ppm' then
+      v = arg_uint(v, 0, 1000000)
+      if not v then return refuse('item[' .. i .. '].ppm', raw, 'an integer from 0 to 1000000') end
+    elseif name == 'text' then
+      if not v or #v > 1000 then
+        return refuse('item[' .. i .. '].text', v and #v, '0 to 1000 bytes long')
+      end
+    elseif name == 'line' then
+      if not v or #v > 1000 then
+        return refuse('item[' .. i .. '].line', v and #v, '0 to 1000 bytes long')
+      end
+    elseif name == 'output' then
+      if not v or #v > 1000 then
+        return refuse('item[' .. i .. '].output', v and #v, '0 to 1000 bytes long')
+      end
+    else
+      return refuse('item[' .. i .. '].pairs', name, 'names from ppm, text, line, output')
+    end
+    if arg_seen_item[name] == i then
+      return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
+    end
+    arg_seen_item[name] = i
+    if v ~= nil then
+      entry[filled + 1] = name
+      entry[filled + 2] = raw
+      entry[name] = v
+      filled = filled + 2
+    end
+  end
+  arg_at = arg_at + 2 * size
+  item_pairs[i] = entry
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
+  return {
+    exists = row[1],
+    now = now,
+    now_text = now_text,
+    lease_ms = tonumber(row[3] or 15000),
+    events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    chains = row[8],
+    ended = 0,
+  }
+end
+
+-- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- NEEDS events trace source
+local function emit(conf, event, id, detail)
+  if detail ~= '' and source == '' and trace == '' then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+end
+
+-- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
+-- between: '<token> <score> <lane>[ ties][ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
+local function read_lease(value)
+  if not value then return nil end
+  local token, score, lane, flags, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)([^|]*)|(.*)$')
+  local started_ms, attempt, delivery, crashes, fence, worker =
+    string.match(ran, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
+  return {
+    token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
+    cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
+    attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
+    worker = worker,
+  }
+end
+
+-- note_progress(conf, id, own, fresh): write how far a running task has come, unless the same call did so before, which fresh
+-- knows by id. False if its record is gone. A line of the log alone is no event.
+-- NEEDS task log rid emit
+local function note_progress(conf, id, own, fresh)
+  if fresh[id] == nil then
+    local row = redis.call('HMGET', task .. id, 'created_ms', 'progress_rid')
+    if not row[1] then return false end
+    fresh[id] = row[2] ~= rid
+  end
+  if not fresh[id] then return true end
+  local fields = { 'progress_rid', rid, 'progress_ms', conf.now_text }
+  for name, value in pairs({ progress_ppm = own.ppm, progress_text = own.text, output = own.output }) do
+    fields[#fields + 1] = name
+    fields[#fields + 1] = value
+  end
+  redis.call('HSET', task .. id, unpack(fields))
+  if own.line then
+    redis.call('RPUSH', log .. id, conf.now_text .. ' ' .. own.line)
+    redis.call('LTRIM', log .. id, -100, -1)
+  end
+  if own.ppm or own.text then emit(conf, 'task.progress', id, own.ppm and 'ppm=' .. own.ppm or '') end
+  return true
+end
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local held = redis.call('HMGET', running, unpack(item_id))
+local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
+local answers, fresh = {}, {}
+for i, id in ipairs(item_id) do
+  local lease = read_lease(held[i])
+  local ours = lease and lease.token == item_token[i] and tonumber(deadlines[i] or 0) > conf.now
+  if not ours or not note_progress(conf, id, item_pairs[i], fresh) then
+    answers[i] = { 'lease_lost' }
+  else
+    answers[i] = { lease.cancelling and 'cancelling' or 'noted' }
+  end
+end
+return { 'ok', conf.now, answers }

@@ -1,0 +1,254 @@
+#!lua flags=allow-oom
+-- generated from lua/queue/steer.v1.lua by lua/bundle.py; do not edit
+-- queue.steer.v1: say what is wanted of live workers: to take work or to be quiet, to stop, to restart, or to run another number
+-- of tasks at a time (0: as many as now). Each hears it at once, with its next heartbeat; it holds until it is changed or
+-- the worker registers anew. The same call, sent again, says nothing again and answers the same.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   workers   zset          {base}:workers
+-- KEYS   worker_hash prefix/hash {base}:worker:   name
+-- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   events    stream        {base}:events
+-- ARGV   rid       id            ?=
+-- ARGV   mode      enum keep|run|quiet|stop|restart ?=keep
+-- ARGV   capacity  int 0..100000 ?=0
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   worker    name
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      asked
+-- EACH   item      not_found
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  worker.steered
+-- FLAGS  allow-oom
+-- COST   9 + 5n commands, O(n log m)
+-- INCLUDE base_time open_queue emit push_control done_before recall_answers sweep_once hold_once note_done note_answers
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 7 then
+  return redis.error_reply('ADEQ_ARG expected 7 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local workers = KEYS[2]
+local worker_hash = KEYS[3]
+local control = KEYS[4]
+local once = KEYS[5]
+local once_due = KEYS[6]
+local events = KEYS[7]
+
+local rid = ARGV[1]
+if rid ~= '' and (not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$')) then
+  return refuse('rid', rid, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local mode = ARGV[2]
+if mode == '' then
+  mode = 'keep'
+elseif mode ~= 'keep' and mode ~= 'run' and mode ~= 'quiet' and mode ~= 'stop' and mode ~= 'restart' then
+  return refuse('mode', mode, 'one of keep, run, quiet, stop, restart')
+end
+local capacity = ARGV[3]
+if capacity == '' then
+  capacity = 0
+else
+  capacity = arg_uint(capacity, 0, 100000)
+  if not capacity then return refuse('capacity', ARGV[3], 'an integer from 0 to 100000') end
+end
+local trace = ARGV[4]
+if not trace or #trace > 128 then
+  return refuse('trace', trace and #trace, '0 to 128 bytes long')
+end
+local source = ARGV[5]
+if not source or #source > 200 then
+  return refuse('source', source and #source, '0 to 200 bytes long')
+end
+local now_ms = ARGV[6]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[6], 'an integer from 0 to 9007199254740991') end
+end
+local arg_at = 7
+local item_count = ARGV[arg_at]
+item_count = arg_uint(item_count, 1, 1000)
+if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 1000') end
+arg_at = arg_at + 1
+local item_worker = {}
+for i = 1, item_count do
+  local v = ARGV[arg_at]
+  if not v or #v > 100 or not arg_find(v, '^[%w._@+-]+$') then
+    return refuse('item[' .. i .. '].worker', v, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+  end
+  item_worker[i] = v
+  arg_at = arg_at + 1
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
+  return {
+    exists = row[1],
+    now = now,
+    now_text = now_text,
+    lease_ms = tonumber(row[3] or 15000),
+    events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    chains = row[8],
+    ended = 0,
+  }
+end
+
+-- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- NEEDS events trace source
+local function emit(conf, event, id, detail)
+  if detail ~= '' and source == '' and trace == '' then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+end
+
+-- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
+-- by itself where nobody waits for it.
+-- NEEDS control
+local function push_control(conf, name)
+  conf.called = conf.called or {}
+  if conf.called[name] then return end
+  conf.called[name] = true
+  if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
+  redis.call('PEXPIRE', control .. name, 60000)
+end
+
+-- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+-- NEEDS once rid
+local function done_before(conf, verb)
+  if rid == '' then return nil end
+  local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
+  if word and tonumber(until_ms) > conf.now then return word end
+end
+
+-- recall_answers(conf, verb, count): what the same call of so many items was answered within the last minute, or nil.
+-- NEEDS done_before
+local function recall_answers(conf, verb, count)
+  local answers = {}
+  for status, value in string.gmatch(done_before(conf, verb) or '', '([^=,]+)=?([^,]*)') do
+    answers[#answers + 1] = { status, value ~= '' and value or nil }
+  end
+  if #answers == count then return answers end
+end
+
+-- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
+-- NEEDS once once_due
+local function sweep_once(conf, limit)
+  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
+end
+
+-- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- NEEDS once once_due
+local function hold_once(conf, field, id, keep_ms)
+  if not keep_ms then
+    redis.call('HSET', once, field, id)
+    return
+  end
+  local until_text = string.format('%.0f', conf.now + keep_ms)
+  redis.call('HSET', once, field, id .. ' ' .. until_text)
+  redis.call('ZADD', once_due, until_text, field)
+  conf.held = (conf.held or 0) + 1
+end
+
+-- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+-- NEEDS rid hold_once sweep_once
+local function note_done(conf, verb, word)
+  if rid == '' then return end
+  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(conf, 10)
+end
+
+-- note_answers(conf, verb, answers): leave the answers of this call for the same call, sent again; recall_answers reads them.
+-- NEEDS note_done
+local function note_answers(conf, verb, answers)
+  local words = {}
+  for i, answer in ipairs(answers) do words[i] = table.concat(answer, '=') end
+  note_done(conf, verb, table.concat(words, ','))
+end
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local answers = recall_answers(conf, 'steer', item_count)
+if answers then return { 'ok', conf.now, answers } end
+answers = {}
+local wanted = { 'heard', '0' }
+if mode ~= 'keep' then wanted[3], wanted[4] = 'mode', mode end
+if capacity > 0 then wanted[#wanted + 1] = 'wanted'; wanted[#wanted + 1] = capacity end
+local seen = redis.call('ZMSCORE', workers, unpack(item_worker))
+for i, name in ipairs(item_worker) do
+  if tonumber(seen[i] or 0) <= conf.now - 30000 then
+    answers[i] = { 'not_found' }
+  else
+    answers[i] = { 'asked' }
+    redis.call('HSET', worker_hash .. name, unpack(wanted))
+    push_control(conf, name)
+    emit(conf, 'worker.steered', name, 'mode=' .. mode .. ' capacity=' .. capacity)
+  end
+end
+if conf.exists then note_answers(conf, 'steer', answers) end
+return { 'ok', conf.now, answers }

@@ -1,0 +1,152 @@
+#!lua flags=no-writes
+-- generated from lua/queue/workers.v1.lua by lua/bundle.py; do not edit
+-- queue.workers.v1: a page of the live workers: all, or those of a group, or with a capability, or of a name. A worker is alive
+-- that was seen within 30 s. busy: how many tasks it held when it last said so, empty if it never does.
+-- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. Who is alive
+-- all the while is listed, in rare cases twice.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   workers   zset          {base}:workers
+-- KEYS   worker_hash prefix/hash {base}:worker:   name
+-- ARGV   name      name          ?=
+-- ARGV   group     name          ?=
+-- ARGV   capability id           ?=
+-- ARGV   cursor    bytes 0..19   ?=
+-- ARGV   limit     int 1..200    ?=100
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN ok        now_ms:int cursor:text items:list(item)
+-- EACH   item      found name:name seen_ms:int record:pairs
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   3 + n commands, O(n)
+-- INCLUDE base_time open_queue shown_worker
+
+local LAYOUT = 1
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 3 then
+  return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local workers = KEYS[2]
+local worker_hash = KEYS[3]
+
+local name = ARGV[1]
+if name ~= '' and (not name or #name > 100 or not arg_find(name, '^[%w._@+-]+$')) then
+  return refuse('name', name, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+end
+local group = ARGV[2]
+if group ~= '' and (not group or #group > 100 or not arg_find(group, '^[%w._@+-]+$')) then
+  return refuse('group', group, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+end
+local capability = ARGV[3]
+if capability ~= '' and (not capability or #capability > 200 or not arg_find(capability, '^[%w._:/@+-]+$')) then
+  return refuse('capability', capability, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local cursor = ARGV[4]
+if not cursor or #cursor > 19 then
+  return refuse('cursor', cursor and #cursor, '0 to 19 bytes long')
+end
+local limit = ARGV[5]
+if limit == '' then
+  limit = 100
+else
+  limit = arg_uint(limit, 1, 200)
+  if not limit then return refuse('limit', ARGV[5], 'an integer from 1 to 200') end
+end
+local now_ms = ARGV[6]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[6], 'an integer from 0 to 9007199254740991') end
+end
+if #ARGV ~= 6 then
+  return redis.error_reply('ADEQ_ARG expected 6 arguments, got ' .. #ARGV)
+end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
+  return {
+    exists = row[1],
+    now = now,
+    now_text = now_text,
+    lease_ms = tonumber(row[3] or 15000),
+    events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    chains = row[8],
+    ended = 0,
+  }
+end
+
+-- shown_worker(name): what is known of a worker, as a flat list, without what is only for its calls; nil if it is not of the
+-- group or lacks the capability that is asked for.
+-- NEEDS worker_hash group capability
+local function shown_worker(name)
+  local flat, shown, own = redis.call('HGETALL', worker_hash .. name), {}, {}
+  for f = 1, #flat, 2 do
+    local field = flat[f]
+    if field ~= 'replaced' and not string.find(field, '^slot:') then
+      own[field] = flat[f + 1]
+      shown[#shown + 1] = field
+      shown[#shown + 1] = flat[f + 1]
+    end
+  end
+  local able = capability == '' or string.find(',' .. (own.capabilities or '') .. ',', ',' .. capability .. ',', 1, true)
+  if own.incarnation and able and (group == '' or own.group == group) then return shown end
+end
+
+local conf, refused = open_queue()
+if refused then return refused end
+if not string.find(cursor, '^%d*$') then return refuse('cursor', cursor, 'empty, or what the page before answered') end
+
+local page = { '0', { name, redis.call('ZSCORE', workers, name) or '0' } }
+if name == '' then page = redis.call('ZSCAN', workers, cursor == '' and '0' or cursor, 'COUNT', limit) end
+local answers = {}
+for i = 1, #page[2], 2 do
+  local seen_ms = tonumber(page[2][i + 1])
+  local record = seen_ms > conf.now - 30000 and shown_worker(page[2][i])
+  if record then answers[#answers + 1] = { 'found', page[2][i], seen_ms, record } end
+end
+return { 'ok', conf.now, page[1] ~= '0' and page[1] or '', answers }

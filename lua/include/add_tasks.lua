@@ -1,0 +1,44 @@
+-- add_tasks(conf, ids, data, envelopes, stamps, tally): take in those tasks that are new, each with what its envelope says
+-- and the stamp of the call and its index in it. One answer each.
+-- NEEDS config payload emit known_as find_twin find_missing merge_task write_record hold_keys index_task place_task
+-- NEEDS make_ready sweep_once
+local function add_tasks(conf, ids, data, envelopes, stamps, tally)
+  local last = redis.call('HINCRBY', config, 'place', #ids)
+  local place = last - #ids
+  conf.there, conf.last_place = {}, string.format('%.0f', last)
+  local answers, created, seen, payloads, by_lane, by_index = {}, {}, {}, {}, {}, {}
+  for i, id in ipairs(ids) do
+    local own, twin, by = envelopes[i], nil, nil
+    local keyed = own.idempotency_key or own.unique or own.scope
+    local known = (conf.some_known and known_as(id, stamps[i])) or (seen[id] and 'exists')
+    if keyed and known ~= 'created' then twin, by = find_twin(conf, own, stamps[i]) end
+    local missing = own.after and not known and not twin and find_missing(conf, own.after, stamps[i])
+    if twin and (by == 'rid' or not known) then
+      answers[i] = { 'deduplicated', twin }
+      merge_task(conf, twin, by, stamps[i], own, data[i])
+    elseif known then
+      answers[i], seen[id] = { known }, true
+    elseif missing then
+      answers[i] = { 'unknown', missing }
+    else
+      answers[i], seen[id], created[#created + 1] = { 'created' }, true, id
+      if own.scope then
+        redis.call('SET', payload .. id, data[i])  -- for a later item may replace it
+      else
+        payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, data[i]
+      end
+      write_record(id, stamps[i], conf, own, #data[i])
+      if keyed then hold_keys(conf, id, own, false) end
+      index_task(conf, by_index, id, own)
+      place_task(conf, id, own, place + i, by_lane)
+    end
+  end
+  if conf.held then sweep_once(conf, 10 + 2 * conf.held) end
+  if #created == 0 then return answers end
+  if #payloads > 0 then redis.call('MSET', unpack(payloads)) end
+  for index, members in pairs(by_index) do redis.call('ZADD', index, unpack(members)) end
+  make_ready(conf, by_lane)
+  emit(conf, 'task.enqueued', table.concat(created, ' '), '')
+  tally.enqueued = (tally.enqueued or 0) + #created
+  return answers
+end

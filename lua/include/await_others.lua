@@ -1,0 +1,17 @@
+-- await_others(conf, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
+-- `gather` children, which may come later. What has ended before is noted as if it ended now.
+-- NEEDS task blocked deadlines dependents begin_chains make_awaited
+local function await_others(conf, id, own, place)
+  local seen, awaits = {}, own.gather or 0
+  for _, other in ipairs(own.after or {}) do
+    if not seen[other] then
+      seen[other], awaits = true, awaits + 1
+      redis.call('ZADD', dependents .. other, place, id)
+      make_awaited(conf, other)
+    end
+  end
+  redis.call('HSET', task .. id, 'awaits', awaits)
+  redis.call('ZADD', blocked, (own.priority or 5) * BAND + place, id)
+  if own.expires_at_ms then redis.call('ZADD', deadlines, own.expires_at_ms, id) end
+  begin_chains(conf)
+end

@@ -1,0 +1,22 @@
+-- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied cancel_task
+local function cancel_one(conf, id, tally)
+  local record = read_record(id)
+  local set, score = find_set(id, record)
+  local state = state_of(conf, set, score, record)
+  if not state then return 'not_found' end
+  if state == 'cancelled' then return 'cancelled' end
+  if state == 'completed' or state == 'dead' then return 'finished' end
+  if set == leases then
+    local held = redis.call('HGET', running, id)
+    if held and not string.find(held, ' cancel|', 1, true) then
+      redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
+      push_control(conf, string.match(held, '%S+$'))
+    end
+    return 'cancelling'
+  end
+  redis.call('ZREM', set, id)
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
+  cancel_task(conf, id, record.ties, tally)
+  return 'cancelled'
+end

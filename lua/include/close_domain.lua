@@ -1,0 +1,14 @@
+-- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,
+-- and publish what this call has told.
+-- NEEDS requests channel create_base
+local function close_domain(conf)
+  local changes = { '#now', conf.now_text, '#offset', conf.offset, '#fence', string.format('%.0f', conf.fence),
+    '#waiting', conf.waiting, '#due', conf.due }
+  for rid in pairs(conf.changed or {}) do
+    changes[#changes + 1] = rid
+    changes[#changes + 1] = conf.texts[rid]
+  end
+  redis.call('HSET', requests, unpack(changes))
+  if not conf.exists then create_base(conf) end
+  for resource, words in pairs(conf.hints or {}) do redis.pcall('SPUBLISH', channel .. resource, words) end
+end

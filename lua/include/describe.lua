@@ -1,0 +1,9 @@
+-- describe(rid, request): a live request as list and show answer it. Holders have place 0.
+-- NEEDS deadlines parts_text place_of
+local function describe(rid, request)
+  local waits = request.order ~= '-'
+  return { 'found', rid, waits and 'waiting' or request.state, request.owner, request.agent, tonumber(request.priority),
+    tonumber(request.since_ms), tonumber(request.born_ms), tonumber(request.ttl_ms), tonumber(request.until_ms),
+    tonumber(request.granted_ms), tonumber(redis.call('ZSCORE', deadlines, rid) or 0), waits and place_of(request) or 0,
+    parts_text(request), request.purpose }
+end

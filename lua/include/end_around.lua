@@ -1,0 +1,13 @@
+-- end_around(conf, parts): end what is overdue among the first to hold these resources or to wait for them; 256 are looked
+-- at in a call.
+-- NEEDS members_below end_overdue
+local function end_around(conf, parts)
+  local rids, spare = {}, conf.spare or 256
+  for _, part in ipairs(conf.caught_up and {} or parts) do
+    local members = spare > 0 and members_below('r ' .. part.resource, math.min(spare, 64)) or {}
+    for _, member in ipairs(members) do rids[#rids + 1] = string.match(member, '%S+$') end
+    spare = spare - #members
+  end
+  conf.spare = spare
+  end_overdue(conf, rids)
+end

@@ -1,0 +1,16 @@
+-- end_request(conf, rid, request, outcome, event, detail): take a request out of everything, and remember how it
+-- ended.
+-- NEEDS graph unchecked members_of remember tell note_freed permits_of use_permits
+local function end_request(conf, rid, request, outcome, event, detail)
+  redis.call('ZREM', graph, unpack(members_of(rid, request)))
+  remember(conf, rid, outcome)
+  if request.order ~= '-' then
+    conf.waiting = conf.waiting - 1
+    redis.call('ZREM', unchecked, rid)
+  end
+  note_freed(conf, request)
+  for _, part in ipairs(request.parts) do
+    if request.order == '-' and permits_of(part.code) then use_permits(conf, part, -1) end
+  end
+  tell(conf, event, rid, request, detail)
+end

@@ -1,0 +1,12 @@
+-- hand_over(conf, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
+-- it may follow it, in every line where it stood.
+-- NEEDS graph unchecked members_of grant read_rules tell note_freed
+local function hand_over(conf, rid, request)
+  read_rules(conf)
+  redis.call('ZREM', graph, unpack(members_of(rid, request)))
+  redis.call('ZREM', unchecked, rid)
+  conf.waiting = conf.waiting - 1
+  grant(conf, rid, request, 'granted', conf.now + conf.claim_ms)
+  tell(conf, 'lock.promoted', rid, request, '')
+  if request.parts[2] then note_freed(conf, request) end
+end

@@ -1,0 +1,9 @@
+-- join_gathering(conf, id, parent): where the parent waits for its children, note that this one counts, and for which
+-- task of that id: the one of this place.
+-- NEEDS task blocked
+local function join_gathering(conf, id, parent)
+  local score = redis.call('ZSCORE', blocked, parent)
+  if score and redis.call('HEXISTS', task .. parent, 'gather') == 1 then
+    redis.call('HSET', task .. id, 'gathered', string.format('%.0f', score % BAND), 'ties', '1')
+  end
+end

@@ -1,0 +1,11 @@
+-- lacks_support(request): whether a waiter rests on holds of its owner's of which one is gone.
+-- NEEDS strongest
+local function lacks_support(request)
+  for _, part in ipairs(request.parts) do
+    if part.leans ~= '' then
+      local code = strongest(request.owner, part.resource)
+      if code ~= 'x' and (code ~= 's' or (part.code == 'x' and part.fence ~= '0')) then return true end
+    end
+  end
+  return false
+end

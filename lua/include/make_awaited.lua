@@ -1,0 +1,16 @@
+-- make_awaited(conf, id): somebody waits for the end of this task: it has ties from now on; or, if it has ended, its end is noted
+-- for all that this call adds.
+-- NEEDS task running finished dead note_end
+local function make_awaited(conf, id)
+  if conf.there[id] == 'awaited' then return end
+  conf.there[id] = 'awaited'
+  local failed = redis.call('ZSCORE', dead, id) or redis.call('HEXISTS', task .. id, 'cancelled_ms') == 1
+  if failed or redis.call('ZSCORE', finished, id) then
+    return note_end(conf, failed and 'f' or 'c', id)
+  end
+  redis.call('HSET', task .. id, 'awaited', '1', 'ties', '1')
+  local held = redis.call('HGET', running, id)
+  if held and not string.find(held, ' ties[^|]*|') then
+    redis.call('HSET', running, id, (string.gsub(held, '^(%S+ %d+ [^ |]+)', '%1 ties')))
+  end
+end

@@ -1,0 +1,10 @@
+-- note_freed(conf, request): note the lines of what a request leaves or lets others share, and who may have lost what its
+-- own wait rests on.
+-- NEEDS note_line
+local function note_freed(conf, request)
+  for _, part in ipairs(request.parts) do note_line(conf, part.resource) end
+  if request.order == '-' then
+    conf.losers = conf.losers or {}
+    conf.losers[request.owner] = true
+  end
+end

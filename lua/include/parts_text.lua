@@ -1,0 +1,8 @@
+-- parts_text(request): the locks of a request as its record and its events have them.
+local function parts_text(request)
+  local words = {}
+  for i, part in ipairs(request.parts) do
+    words[i] = part.code .. part.leans .. '/' .. part.fence .. '=' .. part.resource
+  end
+  return table.concat(words, ',')
+end

@@ -1,0 +1,14 @@
+-- recall(conf, rid): what a request that is known is answered: the status, what goes with it, and, if it lives,
+-- itself.
+-- NEEDS deadlines record_of read_request
+local function recall(conf, rid)
+  local text = record_of(conf, rid)
+  local outcome, detail = string.match(text, '^ended (%S+) ?(.*)$')
+  if outcome == 'busy' or outcome == 'deadlock' or outcome == 'unavailable' or outcome == 'owner_waits' then
+    return outcome, detail ~= '' and detail or nil
+  end
+  if outcome then return 'ended', outcome end
+  local request = read_request(text)
+  request.deadline_ms = tonumber(redis.call('ZSCORE', deadlines, rid))
+  return request.order == '-' and 'granted' or 'queued', nil, request
+end

@@ -1,0 +1,6 @@
+-- set_deadline(conf, rid, deadline_ms): when a live request ends by itself. conf.due is not after any of these.
+-- NEEDS deadlines
+local function set_deadline(conf, rid, deadline_ms)
+  redis.call('ZADD', deadlines, deadline_ms, rid)
+  if deadline_ms < conf.due then conf.due = deadline_ms end
+end

@@ -1,0 +1,13 @@
+-- tell(conf, event, rid, request, detail): one event, and a hint to whoever listens to one of its resources; to who waits
+-- for the request itself, if it has got what it waits for or has ended without. detail is words of ours with a space
+-- before each, or ''.
+-- NEEDS emit parts_text
+local function tell(conf, event, rid, request, detail)
+  local agent, hints = request.agent, conf.hints or {}
+  emit(conf, event, rid, 'owner=' .. request.owner .. ' agent=' .. agent .. ' locks=' .. parts_text(request) .. detail)
+  conf.hints = hints
+  local word = string.sub(event, 6) .. ':' .. agent
+  local function hint(whom) hints[whom] = hints[whom] and hints[whom] .. ' ' .. word or word end
+  for _, part in ipairs(request.parts) do hint(part.resource) end
+  if event == 'lock.promoted' or event == 'lock.cancelled' or event == 'lock.deadlock' then hint(rid) end
+end

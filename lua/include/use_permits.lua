@@ -1,0 +1,8 @@
+-- use_permits(conf, part, sign): count the permits of a part as taken (1) or given back (-1).
+-- NEEDS permits_of read_capacity write_capacity
+local function use_permits(conf, part, sign)
+  local room = read_capacity(conf, part.resource)
+  if not room then return end
+  room.used = room.used + sign * permits_of(part.code)
+  write_capacity(part.resource, room)
+end

@@ -1,0 +1,6 @@
+-- write_capacity(resource, room): store what read_capacity reads.
+-- NEEDS capacity
+local function write_capacity(resource, room)
+  redis.call('HSET', capacity, resource, string.format('%.0f %s %s %s %.0f', room.max, room.status, room.silent_ms,
+    room.seen_ms, room.used))
+end

@@ -1,0 +1,85 @@
+-- lock.acquire.v1: take a lock, or wait for it in line. The rid names the request: whoever sends it again hears how it
+-- stands, and nothing changes. `issued_ms` is the domain's clock when the request was made; after a minute it is
+-- refused as `request_expired` (so is one from the future). A mode is compatible with itself where it is shared, or
+-- permits while there are enough; an owner's own holds never stand against its shared or exclusive ones. What it holds
+-- strongly enough already it is granted again under the same fence. Others are granted in the order of their coming, a
+-- priority being a head start; with wait_ms=0 `busy` is the answer instead. An owner that waits already may take what
+-- nobody has or wants; else `owner_waits` names its request. `deadlock`: to wait would close a circle:
+-- `owner>mode>resource` for each who waits, for what the next one has or is ahead for. checked=0: call detect. Where a
+-- call that is sent again hears `granted` of what was handed over meanwhile, poll or renew before deadline_ms.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- KEYS   graph     zset           {base}:graph
+-- KEYS   deadlines zset           {base}:deadlines
+-- KEYS   unchecked zset           {base}:unchecked
+-- KEYS   capacity  hash           {base}:capacity
+-- KEYS   rates     zset           {base}:rates
+-- KEYS   events    stream         {base}:events
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- ARGV   rid       id
+-- ARGV   resource  id
+-- ARGV   owner     id
+-- ARGV   agent     id             ?=
+-- ARGV   mode      enum exclusive|shared|permit ?=exclusive
+-- ARGV   permits   int 1..1000000 ?=1
+-- ARGV   ttl_ms    int 0..3600000 ?=0
+-- ARGV   wait_ms   int 0..86400000 ?=0
+-- ARGV   priority  int 0..9       ?=5
+-- ARGV   issued_ms int 0..
+-- ARGV   born_ms   int 0..        ?=0
+-- ARGV   purpose   bytes 0..200   ?=
+-- ARGV   trace     bytes 0..128   ?=
+-- ARGV   source    bytes 0..200   ?=
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- RETURN granted   now_ms:int fence:int deadline_ms:int
+-- RETURN queued    now_ms:int place:int poll_ms:int checked:int
+-- RETURN busy      now_ms:int
+-- RETURN deadlock  now_ms:int circle:text
+-- RETURN ended     now_ms:int outcome:text
+-- RETURN owner_waits now_ms:int rid:id
+-- RETURN unavailable now_ms:int reason:text
+-- RETURN rate_limited now_ms:int retry_ms:int
+-- RETURN request_expired now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  lock.acquired lock.queued lock.promoted lock.expired lock.cancelled lock.deadlock
+-- COST   9 commands where nobody holds it, 19 to wait for somebody, more where its owner holds others that are waited for
+-- INCLUDE base_time open_domain emit
+-- RARELY code_of note_line record_of read_request live_request members_of set_record remember parts_text tell
+-- RARELY note_freed permits_of read_capacity write_capacity use_permits end_request end_wait set_deadline members_below
+-- RARELY waits_as strongest lacks_support is_held_against is_behind find_obstacle next_fence link_request write_request
+-- RARELY grant read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up new_request
+-- RARELY recall end_around cover_parts unavailable refuse_rate is_idle scan_line find_dependents place_before
+-- RARELY load_waits is_stuck find_place circle_of choose_victim end_deadlock break_circle join_line admit decide
+-- RARELY create_base close_domain place_of wait_answer
+
+local conf, refused = open_domain({ rid })
+if refused then return refused end
+local fresh = not conf.texts[rid] and math.abs(conf.now - issued_ms) <= 60000
+local deadline_ms = conf.now + (ttl_ms > 0 and ttl_ms or conf.lease_ms)
+if fresh and conf.exists and not conf.stepped and conf.now < conf.due and conf.due <= deadline_ms
+  and mode ~= 'permit' and not conf.rate_per_minute
+  and not redis.call('ZRANGE', graph, '[r ' .. resource .. ' ', '(r ' .. resource .. '!', 'BYLEX', 'LIMIT', 0, 1)[1] then
+  -- nobody holds it, nobody waits for it, nothing else is to be seen to
+  if agent == '' then agent = owner end
+  local code, fence = mode == 'shared' and 's' or 'x', math.max(conf.fence + 1, conf.now * 1000)
+  local fence_text, now_text = string.format('%.0f', fence), conf.now_text
+  local locks = code .. '/' .. fence_text .. '=' .. resource
+  redis.call('ZADD', graph, 0, 'r ' .. resource .. ' h ' .. code .. ' ' .. owner .. ' ' .. rid,
+    0, 'o ' .. owner .. ' h ' .. resource .. ' ' .. code .. ' ' .. rid, 0, 'a ' .. agent .. ' ' .. rid)
+  redis.call('ZADD', deadlines, deadline_ms, rid)
+  local born_text = born_ms > 0 and string.format('%.0f', born_ms) or now_text
+  redis.call('HSET', requests, '#now', now_text, '#fence', fence_text, rid, 'held ' .. owner .. ' ' .. agent
+    .. string.format(' %d ', priority) .. now_text .. ' ' .. born_text .. string.format(' %d 0 - ', deadline_ms - conf.now)
+    .. now_text .. ' ' .. locks .. ' ' .. purpose)
+  emit(conf, 'lock.acquired', rid, 'owner=' .. owner .. ' agent=' .. agent .. ' locks=' .. locks)
+  redis.pcall('SPUBLISH', channel .. resource, 'acquired:' .. agent)
+  return { 'granted', conf.now, fence, deadline_ms }
+end
+-- RARELY
+local parts = { { code = code_of(mode, permits), fence = '0', leans = '', resource = resource } }
+local status, detail, request = decide(conf, rid, parts)
+close_domain(conf)
+if status == 'granted' then return { status, conf.now, tonumber(request.parts[1].fence), request.deadline_ms } end
+if status == 'queued' then return { status, conf.now, wait_answer(conf, rid, request) } end
+return { status, conf.now, detail }

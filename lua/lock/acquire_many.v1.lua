@@ -1,0 +1,63 @@
+-- lock.acquire_many.v1: take several locks, all or none, with one place in every line; otherwise as acquire. No
+-- resource may be named twice. A granted lock has a fence of its own; `place` is the last of its places.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- KEYS   graph     zset           {base}:graph
+-- KEYS   deadlines zset           {base}:deadlines
+-- KEYS   unchecked zset           {base}:unchecked
+-- KEYS   capacity  hash           {base}:capacity
+-- KEYS   rates     zset           {base}:rates
+-- KEYS   events    stream         {base}:events
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- ARGV   rid       id
+-- ARGV   owner     id
+-- ARGV   agent     id             ?=
+-- ARGV   ttl_ms    int 0..3600000 ?=0
+-- ARGV   wait_ms   int 0..86400000 ?=0
+-- ARGV   priority  int 0..9       ?=5
+-- ARGV   issued_ms int 0..
+-- ARGV   born_ms   int 0..        ?=0
+-- ARGV   purpose   bytes 0..200   ?=
+-- ARGV   trace     bytes 0..128   ?=
+-- ARGV   source    bytes 0..200   ?=
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- ITEM   resource  id
+-- ITEM   mode      enum exclusive|shared|permit ?=exclusive
+-- ITEM   permits   int 1..1000000 ?=1
+-- GROUP  item      1..32
+-- RETURN granted   now_ms:int deadline_ms:int fences:list(fence)
+-- EACH   fence     part resource:id fence:int
+-- RETURN queued    now_ms:int place:int poll_ms:int checked:int
+-- RETURN busy      now_ms:int
+-- RETURN deadlock  now_ms:int circle:text
+-- RETURN ended     now_ms:int outcome:text
+-- RETURN owner_waits now_ms:int rid:id
+-- RETURN unavailable now_ms:int reason:text
+-- RETURN rate_limited now_ms:int retry_ms:int
+-- RETURN request_expired now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  lock.acquired lock.queued lock.promoted lock.expired lock.cancelled lock.deadlock
+-- COST   12 + 5n commands where nobody holds them
+-- INCLUDE code_of base_time open_domain fences_of
+-- RARELY note_line record_of read_request live_request members_of set_record remember emit parts_text tell note_freed
+-- RARELY permits_of read_capacity write_capacity use_permits end_request end_wait set_deadline members_below waits_as
+-- RARELY strongest lacks_support is_held_against is_behind find_obstacle next_fence link_request write_request grant
+-- RARELY read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up new_request
+-- RARELY recall end_around cover_parts unavailable refuse_rate is_idle scan_line find_dependents place_before
+-- RARELY load_waits is_stuck find_place circle_of choose_victim end_deadlock break_circle join_line admit decide
+-- RARELY create_base close_domain place_of wait_answer
+
+local parts, seen = {}, {}
+for i = 1, item_count do
+  if seen[item_resource[i]] then return refuse('item[' .. i .. '].resource', item_resource[i], 'named once') end
+  seen[item_resource[i]] = true
+  parts[i] = { code = code_of(item_mode[i], item_permits[i]), fence = '0', leans = '', resource = item_resource[i] }
+end
+local conf, refused = open_domain({ rid })
+if refused then return refused end
+local status, detail, request = decide(conf, rid, parts)
+close_domain(conf)
+if status == 'granted' then return { status, conf.now, request.deadline_ms, fences_of(request) } end
+if status == 'queued' then return { status, conf.now, wait_answer(conf, rid, request) } end
+return { status, conf.now, detail }

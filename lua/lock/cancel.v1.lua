@@ -1,0 +1,47 @@
+-- lock.cancel.v1: end requests, whether they wait or hold, and those that have not come yet: an acquire that arrives
+-- after its cancel is refused. For a client that gives up and cannot know how far its request has come.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- KEYS   graph     zset           {base}:graph
+-- KEYS   deadlines zset           {base}:deadlines
+-- KEYS   unchecked zset           {base}:unchecked
+-- KEYS   capacity  hash           {base}:capacity
+-- KEYS   rates     zset           {base}:rates
+-- KEYS   events    stream         {base}:events
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- ARGV   trace     bytes 0..128   ?=
+-- ARGV   source    bytes 0..200   ?=
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- ITEM   rid       id
+-- GROUP  item      1..100
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      cancelled
+-- EACH   item      released
+-- EACH   item      ended outcome:text
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  lock.released lock.promoted lock.expired lock.cancelled
+-- FLAGS  allow-oom
+-- COST   8 commands for one that nobody waits for
+-- INCLUDE base_time open_domain
+-- RARELY note_line record_of read_request live_request members_of set_record remember emit parts_text tell note_freed
+-- RARELY permits_of read_capacity write_capacity use_permits end_request end_wait set_deadline members_below waits_as
+-- RARELY strongest lacks_support is_held_against is_behind find_obstacle next_fence link_request write_request grant
+-- RARELY read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up leave create_base
+-- RARELY close_domain
+
+local conf, refused = open_domain(item_rid)
+if refused then return refused end
+catch_up(conf, item_rid)
+local answers = {}
+for i, rid in ipairs(item_rid) do
+  local how = leave(conf, rid)
+  if not how then
+    remember(conf, rid, 'cancelled')
+    how = 'cancelled'
+  end
+  answers[i] = (how == 'cancelled' or how == 'released') and { how } or { 'ended', how }
+end
+promote_freed(conf)
+close_domain(conf)
+return { 'ok', conf.now, answers }

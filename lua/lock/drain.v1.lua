@@ -1,0 +1,26 @@
+-- lock.drain.v1: give out no more permits of a resource, until set_capacity. Those that are out stay until they are
+-- given back; who waits for one hears it at the next poll.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- KEYS   capacity  hash           {base}:capacity
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- ARGV   resource  id
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- RETURN draining  now_ms:int
+-- RETURN no_capacity now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  allow-oom
+-- COST   7 commands
+-- INCLUDE base_time open_domain read_capacity write_capacity create_base close_domain
+
+local conf, refused = open_domain({})
+if refused then return refused end
+local room = read_capacity(conf, resource)
+if room then
+  room.status = 'draining'
+  write_capacity(resource, room)
+  conf.hints = { [resource] = 'draining:' .. resource }
+end
+close_domain(conf)
+return { room and 'draining' or 'no_capacity', conf.now }

@@ -1,0 +1,54 @@
+-- lock.force_release.v1: take a resource from who holds it: from all, or from one owner. For an operator, with a
+-- reason. Whoever had it hears `revoked`; the fence in the answer is above theirs, for the outside to refuse lower
+-- ones. Sent again with its rid, it answers the same and leaves the next holders alone. It ends 100 holds at most;
+-- more=1: there are more.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- KEYS   graph     zset           {base}:graph
+-- KEYS   deadlines zset           {base}:deadlines
+-- KEYS   unchecked zset           {base}:unchecked
+-- KEYS   capacity  hash           {base}:capacity
+-- KEYS   rates     zset           {base}:rates
+-- KEYS   events    stream         {base}:events
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- ARGV   rid       id
+-- ARGV   resource  id
+-- ARGV   owner     id             ?=
+-- ARGV   reason    bytes 1..200
+-- ARGV   trace     bytes 0..128   ?=
+-- ARGV   source    bytes 0..200   ?=
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- RETURN ok        now_ms:int fence:int released:ids more:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  lock.released lock.promoted lock.expired lock.cancelled
+-- FLAGS  allow-oom
+-- COST   8 + 3n commands where nobody waits
+-- INCLUDE base_time open_domain record_of read_request members_below next_fence
+-- RARELY note_line live_request members_of set_record remember emit parts_text tell note_freed permits_of read_capacity
+-- RARELY write_capacity use_permits end_request end_wait set_deadline waits_as strongest lacks_support is_held_against
+-- RARELY is_behind find_obstacle link_request write_request grant read_rules hand_over promote promote_freed end_rids
+-- RARELY sweep_ended end_due create_base close_domain
+
+local conf, refused = open_domain({ '#forced:' .. rid })
+if refused then return refused end
+end_due(conf, 16)
+local stored, more, list = string.match(record_of(conf, '#forced:' .. rid) or '', '^ended forced (%d+) ([01])(.*)$')
+local rids = {}
+if stored then
+  for one in string.gmatch(list, '%S+') do rids[#rids + 1] = one end
+else
+  local held = owner ~= '' and 'o ' .. owner .. ' h ' .. resource or 'r ' .. resource .. ' h'
+  local members = members_below(held, 101)
+  more = members[101] and '1' or '0'
+  for i = 1, math.min(#members, 100) do
+    rids[i] = string.match(members[i], '%S+$')
+    local request = read_request(record_of(conf, rids[i]))
+    end_request(conf, rids[i], request, 'revoked ' .. reason, 'lock.released', ' by=force reason=' .. reason)
+  end
+  stored = next_fence(conf)
+  remember(conf, '#forced:' .. rid, 'forced ' .. stored .. ' ' .. more .. ' ' .. table.concat(rids, ' '))
+  promote_freed(conf)
+end
+close_domain(conf)
+return { 'ok', conf.now, tonumber(stored), rids, tonumber(more) }

@@ -1,0 +1,73 @@
+-- lock.poll.v1: how requests stand. It shows that their clients live: a waiter stays in line for `waiter_ms` more, and
+-- what was handed over is claimed, which gives it its full time. Sent again, it only prolongs.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- KEYS   graph     zset           {base}:graph
+-- KEYS   deadlines zset           {base}:deadlines
+-- KEYS   unchecked zset           {base}:unchecked
+-- KEYS   capacity  hash           {base}:capacity
+-- KEYS   rates     zset           {base}:rates
+-- KEYS   events    stream         {base}:events
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- ARGV   trace     bytes 0..128   ?=
+-- ARGV   source    bytes 0..200   ?=
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- ITEM   rid       id
+-- GROUP  item      1..100
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      granted deadline_ms:int fences:list(fence)
+-- EACH   item      queued place:int poll_ms:int checked:int
+-- EACH   item      deadlock circle:text
+-- EACH   item      unavailable reason:text
+-- EACH   item      ended outcome:text
+-- EACH   item      unknown
+-- EACH   fence     part resource:id fence:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  lock.acquired lock.promoted lock.expired lock.cancelled
+-- FLAGS  allow-oom
+-- COST   4 + 4n commands
+-- INCLUDE base_time open_domain record_of read_request live_request emit parts_text tell set_deadline write_request
+-- INCLUDE claim_grant fences_of close_domain
+-- RARELY note_line members_of set_record remember note_freed permits_of read_capacity write_capacity use_permits
+-- RARELY end_request end_wait members_below waits_as strongest lacks_support is_held_against is_behind find_obstacle
+-- RARELY next_fence link_request grant read_rules hand_over promote promote_freed end_rids sweep_ended end_due
+-- RARELY end_overdue catch_up end_around unavailable place_of wait_answer create_base
+
+local conf, refused = open_domain(item_rid)
+if refused then return refused end
+catch_up(conf, item_rid)
+local answers = {}
+for i, rid in ipairs(item_rid) do
+  local request = live_request(conf, rid)
+  if request and request.order ~= '-' and not conf.caught_up then
+    -- its own lines do not wait for the backlog either
+    end_around(conf, request.parts)
+    note_freed(conf, request)
+    promote_freed(conf)
+    request = live_request(conf, rid)
+  end
+  local refusal = request and request.order ~= '-' and unavailable(conf, request)
+  if refusal then
+    end_request(conf, rid, request, 'unavailable ' .. refusal, 'lock.cancelled', ' reason=' .. refusal)
+    promote_freed(conf)
+    request = nil
+  end
+  if not request then
+    local outcome, detail = string.match(record_of(conf, rid) or 'ended unknown', '^ended (%S+) ?(.*)$')
+    if outcome == 'deadlock' or outcome == 'unavailable' then
+      answers[i] = { outcome, detail }
+    else
+      answers[i] = outcome == 'unknown' and { 'unknown' } or { 'ended', outcome }
+    end
+  elseif request.order ~= '-' then
+    read_rules(conf)
+    set_deadline(conf, rid, math.min(tonumber(request.until_ms), conf.now + conf.waiter_ms))
+    answers[i] = { 'queued', wait_answer(conf, rid, request) }
+  else
+    if request.state == 'granted' then claim_grant(conf, rid, request) end
+    answers[i] = { 'granted', tonumber(redis.call('ZSCORE', deadlines, rid)), fences_of(request) }
+  end
+end
+close_domain(conf)
+return { 'ok', conf.now, answers }

@@ -1,0 +1,60 @@
+-- lock.release.v1: give back what was taken, and hand it to the next in line. A request that still waits is cancelled.
+-- `lost`: its time was over before, or somebody has released it by force; nothing was changed.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- KEYS   graph     zset           {base}:graph
+-- KEYS   deadlines zset           {base}:deadlines
+-- KEYS   unchecked zset           {base}:unchecked
+-- KEYS   capacity  hash           {base}:capacity
+-- KEYS   rates     zset           {base}:rates
+-- KEYS   events    stream         {base}:events
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- ARGV   trace     bytes 0..128   ?=
+-- ARGV   source    bytes 0..200   ?=
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- ITEM   rid       id
+-- GROUP  item      1..100
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      released
+-- EACH   item      cancelled
+-- EACH   item      lost
+-- EACH   item      unknown
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  lock.released lock.promoted lock.expired lock.cancelled
+-- FLAGS  allow-oom
+-- COST   8 commands for one that nobody waits for, 21 to hand it over
+-- INCLUDE base_time open_domain emit
+-- RARELY note_line record_of read_request live_request members_of set_record remember parts_text tell note_freed
+-- RARELY permits_of read_capacity write_capacity use_permits end_request end_wait set_deadline members_below waits_as
+-- RARELY strongest lacks_support is_held_against is_behind find_obstacle next_fence link_request write_request grant
+-- RARELY read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up leave create_base
+-- RARELY close_domain
+
+local conf, refused = open_domain(item_rid)
+if refused then return refused end
+if item_count == 1 and not conf.stepped and conf.waiting == 0 and conf.now < conf.due then
+  local rid = item_rid[1]
+  local owner, agent, locks, code, resource =
+    string.match(conf.texts[rid] or '', '^[gh]%l+ (%S+) (%S+) %d+ %d+ %d+ %d+ %d+ %- %d+ (([xs])/%d+=([^ ,]+)) ')
+  if owner then -- one lock that nobody waits for
+    redis.call('ZREM', graph, 'r ' .. resource .. ' h ' .. code .. ' ' .. owner .. ' ' .. rid,
+      'o ' .. owner .. ' h ' .. resource .. ' ' .. code .. ' ' .. rid, 'a ' .. agent .. ' ' .. rid)
+    redis.call('ZADD', deadlines, conf.now + 120000 - 1e15, rid)
+    redis.call('HSET', requests, '#now', conf.now_text, rid, 'ended released')
+    emit(conf, 'lock.released', rid, 'owner=' .. owner .. ' agent=' .. agent .. ' locks=' .. locks)
+    redis.pcall('SPUBLISH', channel .. resource, 'released:' .. agent)
+    return { 'ok', conf.now, { { 'released' } } }
+  end
+end
+-- RARELY
+catch_up(conf, item_rid)
+local answers = {}
+for i, rid in ipairs(item_rid) do
+  local how = leave(conf, rid) or 'unknown'
+  if how ~= 'released' and how ~= 'cancelled' and how ~= 'unknown' then how = 'lost' end
+  answers[i] = { how }
+end
+promote_freed(conf)
+close_domain(conf)
+return { 'ok', conf.now, answers }

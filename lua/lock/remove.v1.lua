@@ -1,0 +1,27 @@
+-- lock.remove.v1: forget the capacity of a resource that nobody has permits of. Who waits for one hears it at the next
+-- poll.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- KEYS   capacity  hash           {base}:capacity
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- ARGV   resource  id
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- RETURN removed   now_ms:int
+-- RETURN in_use    now_ms:int
+-- RETURN no_capacity now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  allow-oom
+-- COST   7 commands
+-- INCLUDE base_time open_domain read_capacity create_base close_domain
+
+local conf, refused = open_domain({})
+if refused then return refused end
+local room = read_capacity(conf, resource)
+local status = not room and 'no_capacity' or room.used > 0 and 'in_use' or 'removed'
+if status == 'removed' then
+  redis.call('HDEL', capacity, resource)
+  conf.hints = { [resource] = 'removed:' .. resource }
+end
+close_domain(conf)
+return { status, conf.now }

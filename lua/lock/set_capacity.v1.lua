@@ -1,0 +1,39 @@
+-- lock.set_capacity.v1: say how many permits a resource has, and make it active. Whoever has more than that keeps it;
+-- who waits for more than that is told so by its next poll. With silent_ms, it counts as offline when no heartbeat
+-- came for so long: nothing more is given out until one comes.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- KEYS   graph     zset           {base}:graph
+-- KEYS   deadlines zset           {base}:deadlines
+-- KEYS   unchecked zset           {base}:unchecked
+-- KEYS   capacity  hash           {base}:capacity
+-- KEYS   rates     zset           {base}:rates
+-- KEYS   events    stream         {base}:events
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- ARGV   resource  id
+-- ARGV   max       int 0..1000000
+-- ARGV   silent_ms int 0..86400000 ?=0
+-- ARGV   trace     bytes 0..128   ?=
+-- ARGV   source    bytes 0..200   ?=
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- RETURN ok        now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  lock.promoted lock.expired lock.cancelled
+-- COST   8 commands
+-- INCLUDE base_time open_domain note_line read_capacity write_capacity
+-- RARELY record_of read_request live_request members_of set_record remember emit parts_text tell note_freed permits_of
+-- RARELY use_permits end_request end_wait set_deadline members_below waits_as strongest lacks_support is_held_against
+-- RARELY is_behind find_obstacle next_fence link_request write_request grant read_rules hand_over promote promote_freed
+-- RARELY end_rids sweep_ended end_due create_base close_domain
+
+local conf, refused = open_domain({})
+if refused then return refused end
+end_due(conf, 16)
+local room = read_capacity(conf, resource) or { used = 0 }
+room.max, room.status, room.silent_ms, room.seen_ms = max, 'active', string.format('%.0f', silent_ms), conf.now_text
+write_capacity(resource, room)
+note_line(conf, resource)
+promote_freed(conf)
+close_domain(conf)
+return { 'ok', conf.now }

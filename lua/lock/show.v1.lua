@@ -1,0 +1,37 @@
+-- lock.show.v1: who holds a resource and who waits for it, in line, with what they said; at most so many of each.
+-- locks: `<code>/<fence>=<resource>`, several with commas; code is x, s or p and the number of permits; fence 0 while
+-- waiting.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- KEYS   graph     zset           {base}:graph
+-- KEYS   deadlines zset           {base}:deadlines
+-- KEYS   capacity  hash           {base}:capacity
+-- ARGV   resource  id
+-- ARGV   limit     int 1..500     ?=100
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- RETURN ok        now_ms:int holders:int waiters:int capacity:pairs items:list(item)
+-- EACH   item      found rid:id state:text owner:id agent:id priority:int since_ms:int born_ms:int ttl_ms:int until_ms:int granted_ms:int deadline_ms:int place:int locks:text purpose:bytes
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   8 + 3n commands
+-- INCLUDE base_time open_domain read_capacity members_below read_request record_of
+-- RARELY parts_text place_of describe
+
+local conf, refused = open_domain({})
+if refused then return refused end
+local room, about, answers = read_capacity(conf, resource), {}, {}
+if room then
+  about = { 'max', string.format('%.0f', room.max), 'used', string.format('%.0f', room.used), 'status',
+    room.silent and 'offline' or room.status, 'seen_ms', room.seen_ms, 'silent_ms', room.silent_ms }
+end
+local counts = {}
+for i, kind in ipairs({ 'h', 'q' }) do
+  local line = 'r ' .. resource .. ' ' .. kind
+  counts[i] = redis.call('ZLEXCOUNT', graph, '[' .. line .. ' ', '(' .. line .. '!')
+  for _, member in ipairs(members_below(line, limit)) do
+    local rid = string.match(member, '%S+$')
+    answers[#answers + 1] = describe(rid, read_request(record_of(conf, rid)))
+  end
+end
+return { 'ok', conf.now, counts[1], counts[2], about, answers }

@@ -1,0 +1,22 @@
+-- lock.stats.v1: how much there is in a domain, and its settings as far as they are configured.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- KEYS   graph     zset           {base}:graph
+-- KEYS   deadlines zset           {base}:deadlines
+-- KEYS   unchecked zset           {base}:unchecked
+-- KEYS   capacity  hash           {base}:capacity
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- RETURN ok        now_ms:int held:int waiting:int ended:int unchecked:int capacities:int settings:pairs
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   8 commands
+-- INCLUDE base_time open_domain
+
+local conf, refused = open_domain({})
+if refused then return refused end
+return {
+  'ok', conf.now, redis.call('ZLEXCOUNT', graph, '[a ', '(a!') - conf.waiting, conf.waiting,
+  redis.call('ZCOUNT', deadlines, '-inf', '(0'),
+  redis.call('ZCARD', unchecked), redis.call('HLEN', capacity), redis.call('HGETALL', config),
+}

@@ -1,0 +1,19 @@
+-- queue.length.v1: how many tasks are in line in some lanes, ready to be taken.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   lane      lane
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      in_line count:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   2 + n commands
+-- INCLUDE base_time open_queue
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local answers = {}
+for i, lane in ipairs(item_lane) do answers[i] = { 'in_line', redis.call('ZCARD', ready .. lane) } end
+return { 'ok', conf.now, answers }

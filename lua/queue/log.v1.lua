@@ -1,0 +1,22 @@
+-- queue.log.v1: the last lines, at most 100, that the runs of a task have logged, the oldest first.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   log       prefix/list   {base}:log:      id
+-- ARGV   id        id
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN ok        now_ms:int lines:list(line)
+-- EACH   line      line at_ms:int text:bytes
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   3 commands
+-- INCLUDE base_time open_queue
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local lines = {}
+for i, entry in ipairs(redis.call('LRANGE', log .. id, -100, -1)) do
+  local at_ms, text = string.match(entry, '^(%d+) (.*)$')
+  lines[i] = { 'line', tonumber(at_ms), text }
+end
+return { 'ok', conf.now, lines }

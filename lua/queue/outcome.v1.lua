@@ -1,0 +1,52 @@
+-- queue.outcome.v1: how tasks ended, for those who wait for it.
+-- From the record or, where that does not have it any more, from the reply that a task with `reply` leaves for a time. Of those
+-- that have not ended: in which state they are, and whether their end will be told. An empty value is none; of a dead task
+-- it is the error.
+-- The answers stop before 4 MiB but for one; `missed` says how many items were left out at the end.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   id        id
+-- RETURN ok        now_ms:int missed:int items:list(item)
+-- EACH   item      waiting state:text told:int
+-- EACH   item      completed value:bytes
+-- EACH   item      result_dropped
+-- EACH   item      dead reason:text value:bytes
+-- EACH   item      cancelled
+-- EACH   item      removed
+-- EACH   item      not_found
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   2 + 3n to 2 + 9n commands, O(n log m)
+-- INCLUDE base_time open_queue read_record find_set state_of ended_as
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local answers, bytes = {}, 0
+for i = 1, item_count do
+  local id = item_id[i]
+  local record = read_record(id)
+  local set, score = find_set(id, record)
+  local state = state_of(conf, set, score, record)
+  if state and set ~= finished and set ~= dead then
+    answers[i] = { 'waiting', state, record.reply and 1 or 0 }
+  else
+    answers[i] = ended_as(conf, id, state, record or {})
+  end
+  if answers[i][1] ~= 'waiting' then bytes = bytes + 64 + #(answers[i][3] or answers[i][2] or '') end
+  if bytes > 4194304 and i > 1 then
+    answers[i] = nil
+    return { 'ok', conf.now, item_count - i + 1, answers }
+  end
+end
+return { 'ok', conf.now, 0, answers }

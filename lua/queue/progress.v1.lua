@@ -1,0 +1,46 @@
+-- queue.progress.v1: note how far running tasks have come: a share of a million, a line of text, where their output is, and a
+-- line for their log, of which the last 100 are kept. What is not given stays as it was. Past its deadline a lease is lost
+-- here. The same call, sent again, adds no line twice.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   events    stream        {base}:events
+-- ARGV   rid       id
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   id        id
+-- ITEM   token     id
+-- PAIR   ppm       int 0..1000000
+-- PAIR   text      bytes 0..1000
+-- PAIR   line      bytes 0..1000
+-- PAIR   output    bytes 0..1000
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      noted
+-- EACH   item      cancelling
+-- EACH   item      lease_lost
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  task.progress
+-- FLAGS  allow-oom
+-- COST   4 + 5n commands, O(n log m)
+-- INCLUDE base_time open_queue emit read_lease note_progress
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local held = redis.call('HMGET', running, unpack(item_id))
+local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
+local answers, fresh = {}, {}
+for i, id in ipairs(item_id) do
+  local lease = read_lease(held[i])
+  local ours = lease and lease.token == item_token[i] and tonumber(deadlines[i] or 0) > conf.now
+  if not ours or not note_progress(conf, id, item_pairs[i], fresh) then
+    answers[i] = { 'lease_lost' }
+  else
+    answers[i] = { lease.cancelling and 'cancelling' or 'noted' }
+  end
+end
+return { 'ok', conf.now, answers }

@@ -1,0 +1,49 @@
+-- queue.steer.v1: say what is wanted of live workers: to take work or to be quiet, to stop, to restart, or to run another number
+-- of tasks at a time (0: as many as now). Each hears it at once, with its next heartbeat; it holds until it is changed or
+-- the worker registers anew. The same call, sent again, says nothing again and answers the same.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   workers   zset          {base}:workers
+-- KEYS   worker_hash prefix/hash {base}:worker:   name
+-- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   events    stream        {base}:events
+-- ARGV   rid       id            ?=
+-- ARGV   mode      enum keep|run|quiet|stop|restart ?=keep
+-- ARGV   capacity  int 0..100000 ?=0
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   worker    name
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      asked
+-- EACH   item      not_found
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  worker.steered
+-- FLAGS  allow-oom
+-- COST   9 + 5n commands, O(n log m)
+-- INCLUDE base_time open_queue emit push_control done_before recall_answers sweep_once hold_once note_done note_answers
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local answers = recall_answers(conf, 'steer', item_count)
+if answers then return { 'ok', conf.now, answers } end
+answers = {}
+local wanted = { 'heard', '0' }
+if mode ~= 'keep' then wanted[3], wanted[4] = 'mode', mode end
+if capacity > 0 then wanted[#wanted + 1] = 'wanted'; wanted[#wanted + 1] = capacity end
+local seen = redis.call('ZMSCORE', workers, unpack(item_worker))
+for i, name in ipairs(item_worker) do
+  if tonumber(seen[i] or 0) <= conf.now - 30000 then
+    answers[i] = { 'not_found' }
+  else
+    answers[i] = { 'asked' }
+    redis.call('HSET', worker_hash .. name, unpack(wanted))
+    push_control(conf, name)
+    emit(conf, 'worker.steered', name, 'mode=' .. mode .. ' capacity=' .. capacity)
+  end
+end
+if conf.exists then note_answers(conf, 'steer', answers) end
+return { 'ok', conf.now, answers }

@@ -1,0 +1,126 @@
+"""Who waits for whom: the edges of one domain or of several, what is a deadlock in them, and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from pyadeq.lock_models import CycleEdge, Edge
+
+
+@dataclass(frozen=True)
+class LockGraph:
+    """The waits in a domain at about one time."""
+
+    edges: tuple[Edge, ...]
+
+    def cycles(self) -> list[list[Edge]]:
+        """The deadlocks in it, one cycle of each."""
+        return deadlocks(self.edges)
+
+    def mermaid(self) -> str:
+        """A Mermaid flowchart. A dashed arrow: the other is ahead in line, and holds nothing. Red: a deadlock."""
+        numbers = {name: index for index, name in enumerate(self._owners())}
+        lines = ["flowchart LR"]
+        lines += [f'  n{number}["{name}"]' for name, number in numbers.items()]
+        for edge in self.edges:
+            arrow = "-->" if edge.held else "-.->"
+            lines.append(f'  n{numbers[edge.owner]} {arrow}|"{edge.mode} {edge.resource}"| n{numbers[edge.blocker]}')
+        if stuck := sorted(self._stuck()):
+            lines.append(f"  linkStyle {','.join(map(str, stuck))} stroke:red")
+        return "\n".join(lines) + "\n"
+
+    def dot(self) -> str:
+        """Graphviz's DOT, drawn as `mermaid` says."""
+        lines = ["digraph locks {", "  rankdir=LR;"]
+        lines += [f'  "{name}";' for name in self._owners()]
+        stuck = self._stuck()
+        for number, edge in enumerate(self.edges):
+            style = ("" if edge.held else ", style=dashed") + (", color=red" if number in stuck else "")
+            lines.append(f'  "{edge.owner}" -> "{edge.blocker}" [label="{edge.mode} {edge.resource}"{style}];')
+        return "\n".join([*lines, "}"]) + "\n"
+
+    def _stuck(self) -> set[int]:
+        """The numbers of the edges that make deadlocks."""
+        circles = [id(edge) for circle in self.cycles() for edge in circle]
+        return {number for number, edge in enumerate(self.edges) if id(edge) in circles}
+
+    def _owners(self) -> list[str]:
+        return sorted({name for edge in self.edges for name in (edge.owner, edge.blocker)})
+
+
+def deadlocks(edges: Iterable[Edge]) -> list[list[Edge]]:
+    """Cycles of owners none of whom can go on. Each is looked for as if the `victim` of those before had given way."""
+    left = list(edges)
+    found = []
+    while cycle := _cycle(_stuck(left)):
+        found.append(cycle)
+        rid = victim(cycle).rid
+        left = [edge for edge in left if edge.rid != rid]
+    return found
+
+
+def victim(cycle: Sequence[Edge]) -> Edge:
+    """Whose wait is to end: the same for everybody who finds this cycle, so that no two of them end two waits."""
+    return max(cycle, key=lambda edge: edge.rid)
+
+
+def told(cycle: Sequence[Edge]) -> list[CycleEdge]:
+    """A cycle as those are told who are in it."""
+    return [CycleEdge(edge.owner, edge.mode, edge.resource, edge.permits) for edge in cycle]
+
+
+def steady(before: Collection[Edge], after: Collection[Edge]) -> list[Edge]:
+    """The waits that were there all the time between two readings, the first of which had ended when the second began.
+
+    A request waits once and a hold is held once. So an edge that both readings have stood in between, and all of these
+    stood together. A wait for permits depends on all who could give some: it counts only if none came and none went.
+    """
+    stood = {_stamp(edge) for edge in before} & {_stamp(edge) for edge in after}
+    changed = {edge.rid for edge in (*before, *after) if _any_will_do(edge) and _stamp(edge) not in stood}
+    return [edge for edge in after if _stamp(edge) in stood and edge.rid not in changed]
+
+
+def _stamp(edge: Edge) -> tuple[str | None, str, str, str]:
+    return edge.domain, edge.rid, edge.resource, edge.blocker_rid
+
+
+def _any_will_do(edge: Edge) -> bool:
+    """Whether it is one of several who could each give what is missing."""
+    return edge.mode == "permit" and edge.held
+
+
+def _stuck(edges: Iterable[Edge]) -> dict[str, list[Edge]]:
+    """The owners that cannot go on whatever the others do, with the edges among them: what graph reduction leaves.
+
+    Who waits for permits goes on as soon as one of those does that hold some; all others need all of them to.
+    """
+    waits: dict[str, list[Edge]] = {}
+    for edge in edges:
+        waits.setdefault(edge.owner, []).append(edge)
+    while True:
+        free = [owner for owner, ways in waits.items() if _can_go_on(ways, waits)]
+        if not free:
+            return {owner: [edge for edge in ways if edge.blocker in waits] for owner, ways in waits.items()}
+        for owner in free:
+            del waits[owner]
+
+
+def _can_go_on(ways: Sequence[Edge], waiting: Collection[str]) -> bool:
+    free = [edge for edge in ways if edge.blocker not in waiting]
+    if len(free) == len(ways):
+        return True
+    stuck = [edge for edge in ways if edge.blocker in waiting]
+    return all(_any_will_do(edge) for edge in stuck) and any(_any_will_do(edge) for edge in free)
+
+
+def _cycle(stuck: dict[str, list[Edge]]) -> list[Edge]:
+    """One cycle among owners who are stuck; nothing if nobody is."""
+    path: list[Edge] = []
+    seen: dict[str, int] = {}
+    owner = min(stuck, default="")
+    while stuck and owner not in seen:
+        seen[owner] = len(path)
+        path.append(min(stuck[owner], key=lambda edge: (edge.blocker, edge.resource)))
+        owner = path[-1].blocker
+    return path[seen[owner] :] if stuck else []

@@ -1,0 +1,86 @@
+"""Why a request has no lock, as an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from pyadeq.errors import (
+    AdeqError,
+    BadArgument,
+    DeadlockError,
+    LockLost,
+    LockUnavailable,
+    OwnerWaits,
+    RateLimited,
+    TransportError,
+    WaitTimeout,
+)
+from pyadeq.lock_models import RequestState
+from pyadeq.models import Seconds, to_ms
+
+_UNAVAILABLE = {
+    "no_capacity": "it has no capacity; set one with set_capacity",
+    "too_many": "it has fewer permits than that",
+    "draining": "it is being drained and takes no new work",
+}
+_ENDED = {
+    "lost": "what the owner held shared was lost while it waited for more",
+    "revoked": "it was taken away by force",
+    "cancelled": "the request was cancelled",
+    "released": "the request was released",
+}
+_MEANT = {"timeout": "wait", "blocking_timeout": "wait", "lease": "ttl", "expire": "ttl", "name": "owner"}
+_SHORTEST_TTL_MS, _LONGEST_TTL_MS = 100, 3_600_000
+
+
+def checked_options(
+    given: Iterable[str], allowed: Iterable[str], *, required: Iterable[str] = (), besides: Iterable[str] = ()
+) -> None:
+    """TypeError that says what can be given, for an option that there is not, or one that is missing."""
+    names = [*besides, *allowed]
+    for name in given:
+        if name not in names:
+            (meant,) = get_close_matches(name, names, 1) or [_MEANT.get(name, "")]
+            hint = f"; did you mean {meant}?" if meant in names else "."
+            raise TypeError(f"{name}: there is no such option{hint} Allowed: {', '.join(names)}")
+    for name in required:
+        if name not in given:
+            raise TypeError(f"{name}: it is required. Options: {', '.join(names)}")
+
+
+def checked_ttl(ttl: Seconds) -> None:
+    """BadArgument unless a lease can last so long, and be renewed in time."""
+    ms = to_ms("ttl", ttl)
+    if (ms or ttl) and not _SHORTEST_TTL_MS <= ms <= _LONGEST_TTL_MS:
+        allowed = f"0 (the domain's setting), or {_SHORTEST_TTL_MS / 1000:g} to {_LONGEST_TTL_MS // 1000} seconds"
+        raise BadArgument("ADEQ_ARG", "pyadeq", f"ttl: {ttl!r} is not accepted; allowed: {allowed}")
+
+
+def lock_error(state: RequestState, names: str, owner: str, born: float | None = None) -> AdeqError:
+    """The error for a request that was not granted. born: when its work began, on the domain's clock."""
+    what = f"the lock of {names} for {owner}"
+    outcome = state.outcome if state.status == "ended" else state.status
+    match outcome:
+        case "deadlock":
+            return DeadlockError(state.cycle, born)
+        case "owner_waits":
+            return OwnerWaits(
+                f"{what}: its owner waits for another lock already, in request {state.rid}", str(state.rid)
+            )
+        case "unavailable":
+            reason = state.reason or "draining"
+            return LockUnavailable(f"{what}: {_UNAVAILABLE.get(reason, reason)}", reason)
+        case "rate_limited":
+            after = state.retry_after or 0.0
+            return RateLimited(f"{what}: the agent may acquire again in {after:g} s", after)
+        case "request_expired":
+            return TransportError(
+                f"{what}: the request took too long to arrive", retryable=True, may_have_applied=False
+            )
+        case "busy":
+            return WaitTimeout(f"{what} is not free")
+        case "lost" | "revoked" | "cancelled" | "released":
+            return LockLost(f"{what}: {_ENDED[outcome]}")
+        case _:
+            return WaitTimeout(f"{what} was not free in time")

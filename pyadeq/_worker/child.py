@@ -1,0 +1,230 @@
+"""A child process that runs tasks, one after the other: the parent's side, and the child's."""
+
+from __future__ import annotations
+
+import importlib
+import multiprocessing
+import os
+import pickle
+import signal
+import traceback
+from multiprocessing.connection import Connection, wait
+from threading import Lock, Thread
+from typing import Any
+
+from pyadeq._core.failures import ProcessDied
+from pyadeq._worker.context import TaskContext, running
+from pyadeq._worker.tasks import TaskFunction
+from pyadeq.errors import ConfigError
+from pyadeq.models import Lease, TaskView
+
+SPAWN = multiprocessing.get_context("spawn")
+Request = tuple[str, str, Lease, str | None, str | None]
+"""The module and the name of a task function, the lease, and the names of the queue and the worker."""
+
+Gathered = tuple[list[TaskView], str]
+
+
+class Child:
+    """A process for one call at a time. Nothing is started before the first."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._killed = False
+        self._process: Any = None
+        self._pipe: Connection | None = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be called again."""
+        return not self._killed and self._process is not None and self._process.is_alive()
+
+    def call(self, request: Request, context: TaskContext | None) -> Any:
+        """Run a task there, and wait for the end of it. ProcessDied if the process ends before.
+
+        context: hears what the task reports, and finds its children.
+        """
+        with self._lock:
+            if self._process is None and not self._killed:
+                self._pipe, there = SPAWN.Pipe()
+                self._process = SPAWN.Process(target=serve, args=(there,), name="pyadeq-task")
+                self._process.start()
+                there.close()
+        if self._pipe is None:
+            raise ProcessDied("the process was killed before it began")
+        try:
+            self._pipe.send(request)
+            word, value = self._pipe.recv()
+            while word in ("report", "gathered"):
+                if word == "gathered":
+                    self._pipe.send(_gathered(context, value))
+                elif context:
+                    context.report(*value)
+                word, value = self._pipe.recv()
+        except (EOFError, OSError) as error:
+            self.join()
+            code = self._process.exitcode
+            raise ProcessDied(f"the process that ran the task died, exit code {code}", code) from error
+        except BaseException:
+            self.kill()  # what it still says would be taken for the answer to the next call
+            raise
+        if word == "error":
+            raise pickle.loads(value)
+        return value
+
+    def kill(self) -> None:
+        """End it at once, whatever it does."""
+        with self._lock:
+            self._killed = True
+            if self._process is not None:
+                self._process.kill()
+
+    def join(self) -> None:
+        """See it off when it has ended, or is about to."""
+        if self._process is not None:
+            self._process.join(1.0)
+            self._process.kill()
+            self._process.join()
+
+
+class ChildContext(TaskContext):
+    """A TaskContext in a child process: what it reports goes through the parent. A cancelled child is killed."""
+
+    __slots__ = ("_ended", "_pipe", "_pipe_lock", "_queue_name")
+
+    def __init__(self, pipe: Connection, lease: Lease, queue_name: str | None, worker: str | None) -> None:
+        super().__init__(lease, None, worker)
+        self._pipe = pipe
+        self._pipe_lock = Lock()
+        self._ended = False
+        self._queue_name = queue_name
+
+    @property
+    def queue_name(self) -> str | None:
+        return self._queue_name
+
+    def report(
+        self,
+        fraction: float | None = None,
+        text: str | None = None,
+        log: str | None = None,
+        output: str | None = None,
+    ) -> None:
+        with self._pipe_lock:
+            if not self._ended:
+                self._pipe.send(("report", (fraction, text, log, output)))
+
+    def gathered_page_now(self, cursor: str) -> Gathered:
+        with self._pipe_lock:
+            if self._ended:
+                raise ConfigError("TaskContext.gathered(): the task has ended")
+            self._pipe.send(("gathered", cursor))
+            word, value = self._pipe.recv()
+        if word == "error":
+            raise pickle.loads(value)
+        page: Gathered = value
+        return page
+
+    def end(self) -> None:
+        """Nothing comes after the answer, whoever goes on reporting."""
+        with self._pipe_lock:
+            self._ended = True
+
+
+def _gathered(context: TaskContext | None, cursor: str) -> tuple[str, Any]:
+    try:
+        if context is None:
+            raise ConfigError("TaskContext.gathered(): no worker runs this task, and so it has no queue")
+        return "page", context.gathered_page_now(cursor)
+    except Exception as error:
+        return "error", pack(error)
+
+
+def serve(pipe: Connection) -> None:
+    """What a child process does: it runs what comes through the pipe until that is closed."""
+    # A signal to the whole group of processes is for the parent, which gives its tasks time to end. What a task starts
+    # has the default again, as it would not with SIG_IGN.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    Thread(target=_end_with_parent, daemon=True).start()
+    while True:
+        try:
+            module, name, *about = pipe.recv()
+        except EOFError:
+            return
+        context = ChildContext(pipe, *about)
+        try:
+            answer = ("result", _perform(module, name, context))
+        except BaseException as error:
+            answer = ("error", pack(error))
+        context.end()
+        pipe.send(answer)
+
+
+def _perform(module: str, name: str, context: ChildContext) -> bytes | None:
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    task = found if isinstance(found, TaskFunction) else TaskFunction(found, name, None, {})
+    with running(context):
+        return task.encode(task.function(**task.arguments(context.lease)))
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+class RemoteError(Exception):
+    """Where in the child process the exception came from."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def pack(error: BaseException) -> bytes:
+    """An exception for the other process, its traceback as the text of its cause.
+
+    Many exceptions cannot be pickled, or not be read again: such a one is taken apart, and comes back without a call of
+    its constructor; else as a RuntimeError that says what it was.
+    """
+    text = "".join(traceback.format_exception(error))
+    for attempt in (_Whole(error, text), _Parts(error, text)):
+        try:
+            data = pickle.dumps(attempt)
+            if isinstance(pickle.loads(data), type(error)):
+                return data
+        except Exception:
+            continue
+    return pickle.dumps(_Whole(RuntimeError(f"{type(error).__name__}, which cannot be sent from a process"), text))
+
+
+class _Whole:
+    def __init__(self, error: BaseException, text: str) -> None:
+        self.error, self.text = error, text
+
+    def __reduce__(self) -> Any:
+        return _caused, (self.error, self.text)
+
+
+class _Parts(_Whole):
+    def __reduce__(self) -> Any:
+        return _assembled, (type(self.error), self.error.args, self.error.__dict__, self.text)
+
+
+def _caused(error: BaseException, text: str) -> BaseException:
+    error.__cause__ = RemoteError(f"\n{text}")
+    return error
+
+
+def _assembled(kind: type[BaseException], args: Any, attributes: dict[str, Any], text: str) -> BaseException:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(attributes)
+    return _caused(error, text)

@@ -1,0 +1,162 @@
+"""Where plain functions run: in threads, or in child processes. A coroutine needs neither."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextvars
+import multiprocessing
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from queue import SimpleQueue
+from threading import Thread
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from pyadeq._worker.context import CURRENT
+
+if TYPE_CHECKING:
+    from pyadeq._worker.child import Child, Request
+
+T = TypeVar("T")
+Job = Callable[[], None]
+
+
+class Executors:
+    """The threads and child processes of one worker, made when they are needed and kept until it ends.
+
+    Inside `async with`, `executors()` is this one. All but the work itself happens on the event loop.
+    """
+
+    def __init__(self) -> None:
+        self._idle: list[SimpleQueue[Job | None]] = []
+        self._children: list[Child] = []
+        self._idle_children: list[Child] = []
+        self._closed = False
+        self._token: contextvars.Token[Executors] | None = None
+
+    async def run_in_thread(self, function: Callable[..., T], *args: Any) -> T:
+        """What the function returns or raises in a thread, which has a copy of the context variables.
+
+        Nothing can end a thread. So a cancellation sets the flag of the TaskContext, and waits for the function to end
+        all the same: for so long the task has its place in the worker.
+        """
+        return await self._run(partial(function, *args), _interrupt)
+
+    async def run_in_process(self, request: Request) -> Any:
+        """What a task's function, found by its name in a child process, returns there; bytes of JSON.
+
+        A cancellation kills the process. ProcessDied if it dies by itself; the next call has a new one.
+        """
+        from pyadeq._worker.child import Child
+
+        context = CURRENT.get(None)
+        child = self._idle_children.pop() if self._idle_children else Child()
+        if child not in self._children:
+            self._children.append(child)
+        try:
+            return await self._run(partial(child.call, request, context), child.kill)
+        finally:
+            if child.alive and not self._closed:
+                self._idle_children.append(child)
+            else:
+                child.kill()
+                self._children.remove(child)
+
+    async def _run(self, function: Callable[[], T], cancel: Callable[[], None]) -> T:
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[tuple[T | None, BaseException | None]] = loop.create_future()
+        context = contextvars.copy_context()
+        thread = self._idle.pop() if self._idle else _start_thread()
+
+        def finish(result: T | None, error: BaseException | None) -> None:
+            if self._closed:
+                thread.put(None)
+            else:
+                self._idle.append(thread)
+            if not ended.done():
+                ended.set_result((result, error))
+
+        def work() -> None:
+            result: T | None = None
+            failure: BaseException | None = None
+            try:
+                result = context.run(function)
+            except BaseException as error:
+                failure = error
+            try:
+                loop.call_soon_threadsafe(finish, result, failure)
+            except RuntimeError:  # the loop is closed: the worker is gone
+                thread.put(None)
+
+        thread.put(work)
+        cancelled: asyncio.CancelledError | None = None
+        while not (ended.done() or (cancelled and self._closed)):  # a closed worker waits for no thread
+            try:
+                await asyncio.wait([ended])
+            except asyncio.CancelledError as error:
+                cancelled = error
+                cancel()
+        if cancelled:
+            raise cancelled
+        result, failure = ended.result()
+        if failure:
+            raise failure
+        return result  # type: ignore[return-value]
+
+    def close(self) -> None:
+        """End what is idle, kill the child processes; a thread that still runs ends with its function."""
+        self._closed = True
+        while self._idle:
+            self._idle.pop().put(None)
+        for child in self._children:
+            child.kill()
+        for child in self._idle_children:
+            child.join()
+        atexit.unregister(self.close)
+
+    async def __aenter__(self) -> Self:
+        if getattr(multiprocessing.current_process(), "_inheriting", False):
+            raise SystemExit(
+                "A child process of a worker imports this script, and that starts a worker again. Put what starts the "
+                'worker under `if __name__ == "__main__":`.'
+            )
+        self._token = EXECUTORS.set(self)
+        atexit.register(self.close)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._token:
+            with suppress(ValueError):  # it was entered in another context, as fixtures of tests are
+                EXECUTORS.reset(self._token)
+        self.close()
+
+
+def executors() -> Executors | None:
+    """Those of the worker that runs the task; None outside of one."""
+    return EXECUTORS.get(None)
+
+
+def _start_thread() -> SimpleQueue[Job | None]:
+    """A thread that runs what comes through its queue. It is a daemon: a stuck one does not hold up the end."""
+    jobs: SimpleQueue[Job | None] = SimpleQueue()
+
+    def run() -> None:
+        while job := jobs.get():
+            job()
+            del job
+
+    Thread(target=run, name="pyadeq-task", daemon=True).start()
+    return jobs
+
+
+def _interrupt() -> None:
+    context = CURRENT.get(None)
+    if context is not None:
+        context.interrupt("stopping")
+
+
+EXECUTORS: contextvars.ContextVar[Executors] = contextvars.ContextVar("pyadeq_executors")

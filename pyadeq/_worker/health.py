@@ -1,0 +1,180 @@
+"""How a worker is, and a small HTTP server that says so to whatever restarts it.
+
+The server has a thread of its own: it answers when the event loop stands still, which is what it is asked about. It
+answers one request after the other, to GET and HEAD, and reads nothing but the first line and the headers.
+
+    /live     200 while the event loop moves; 503 if it has stood still for longer than `after` seconds
+    /ready    200 while the worker is registered, hears from the server and takes tasks; else 503
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from socket import AF_INET6, SHUT_RDWR, socket
+from types import TracebackType
+from typing import Any, Self
+
+from pyadeq.errors import ConfigError
+from pyadeq.models import Seconds, to_ms
+
+AFTER = 30.0
+LONGEST_WAIT = 15.0  # seconds: an idle worker hears from the server every 10
+PATIENCE = 2.0  # seconds that a client has for its request: others wait meanwhile
+
+
+@dataclass(frozen=True)
+class Health:
+    """How a worker is.
+
+    loop_age: seconds since its event loop last moved. server_age: seconds since the server's last good answer, inf:
+    none yet. mode: `run`, `quiet`, `stop` or `restart`. done, failed: attempts that ended, and how many of them failed.
+    """
+
+    loop_age: float
+    server_age: float
+    running: int
+    concurrency: int
+    mode: str
+    done: int
+    failed: int
+
+
+class HealthServer:
+    """Answers for a worker over HTTP, in a daemon thread; a context manager.
+
+    health: `Worker.health`, called for each request. port: 0 for any that is free; `address` says which. after: seconds
+    without a move of the loop, or a word of the server, until the answer is 503.
+
+    Raises ConfigError if it cannot listen there.
+    """
+
+    def __init__(
+        self, health: Callable[[], Health], port: int, *, host: str = "127.0.0.1", after: Seconds = AFTER
+    ) -> None:
+        self._after = to_ms("after", after) / 1000
+        if self._after <= 0:
+            raise ConfigError(f"after: {after!r} is not accepted; allowed: more than 0 s")
+        self._health = health
+        try:
+            self._server = _server_class(host)((host, port), self._handler())
+        except (OSError, OverflowError) as error:
+            raise ConfigError(f"health: nothing can listen at {host}, port {port}: {error}") from None
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, name="adeq-health", daemon=True
+        )
+
+    @property
+    def address(self) -> str:
+        """`host:port` that it listens at."""
+        host, port = self._server.server_address[:2]
+        return f"[{host!s}]:{port}" if ":" in str(host) else f"{host!s}:{port}"
+
+    def live(self) -> tuple[int, dict[str, Any]]:
+        """The HTTP status, and what there is to say."""
+        health = self._health()
+        reason = None
+        if health.loop_age > self._after:
+            reason = f"the event loop has stood still for {health.loop_age:.1f} s"
+        return _answer(health, reason)
+
+    def ready(self) -> tuple[int, dict[str, Any]]:
+        """The same for tasks: whether it takes them."""
+        health = self._health()
+        status, body = self.live()
+        if status != 200:
+            return status, body
+        reason = None
+        if health.mode != "run":
+            reason = f"the worker takes no tasks: its mode is {health.mode}"
+        elif health.server_age == math.inf:
+            reason = "the worker is not registered yet"
+        elif health.server_age > max(self._after, LONGEST_WAIT):
+            reason = f"the server has not answered for {health.server_age:.1f} s"
+        return _answer(health, reason)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(PATIENCE)
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        answers = {"/live": self.live, "/ready": self.ready}
+
+        class Handler(BaseHTTPRequestHandler):
+            server_version = "adeq"
+            sys_version = ""
+
+            def do_GET(self) -> None:
+                path = self.path.partition("?")[0]
+                if path in answers:
+                    status, body = answers[path]()
+                else:
+                    status, body = 404, {"ok": False, "reason": f"there is {' and '.join(answers)}"}
+                data = json.dumps(body).encode() + b"\n"
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(data)))
+                self.send_header("Cache-Control", "no-store")
+                self.end_headers()
+                if self.command != "HEAD":
+                    self.wfile.write(data)
+
+            do_HEAD = do_GET
+
+            def log_message(self, *_: object) -> None:
+                pass  # a probe comes every few seconds
+
+        return Handler
+
+
+class _Server(HTTPServer):
+    request_queue_size = 16
+
+    def server_bind(self) -> None:
+        # HTTPServer's own looks up the host's name, which can take long.
+        super(HTTPServer, self).server_bind()
+
+    def process_request(self, request: socket | tuple[bytes, socket], client_address: Any) -> None:
+        assert isinstance(request, socket)
+        limit = threading.Timer(PATIENCE, _hang_up, [request])
+        limit.start()
+        try:
+            super().process_request(request, client_address)
+        finally:
+            limit.cancel()
+
+    def handle_error(self, request: socket | tuple[bytes, socket], client_address: object) -> None:
+        pass  # a client that went away, or was too slow
+
+
+class _Server6(_Server):
+    address_family = AF_INET6
+
+
+def _server_class(host: str) -> type[_Server]:
+    return _Server6 if ":" in host else _Server
+
+
+def _hang_up(request: socket) -> None:
+    with suppress(OSError):
+        request.shutdown(SHUT_RDWR)
+
+
+def _answer(health: Health, reason: str | None) -> tuple[int, dict[str, Any]]:
+    facts = {
+        name: (None if value == math.inf else round(value, 3)) if isinstance(value, float) else value
+        for name, value in asdict(health).items()
+    }
+    return 503 if reason else 200, {"ok": reason is None, **({"reason": reason} if reason else {}), **facts}

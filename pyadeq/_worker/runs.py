@@ -1,0 +1,217 @@
+"""What a worker runs: a handler for each lease, and what became of those that have ended."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pyadeq._async.queue import Queue
+from pyadeq._async.queue_produce import MAX_BATCH_BYTES
+from pyadeq._core.failures import Failures, TaskFailed, failure_of, timed_out
+from pyadeq._core.queue_items import Failure, error_bytes
+from pyadeq._worker.context import CURRENT, TaskContext
+from pyadeq._worker.renewal import Interruption
+from pyadeq.models import Lease, encode
+
+Handler = Callable[[Lease], Awaitable[Any]]
+Ack = tuple[Lease, bytes]
+
+MOST_RESULT_BYTES = 1024 * 1024
+log = logging.getLogger("pyadeq.worker")
+
+
+class Run:
+    """One handler at work."""
+
+    __slots__ = ("cancelled", "context", "expired", "interrupted", "lease", "task")
+
+    def __init__(self, lease: Lease, context: TaskContext) -> None:
+        self.lease = lease
+        self.context = context
+        self.cancelled = self.expired = False
+        self.interrupted: Interruption | None = None
+        self.task: asyncio.Task[None]
+
+
+class Runs:
+    """Starts handlers and keeps what they end with until it is settled.
+
+    clean_up: seconds that a cancelled handler has before it is reported, and before its task is given back.
+    changed: called when a handler has ended, or a place will be free.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        worker: str,
+        handler: Handler,
+        *,
+        failures: Failures,
+        clean_up: float,
+        changed: Callable[[], None],
+    ) -> None:
+        self.running: dict[str, Run] = {}
+        """By token; those whose lease is ours."""
+        self.leaving: set[Run] = set()
+        """Those that were cancelled, have no lease any more, and clean up."""
+        self.acks: list[Ack] = []
+        self.fails: list[Failure] = []
+        self._queue = queue
+        self._worker = worker
+        self._handler = handler
+        self._failures = failures
+        self._clean_up = clean_up
+        self._changed = changed
+        self._closing = False
+
+    @property
+    def busy(self) -> int:
+        """How many places are taken."""
+        return len(self.running) + len(self.leaving)
+
+    @property
+    def unsettled(self) -> int:
+        """How many have ended and are in line to be settled."""
+        return len(self.acks) + len(self.fails)
+
+    def start(self, leases: Sequence[Lease]) -> None:
+        """Start a handler for each."""
+        create_task = asyncio.get_running_loop().create_task
+        for lease in leases:
+            self.running[lease.token] = run = Run(lease, TaskContext(lease, self._queue, self._worker))
+            run.task = create_task(self._run(run))
+
+    def take(self, most: int) -> tuple[list[Ack], list[Failure]]:
+        """Up to so many of what has ended; of the results 8 MiB, which is what one call takes, but one at least."""
+        size, count = 0, 0
+        for _, result in self.acks[:most]:
+            size += len(result)
+            if count and size > MAX_BATCH_BYTES:
+                break
+            count += 1
+        acks, self.acks = self.acks[:count], self.acks[count:]
+        most -= count
+        fails, self.fails = self.fails[:most], self.fails[most:]
+        return acks, fails
+
+    def put_back(self, acks: list[Ack], fails: list[Failure]) -> None:
+        """These have not been settled."""
+        self.acks[:0], self.fails[:0] = acks, fails
+
+    def interrupt(self, token: str, why: Interruption) -> None:
+        """Cancel a handler: its lease is lost, its time is up, or somebody wants its task cancelled."""
+        run = self.running.get(token)
+        if run is None or run.interrupted == why:
+            return
+        if why != "cancelling":  # one that is cancelled keeps its lease while it cleans up
+            del self.running[token]
+            self.leaving.add(run)
+        if why == "timed_out":
+            self._fail(timed_out(run.lease, self._failures), run.lease)
+        elif why == "lease_lost":
+            log.warning("task %s: the lease was lost while the handler ran; the handler is cancelled", run.lease.id)
+        if run.interrupted is None:
+            run.task.add_done_callback(lambda _: self._left(run))
+            asyncio.get_running_loop().call_later(self._clean_up, self._report_slow, run)
+        run.interrupted = why
+        if not run.cancelled:  # a second time would end its cleaning up
+            self._cancel(run, why)
+        self._changed()
+
+    async def close(self) -> list[Lease]:
+        """Cancel all handlers and wait for a while; the leases of those that have not ended by themselves."""
+        self._closing = True
+        for run in self.running.values():
+            self._cancel(run, run.interrupted or "stopping")
+        if tasks := [run.task for run in (*self.running.values(), *self.leaving)]:
+            _, slow = await asyncio.wait(tasks, timeout=self._clean_up)
+            if slow:
+                log.warning("%d handlers still run %g s after they were cancelled", len(slow), self._clean_up)
+        return [run.lease for run in self.running.values()]
+
+    async def _run(self, run: Run) -> None:
+        lease, timer, result = run.lease, None, None
+        CURRENT.set(run.context)
+        try:
+            if (timeout := lease.timeout) is not None:
+                timer = asyncio.get_running_loop().call_later(timeout, self._time_is_up, run)
+            try:
+                result = await self._handler(lease)
+            finally:
+                if timer:
+                    timer.cancel()
+                if run.context.talks:
+                    await run.context.finish()
+            data = b"" if result is None else _kept(result)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            self._failed(run, error)
+        else:
+            if run.interrupted is None:
+                del self.running[lease.token]
+                self.acks.append((lease, data))
+        self._changed()
+
+    def _failed(self, run: Run, error: BaseException) -> None:
+        if run.interrupted or (self._closing and isinstance(error, asyncio.CancelledError)):
+            return  # by us: what becomes of the task is known
+        failure = self._failure(run, error)
+        del self.running[run.lease.token]
+        self._fail(failure, run.lease)
+
+    def _fail(self, failure: Failure, lease: Lease) -> None:
+        self.fails.append(failure)
+        kind = {"kind": lease.kind} if lease.kind else {}
+        about = {"id": lease.id, **kind, "reason": failure.reason, "attempt": lease.attempt}
+        log.warning("task %s failed: %s", lease.id, failure.reason, extra={"fields": about})
+
+    def _failure(self, run: Run, error: BaseException) -> Failure:
+        """What is to be kept of it, looked at here and now: an exception may be of any kind, and its class a user's."""
+        try:
+            failure = (
+                timed_out(run.lease, self._failures) if run.expired else failure_of(run.lease, error, self._failures)
+            )
+            failure = replace(failure, error=error_bytes(failure.error))
+            self._queue.calls.fail([failure], [0])  # what does not fit in a call is found here, and not among others
+            return failure
+        except Exception as problem:
+            text = f"{type(error).__name__}, of which no more can be told: {type(problem).__name__}"
+            return self._failures.failure("error", run.lease, text)
+
+    def _time_is_up(self, run: Run) -> None:
+        run.expired = True
+        self._cancel(run, "timed_out")
+
+    def _cancel(self, run: Run, why: str) -> None:
+        run.cancelled = True
+        run.context.interrupt(why)
+        run.task.cancel()
+
+    def _left(self, run: Run) -> None:
+        self.leaving.discard(run)
+        if self.running.pop(run.lease.token, None):
+            self.fails.append(Failure(run.lease, reason="cancelled", retryable=False))
+        self._changed()
+
+    def _report_slow(self, run: Run) -> None:
+        if not run.task.done():
+            log.warning(
+                "task %s: the handler still runs %g s after it was cancelled, and keeps its place",
+                run.lease.id,
+                self._clean_up,
+            )
+
+
+def _kept(result: Any) -> bytes:
+    data = encode(result)
+    if len(data) > MOST_RESULT_BYTES:
+        raise TaskFailed(
+            f"the result has {len(data)} bytes; at most {MOST_RESULT_BYTES} are kept",
+            reason="result_too_large",
+            retryable=False,
+        )
+    return data

@@ -1,0 +1,346 @@
+"""The worker's hot path: what has ended is settled, and what there is room for is claimed, in one call."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import random
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from time import monotonic
+from typing import Any
+
+from pyadeq._async.queue import Queue
+from pyadeq._async.queue_work import until_due
+from pyadeq._async.runner import LONGEST_BLOCK
+from pyadeq._core.queue_items import MAX_ITEMS, Failure
+from pyadeq._worker.listener import Listener
+from pyadeq._worker.outage import LAST_CALL, Outage
+from pyadeq._worker.renewal import Renewal
+from pyadeq._worker.runs import Ack, Runs
+from pyadeq.errors import DurabilityError
+from pyadeq.models import Failed, Lease, Settled
+
+# Acks, fails and lanes of one call are 1,000 at most.
+MOST_SETTLED = 450
+# Seconds: how long one call is sent again.
+RESEND_FOR = 45.0
+# Seconds from one call to the next where there is more to see to than one call does.
+SOON = 0.01
+# With so many tasks at a time, the server may work on one half of them while Python works on the other.
+TWO_LINES = 16
+log = logging.getLogger("pyadeq.worker")
+
+
+class Pulse:
+    """Wakes who waits for it, and costs next to nothing while nobody does."""
+
+    def __init__(self) -> None:
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def beat(self) -> None:
+        """Wake all who wait now."""
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            for one in waiting:
+                if not one.done():
+                    one.set_result(None)
+
+    async def wait(self) -> None:
+        """Wait for the next beat."""
+        one = asyncio.get_running_loop().create_future()
+        self._waiting.append(one)
+        await one
+
+
+@dataclass(slots=True)
+class Wanted:
+    """What is wanted of the worker."""
+
+    concurrency: int
+    quiet: bool = False
+    stopping: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """How the worker claims. lease: seconds, 0 for the queue's setting."""
+
+    worker: str
+    lanes: Sequence[str]
+    lane_first: bool
+    lease: float
+
+
+class Settling:
+    """Up to two lines of calls, each call when the one before it in its line is answered."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        claims: Claims,
+        wanted: Wanted,
+        runs: Runs,
+        outage: Outage,
+        renewal: Renewal,
+        listener: Listener,
+        pulse: Pulse,
+    ) -> None:
+        self.done = self.failed = 0
+        self.answered = 0.0  # monotonic
+        self._queue = queue
+        self._claims = claims
+        self._wanted = wanted
+        self._runs = runs
+        self._outage = outage
+        self._renewal = renewal
+        self._listener = listener
+        self._pulse = pulse
+        self._in_flight = self._claiming = self._sent = 0
+        self._plenty = False  # the last claim got all that it asked for
+        # The call after which it was in doubt whether all is where the client's durability wants it, until a later one.
+        self._unconfirmed = 0
+        self._error: BaseException | None = None
+        self._due = False
+        self._due_at = math.inf
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def busy(self) -> int:
+        """How many tasks the worker holds."""
+        return self._runs.busy + self._claiming
+
+    async def run(self) -> None:
+        """Settle and claim until the worker is to stop and all is settled, or its time is up."""
+        lines = [asyncio.create_task(self._line()) for _ in range(2)]
+        try:
+            done, _ = await asyncio.wait(lines, return_when=asyncio.FIRST_EXCEPTION)
+            errors = [error for line in done if (error := line.exception())]  # asked of each, or asyncio complains
+            if errors:
+                raise errors[0]
+        finally:
+            if self._timer:
+                self._timer.cancel()
+            if not all(line.done() for line in lines):
+                await self._break_off(lines)
+
+    async def _break_off(self, lines: Sequence[asyncio.Task[None]]) -> None:
+        """Let calls that are on their way come to their end, for they may bring leases, but not for long."""
+        self._wanted.stopping, self._due = True, False
+        self._outage.end()
+        self._pulse.beat()
+        await asyncio.wait(lines, timeout=LAST_CALL)
+        for line in lines:
+            line.cancel()
+        await asyncio.gather(*lines, return_exceptions=True)
+
+    async def finish(self) -> None:
+        """Settle all that is left, and claim nothing."""
+        while self._runs.unsettled:
+            acks, fails = self._runs.take(MOST_SETTLED)
+            try:
+                if acks:
+                    self._note_acks(acks, await self._outage.bear(partial(self._queue.ack_many, acks)))
+                    acks = []
+                if fails:
+                    self._note_fails(fails, await self._outage.bear(partial(self._queue.fail_many, fails)))
+            except BaseException:
+                self._runs.put_back(acks, fails)
+                raise
+
+    def look(self) -> None:
+        """Make a call, for something may be due, or a token lost that others wait for."""
+        self._due = True
+        self._pulse.beat()
+
+    def fail(self, error: BaseException) -> None:
+        """End with an error."""
+        self._error = error
+        self._pulse.beat()
+
+    async def _line(self) -> None:
+        while not self._is_over():
+            if self._error:
+                raise self._error
+            if not self._is_worth_it():
+                await self._pulse.wait()
+            else:
+                if self._unconfirmed:
+                    await asyncio.sleep(random.uniform(0.1, 0.5))
+                await self._call()
+        self._pulse.beat()
+
+    def _is_over(self) -> bool:
+        if not self._wanted.stopping or self._due:
+            return False
+        return self._outage.out_of_time.is_set() or not (self._runs.running or self._runs.unsettled or self._in_flight)
+
+    def _is_worth_it(self) -> bool:
+        ended, room = self._runs.unsettled, self._room
+        if self._in_flight:  # what is little waits for the call that is on its way
+            return not self._unconfirmed and ended + room > self._share // 2
+        return bool(ended or room or self._due or self._unconfirmed)
+
+    @property
+    def _share(self) -> int:
+        """How much of all that the worker runs goes with one call."""
+        most = self._wanted.concurrency
+        return -(-most // 2) if most >= TWO_LINES else most
+
+    @property
+    def _may_claim(self) -> bool:
+        wanted = self._wanted
+        return not (wanted.stopping or wanted.quiet or self._unconfirmed) and self._runs.busy < wanted.concurrency
+
+    @property
+    def _room(self) -> int:
+        """How many to claim with the next call."""
+        if not self._may_claim or self._listener.awaits_work:
+            return 0
+        if self._in_flight and not self._plenty:  # a few tasks need one claim and not two
+            return 0
+        return max(0, min(self._wanted.concurrency - self.busy, self._share, MAX_ITEMS))
+
+    async def _call(self) -> None:
+        claim = self._room
+        acks, fails = self._runs.take(min(self._share, MOST_SETTLED))
+        wakings, self._due = self._listener.wakings, False
+        self._claiming += claim
+        self._in_flight += 1
+        try:
+            settled = await self._outage.bear(partial(self._settle, acks, fails, claim))
+        except BaseException:
+            self._runs.put_back(acks, fails)
+            raise
+        finally:
+            self._claiming -= claim
+            self._in_flight -= 1
+        self._take(settled)
+        if acks:
+            self._note_acks(acks, settled.acks)
+        if fails:
+            self._note_fails(fails, settled.fails)
+        if claim:
+            self._plenty = len(settled.claimed.leases) == claim
+            # Who was woken since the claim was sent claims again.
+            if not self._plenty and wakings == self._listener.wakings and self._may_claim:
+                self._listener.await_work()
+
+    async def claim_when_woken(self, seconds: float) -> str | None:
+        """Wait on control and the lanes, and claim in the same round trip; what was heard, as `block_as` has it.
+
+        One task, for the server may be giving it to a worker that stands still by now.
+        """
+        heard: str | None = ""  # where there is no confirmation, nothing is known of it either
+
+        async def wait() -> Settled:
+            nonlocal heard
+            heard, settled = await self._queue.settle_when_woken(
+                self._claims.worker, seconds, claim=1, given_up=self._give_back, **self._how()
+            )
+            return settled
+
+        settled = await self._confirmed(wait())
+        self._take(settled)
+        self._plenty = bool(settled.claimed.leases)
+        return heard
+
+    def go_on(self) -> None:
+        """After a wait on the lanes: wait again if they were found empty and there is room, or else claim."""
+        if self._may_claim and not self._plenty:
+            self._listener.await_work()
+        self._pulse.beat()
+
+    async def _give_back(self, settled: Settled) -> None:
+        """What the server gave while the wait was broken off is for others."""
+        if settled.claimed.leases:
+            await self._queue.release_many(settled.claimed.leases)
+
+    def _take(self, settled: Settled) -> None:
+        """Start what was claimed, and note when to call again."""
+        self.answered = monotonic()
+        claimed = settled.claimed
+        if claimed.leases:
+            self._renewal.hold(claimed.leases, claimed.lease)
+            if claimed.lease < self._listener.lease:  # renewals came more seldom
+                self._renewal.ask()
+            self._runs.start(claimed.leases)
+        self._listener.lease = claimed.lease
+        self._expect(until_due(claimed))
+
+    async def _settle(self, acks: list[Ack], fails: list[Failure], claim: int) -> Settled:
+        return await self._confirmed(
+            self._queue.settle(self._claims.worker, acks=acks, fails=fails, claim=claim, **self._how())
+        )
+
+    def _how(self) -> dict[str, Any]:
+        claims = self._claims
+        return {
+            "lanes": claims.lanes,
+            "lane_first": claims.lane_first,
+            "lease": claims.lease,
+            "busy": self._runs.busy,
+            "retry_for": RESEND_FOR,
+        }
+
+    async def _confirmed(self, call: Awaitable[Settled]) -> Settled:
+        self._sent += 1
+        number = self._sent
+        try:
+            settled = await call
+        except DurabilityError as error:
+            # It was applied, and the confirmation of a later call covers it. Until then, take no new work.
+            log.warning("no confirmation from the server, claiming nothing until there is one: %s", error)
+            self._unconfirmed = self._sent
+            settled = error.answer
+        else:
+            if number > self._unconfirmed:
+                self._unconfirmed = 0
+        return settled
+
+    def _note_acks(self, acks: list[Ack], statuses: Sequence[str]) -> None:
+        self._renewal.drop([lease.token for lease, _ in acks])
+        if statuses.count("completed") == len(acks):
+            self.done += len(acks)
+            return
+        for (lease, _), status in zip(acks, statuses, strict=True):
+            self._note(lease.id, status)
+
+    def _note_fails(self, fails: list[Failure], answers: Sequence[Failed]) -> None:
+        self._renewal.drop([failure.lease.token for failure in fails if isinstance(failure.lease, Lease)])
+        self.failed += len(fails)
+        for failure, answer in zip(fails, answers, strict=True):
+            if isinstance(failure.lease, Lease):
+                self._note(failure.lease.id, answer.status)
+
+    def _note(self, id: str, status: str) -> None:
+        """Count an attempt that was settled, and tell what is not as it should be."""
+        if status == "lease_lost":
+            log.warning("task %s: the lease was lost before the task was settled; nothing was changed", id)
+            return
+        self.done += 1
+        if status == "result_dropped":
+            log.warning("task %s: the server's memory is full, its result was not kept", id)
+
+    def _expect(self, seconds: float) -> None:
+        """Make a call after so long; a block that ends by itself leads to a claim, which sees to what is due."""
+        if seconds >= LONGEST_BLOCK:
+            self._due_at = math.inf
+            return
+        loop = asyncio.get_running_loop()
+        self._due_at = loop.time() + max(seconds, SOON)
+        if self._timer is None or self._timer.when() > self._due_at:
+            if self._timer:
+                self._timer.cancel()
+            self._timer = loop.call_at(self._due_at, self._is_due)
+
+    def _is_due(self) -> None:
+        self._timer = None
+        loop = asyncio.get_running_loop()
+        if loop.time() >= self._due_at:
+            self._due_at = math.inf
+            self.look()
+        elif self._due_at < math.inf:
+            self._timer = loop.call_at(self._due_at, self._is_due)

@@ -1,0 +1,347 @@
+"""The worker: its options, its life from the registration to the end, and what is wanted of it meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import logging
+import math
+import signal
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
+from time import monotonic
+from typing import Any, Literal, TypeAlias
+
+from pyadeq._async.queue import Queue
+from pyadeq._core.failures import FAILURES, Failures
+from pyadeq._core.queue_items import MAX_ITEMS, checked_lanes, checked_list
+from pyadeq._worker.executors import Executors
+from pyadeq._worker.health import Health
+from pyadeq._worker.listener import Listener
+from pyadeq._worker.middleware import prepare
+from pyadeq._worker.outage import LAST_CALL, Outage
+from pyadeq._worker.renewal import SHORTEST_LEASE, Heard, renewal_class
+from pyadeq._worker.runs import Runs
+from pyadeq._worker.settling import Claims, Pulse, Settling, Wanted
+from pyadeq.errors import AdeqError, ConfigError, TransportError, WorkerReplaced
+from pyadeq.ids import default_worker_name
+from pyadeq.keys import check_name
+from pyadeq.models import Lease, Seconds, to_ms
+from pyadeq.worker_models import WorkerMode
+
+Hook: TypeAlias = Callable[[], Any]
+
+CLEAN_UP = 5.0
+TICK = 0.5
+log = logging.getLogger("pyadeq.worker")
+_running: set[tuple[Queue, str]] = set()  # the names that work in this process, and where
+
+
+class Worker:
+    """Runs a handler for the tasks of a queue, up to `concurrency` at a time.
+
+    handler: an async function of one lease, run on this event loop; a plain one, run in threads; or the queue's tasks.
+    Its return value is the task's result; an exception fails the attempt as `failures` says, and so does a run beyond
+    the task's timeout: it is cancelled. Acks, fails and the next claim go to the server as one call.
+    group, name: the worker is the instance `name` of the group. lanes: where it looks for tasks; by default its own,
+    its group's and `any`, or `any` alone without a group. Of two priorities the lower comes first, and of one the lanes
+    in order; with lane_first the other way round.
+    lease: seconds, 0 for the queue's setting. Leases are renewed every third of it by `renew`: a `thread`; the `loop`
+    itself, which a handler may hold up; or a `process`, which goes on even while a handler keeps the GIL.
+    grace: seconds that running handlers have after `stop`; then they are cancelled and their tasks given back.
+    middleware: each is given the lease and what is to be called next. on_start, on_stop: called before the first claim
+    and after all is given back; where on_start raises, `run` does.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        handler: Any,
+        *,
+        name: str | None = None,
+        group: str | None = None,
+        capabilities: Sequence[str] = (),
+        concurrency: int = 10,
+        lanes: Sequence[str] | None = None,
+        lane_first: bool = False,
+        lease: Seconds = 0,
+        grace: Seconds = 30.0,
+        renew: Literal["thread", "loop", "process"] = "thread",
+        failures: Failures = FAILURES,
+        middleware: Sequence[Any] = (),
+        on_start: Hook | None = None,
+        on_stop: Hook | None = None,
+    ) -> None:
+        if not isinstance(queue, Queue):
+            raise ConfigError(
+                f"queue: a {type(queue).__name__} is not accepted; allowed: a Queue of pyadeq.asyncio.Adeq"
+            )
+        if isinstance(handler, Queue):
+            handler = handler.tasks
+        prepared: Callable[[Lease], Awaitable[Any]] = prepare(handler, middleware)
+        self._lease = to_ms("lease", lease) / 1000
+        self._grace = to_ms("grace", grace) / 1000
+        if self._lease and self._lease < SHORTEST_LEASE:
+            raise ConfigError(f"lease: {lease!r} is not accepted; allowed: 0 (the queue's setting), or 1 s and more")
+        if self._grace < 0:
+            raise ConfigError(f"grace: {grace!r} is not accepted; allowed: 0 s and more")
+        for hook, called in (("on_start", on_start), ("on_stop", on_stop)):
+            if called is not None and not callable(called):
+                raise ConfigError(f"{hook}: {called!r} is not accepted; allowed: a function, or None")
+        self.queue = queue
+        self.name = check_name("name", name or default_worker_name())
+        self.group = group if group is None else check_name("group", group)
+        self.capabilities = tuple(checked_list("capabilities", capabilities))
+        self.lanes = tuple(self._own_lanes() if lanes is None else checked_lanes(lanes))
+        self.restart_wanted = False
+        self._wanted = Wanted(_checked_concurrency(concurrency))
+        self._hooks = on_start, on_stop
+        self._mode: WorkerMode = "run"
+        self._heard = Heard()
+        self._started = False
+        self._moved = monotonic()
+        self._pulse = Pulse()
+        self._outage = Outage()
+        clean_up = max(CLEAN_UP, getattr(handler, "clean_up", 0.0))
+        self._runs = Runs(queue, self.name, prepared, failures=failures, clean_up=clean_up, changed=self._pulse.beat)
+        self._renewal = renewal_class(renew)(queue, self.name, self._lease, lambda: self._runs.busy, self._hear)
+        self._listener = Listener(
+            queue, self.name, claim=self._claim, woken=self._go_on, asked=self._ask, broken=self._break
+        )
+        claims = Claims(self.name, self.lanes, lane_first, self._lease)
+        self._settling = Settling(
+            queue, claims, self._wanted, self._runs, self._outage, self._renewal, self._listener, self._pulse
+        )
+
+    @property
+    def concurrency(self) -> int:
+        """How many tasks it runs at a time."""
+        return self._wanted.concurrency
+
+    @property
+    def done(self) -> int:
+        """How many attempts it has settled, failed ones too."""
+        return self._settling.done
+
+    def stop(self) -> None:
+        """Claim no more, let handlers end within the grace time, give back the rest. A second call ends the grace.
+
+        To be called on the worker's event loop, from a signal handler for instance, as what follows.
+        """
+        if self._wanted.stopping:
+            self._end_grace()
+            return
+        self._wanted.stopping = True
+        if self._mode != "restart":
+            self._mode = "stop"
+        holding = self._runs.busy or self._runs.unsettled
+        grace = self._grace if holding else min(self._grace, LAST_CALL)
+        asyncio.get_running_loop().call_later(grace, self._end_grace)
+        self._give_way()
+
+    def quiet(self) -> None:
+        """Claim no more until `resume`; what runs goes on."""
+        self._wanted.quiet = True
+        if not self._wanted.stopping:
+            self._mode = "quiet"
+        self._give_way()
+
+    def resume(self) -> None:
+        """Claim again."""
+        self._wanted.quiet = False
+        if not self._wanted.stopping:
+            self._mode = "run"
+        self._pulse.beat()
+
+    def resize(self, concurrency: int) -> None:
+        """Run another number of tasks at a time. Those that run already are left to end."""
+        self._wanted.concurrency = _checked_concurrency(concurrency)
+        if self._runs.busy >= concurrency:
+            self._give_way()
+        self._pulse.beat()
+
+    def health(self) -> Health:
+        """How it is; from any thread."""
+        now = monotonic()
+        return Health(
+            loop_age=now - self._moved,
+            server_age=now - self._settling.answered if self._settling.answered else math.inf,
+            running=self._runs.busy,
+            concurrency=self.concurrency,
+            mode=self._mode,
+            done=self._settling.done,
+            failed=self._settling.failed,
+        )
+
+    async def run(self, *, signals: bool = False) -> None:
+        """Work until `stop`. WorkerReplaced if another process registers this worker's name.
+
+        signals: SIGTERM and SIGINT mean `stop`; a second one ends the grace. Not given, they are yours to handle: by
+        default they end the program with all that it holds.
+        While the server is away it waits, with what it has to settle. When the grace time ends without the server, what
+        was held is left to the end of its lease.
+        """
+        if self._started:
+            raise ConfigError("a Worker runs once; make another")
+        self._started = True
+        on_start, on_stop = self._hooks
+        with self._alone(), self._signals(signals):
+            async with Executors():
+                await _call(on_start)
+                try:
+                    await self._live()
+                finally:
+                    await _call(on_stop)
+
+    def __repr__(self) -> str:
+        return f"<Worker {self.name!r} of {self.queue!r}, {self._runs.busy} of {self.concurrency} running>"
+
+    @contextlib.contextmanager
+    def _signals(self, wanted: bool) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        numbers = (signal.SIGTERM, signal.SIGINT) if wanted else ()
+        for number in numbers:
+            loop.add_signal_handler(number, self.stop)
+        try:
+            yield
+        finally:
+            for number in numbers:
+                loop.remove_signal_handler(number)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One worker of a name at a time: two in this process would share what the server knows of it."""
+        mine = self.queue, self.name
+        if mine in _running:
+            raise ConfigError(f"name: {self.name!r} runs on this queue already; give each worker a name of its own")
+        _running.add(mine)
+        try:
+            yield
+        finally:
+            _running.discard(mine)
+
+    async def _live(self) -> None:
+        ticking = asyncio.create_task(self._tick())
+        try:
+            await self._renewal.start()
+            await self._outage.bear(self._register)
+            self._listener.start()
+            await self._settling.run()
+            if await self._listener.rested():
+                await self._settling.run()
+            await self._leave()
+        except BaseException as error:
+            # Replaced, cancelled, broken or without the server. The leases are still ours, by their tokens.
+            at_the_end = self._wanted.stopping and isinstance(error, TransportError) and error.retryable
+            self._wanted.stopping = True
+            await self._listener.stop()
+            with contextlib.suppress(AdeqError):
+                leases = await self._close()
+                await (self._release if isinstance(error, WorkerReplaced) else self._depart)(leases)
+            if not at_the_end:
+                raise
+            log.warning("stopped without the server, %d results were not delivered: %s", self._runs.unsettled, error)
+        finally:
+            ticking.cancel()
+            await self._listener.stop()
+            await self._renewal.stop()
+
+    async def _register(self) -> str:
+        return await self.queue.register(
+            self.name,
+            capacity=self.concurrency,
+            group=self.group,
+            capabilities=self.capabilities,
+            lanes=self.lanes,
+        )
+
+    async def _leave(self) -> None:
+        """Settle what has ended, give back what is held, and be forgotten."""
+        await self._depart(await self._close())
+
+    async def _depart(self, leases: list[Lease]) -> None:
+        await self._release(leases[MAX_ITEMS:])
+        leave = partial(self.queue.deregister, self.name, leases=leases[:MAX_ITEMS])
+        if await self._outage.bear(leave) != "deregistered":
+            await self._release(leases[:MAX_ITEMS])
+
+    async def _close(self) -> list[Lease]:
+        """End the handlers, settle what they ended with, and answer whose tasks are to be given back."""
+        self._end_grace()
+        leases = await self._runs.close()
+        try:
+            await self._settling.finish()
+        except BaseException:
+            with contextlib.suppress(AdeqError):
+                await self._release(leases)
+            raise
+        return leases
+
+    async def _release(self, leases: Sequence[Lease]) -> None:
+        if leases:
+            await self._outage.bear(partial(self.queue.release_many, leases))
+
+    def _hear(self, heard: Heard) -> None:
+        """What the server answered a heartbeat. What it wants holds until it says something else."""
+        self._settling.answered = monotonic()
+        for token, why in heard.interrupted:
+            self._runs.interrupt(token, why)
+        last, self._heard = self._heard, heard
+        if heard.capacity and heard.capacity != last.capacity:
+            self.resize(heard.capacity)
+        if heard.mode != last.mode and not self._wanted.stopping:
+            match heard.mode:
+                case "run":
+                    self.resume()
+                case "quiet":
+                    self.quiet()
+                case "stop" | "restart":
+                    self.restart_wanted = heard.mode == "restart"
+                    self.stop()
+                    self._mode = heard.mode
+
+    def _give_way(self) -> None:
+        """Wait on the lanes no more: the next token is for somebody else, and one that was taken comes back."""
+        if self._listener.awaits_work:
+            self._listener.rest()
+        else:
+            self._settling.look()
+
+    def _claim(self, seconds: float) -> Awaitable[str | None]:
+        return self._settling.claim_when_woken(seconds)
+
+    def _go_on(self) -> None:
+        self._settling.go_on()
+
+    def _end_grace(self) -> None:
+        self._outage.end()
+        self._pulse.beat()
+
+    def _ask(self) -> None:
+        """Hear what is wanted, and with the next claim whether the name is still ours."""
+        self._renewal.ask()
+        self._settling.look()
+
+    def _break(self, error: BaseException) -> None:
+        self._settling.fail(error)
+
+    async def _tick(self) -> None:
+        while True:
+            self._moved = monotonic()
+            await asyncio.sleep(TICK)
+
+    def _own_lanes(self) -> list[str]:
+        return [f"group/{self.group}/inst/{self.name}", f"group/{self.group}", "any"] if self.group else ["any"]
+
+
+def _checked_concurrency(concurrency: Any) -> int:
+    if not isinstance(concurrency, int) or concurrency < 1:
+        raise ConfigError(f"concurrency: {concurrency!r} is not accepted; allowed: 1 and more tasks at a time")
+    return concurrency
+
+
+async def _call(hook: Hook | None) -> None:
+    answer = hook() if hook else None
+    if inspect.isawaitable(answer):
+        await answer

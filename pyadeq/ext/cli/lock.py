@@ -1,0 +1,195 @@
+"""`adeq lock`: who holds what, who waits for it, and how to take it away."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from pyadeq import Adeq, Capacity, LockView, RequestView
+from pyadeq.errors import AdeqError
+from pyadeq.ext.cli import lock_capacity, lock_graph, lock_release, lock_settings, lock_watch
+from pyadeq.ext.cli.arguments import Domain, Resource
+from pyadeq.ext.cli.common import (
+    DEFAULT_URL,
+    Format,
+    Output,
+    Url,
+    columns,
+    connected,
+    print_json,
+    print_lines,
+    print_rows,
+    safe,
+    stdout,
+)
+from pyadeq.ext.cli.lock_listing import ago, ahead, existing, lock_of, mode_of, print_requests, span, with_iso
+from pyadeq.ext.doctor import find_domains
+from pyadeq.keys import check_name
+
+app = typer.Typer(help="Locks: who holds them, who waits, and for whom.", no_args_is_help=True)
+COUNTS = ("held", "waiting", "unchecked", "ended", "capacities")
+BATCH = 100  # domains asked for in one pipeline
+
+
+class Stand(StrEnum):
+    """Who is meant: those who hold, or those who wait."""
+
+    held = "held"
+    waiting = "waiting"
+
+
+@app.callback()
+def noun() -> None:
+    """Locks: who holds them, who waits, and for whom."""
+
+
+@app.command()
+def domains(
+    timeout: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Look for domains for so long.")] = 10.0,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """List the lock domains of the server, and how many hold and wait in each.
+
+    A server has no list of them. All its keys are looked at, which takes about a second for a million of them.
+    """
+    with connected(url) as adeq:
+        found = find_domains(adeq, timeout)
+        rows = [
+            row for start in range(0, len(found.names), BATCH) for row in _counts(adeq, found.names[start:][:BATCH])
+        ]
+    if output != Format.table:
+        print_lines(rows, output)
+    else:
+        heads = ["domain", *COUNTS]
+        shown = [[row.get(head, "unreadable" if head == "held" else "") for head in heads] for row in rows]
+        stdout().print(columns(heads, shown, right=COUNTS))
+    if not found.complete:
+        typer.echo(f"\nNot all keys were looked at within {timeout:g} s: --timeout", err=True)
+
+
+def _counts(adeq: Adeq, names: list[str]) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    with adeq.pipeline() as pipe:
+        asked = [(name, pipe.add(adeq.locks(name).calls.stats())) for name in names]
+    for name, answer in asked:
+        try:
+            stats = answer.value
+        except AdeqError as error:  # one that cannot be read does not hide the others
+            rows.append({"domain": name, "error": str(error)})
+        else:
+            rows.append({"domain": name, **{count: getattr(stats, count) for count in COUNTS}})
+    return rows
+
+
+@app.command()
+def ls(
+    domain: Domain = "default",
+    type: Annotated[str | None, typer.Option(metavar="NAME", help="Only resources `NAME:…`.")] = None,
+    owner: Annotated[str | None, typer.Option(metavar="ID", help="Only what this owner has.")] = None,
+    agent: Annotated[str | None, typer.Option(metavar="ID", help="Only what this agent has.")] = None,
+    state: Annotated[Stand | None, typer.Option(help="Only those who hold, or those who wait.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100,
+    all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """List who holds and who waits, resource by resource, those who wait in the order of the line.
+
+    A request for several locks has a row for each of them, and is one object in JSON. `granted` is a lock that was
+    handed over and not fetched yet. `until` is the end of a lease, or of a wait.
+    """
+    with connected(url) as adeq:
+        print_requests(
+            existing(adeq, domain),
+            output,
+            None if all else limit,
+            type=type and check_name("--type", type),
+            owner=owner,
+            agent=agent,
+            state=state.value if state else "all",
+        )
+
+
+@app.command()
+def show(
+    resource: Resource,
+    domain: Domain = "default",
+    limit: Annotated[int, typer.Option(min=1, max=500, help="Holders and waiters, of each at most so many.")] = 100,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Show a resource: who holds it and until when, who waits in which place, and its capacity if it has one.
+
+    One that nobody has asked for is free, like any other.
+    """
+    with connected(url) as adeq:
+        found = existing(adeq, domain).show(resource, limit)
+    if output != Format.table:
+        print_json({"domain": domain, **_whole(found)}, output)
+    else:
+        _print(found)
+
+
+def _whole(found: LockView) -> dict[str, object]:
+    whole = with_iso(found)
+    whole["holders"] = [with_iso(one) for one in found.holders]
+    whole["waiters"] = [with_iso(one) for one in found.waiters]
+    whole["capacity"] = found.capacity and with_iso(found.capacity)
+    return whole
+
+
+def _print(found: LockView) -> None:
+    console, now = stdout(), found.now
+    held = f"held by {found.held:,}" if found.held else "free"
+    console.print(f"{found.resource} is {held}" + (f", {found.waiting:,} waiting" if found.waiting else ""))
+    if found.capacity:
+        console.print(_capacity(found.capacity, now))
+    if found.holders:
+        heads = ["owner", "mode", "fence", "since", "until", "ttl", "state", "agent", "purpose"]
+        console.print()
+        print_rows(heads, [_holder(found, one) for one in found.holders], right=heads[2:6])
+    if found.waiters:
+        heads = ["place", "owner", "mode", "priority", "since", "until", "poll by", "agent", "purpose"]
+        console.print()
+        print_rows(heads, [_waiter(found, one) for one in found.waiters], right=["place", *heads[3:7]])
+    if found.held > len(found.holders) or found.waiting > len(found.waiters):
+        typer.echo("\nThere are more of them: --limit N, or adeq lock ls --all", err=True)
+
+
+def _holder(found: LockView, one: RequestView) -> tuple[str, ...]:
+    lock = lock_of(one, found.resource)
+    since, until = ago(found.now, one.granted or one.since), ahead(found.now, one.deadline)
+    about = one.owner, mode_of(lock), str(lock.fence), since, until, span(one.ttl), one.state, one.agent
+    return *about, safe(one.purpose)
+
+
+def _waiter(found: LockView, one: RequestView) -> tuple[str, ...]:
+    lock = lock_of(one, found.resource)
+    times = ago(found.now, one.since), ahead(found.now, one.until), ahead(found.now, one.deadline)
+    return str(one.place), one.owner, mode_of(lock), str(one.priority), *times, one.agent, safe(one.purpose)
+
+
+def _capacity(capacity: Capacity, now: float) -> str:
+    heard = f", heartbeat {ago(now, capacity.heartbeat)}, due every {span(capacity.silent)}" if capacity.silent else ""
+    return f"{capacity.used:,} of {capacity.max:,} permits are out; {capacity.status}{heard}"
+
+
+@app.command()
+def stats(domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Show how many hold and wait in a domain, and how much is remembered."""
+    with connected(url) as adeq:
+        found = existing(adeq, domain).stats()
+    if output != Format.table:
+        print_json({"domain": domain, **with_iso(found)}, output)
+    else:
+        stdout().print(columns(["what", "count"], [(name, getattr(found, name)) for name in COUNTS], right=["count"]))
+
+
+app.command()(lock_graph.graph)
+app.command()(lock_release.release)
+app.command()(lock_watch.watch)
+app.add_typer(lock_capacity.app, name="capacity")
+app.command()(lock_settings.settings)

@@ -1,0 +1,123 @@
+"""`adeq lock capacity`: how many permits resources give."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pyadeq import Adeq, Locks
+from pyadeq.errors import AdeqError
+from pyadeq.ext.cli.arguments import Domain, Resource, time_option
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, print_rows
+from pyadeq.ext.cli.lock_listing import ago, existing, span, with_iso
+
+app = typer.Typer(help="Capacities: how many permits resources give.", no_args_is_help=True)
+BATCH = 100  # resources asked for in one pipeline
+
+
+@app.callback()
+def noun() -> None:
+    """Capacities: how many permits resources give."""
+
+
+@app.command()
+def ls(domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """List the resources that have a capacity: how many permits are out, and who waits.
+
+    `draining`: no more are given out. `offline`: the same, until the heartbeat that is overdue comes.
+    """
+    with connected(url) as adeq:
+        rows = list(_rows(adeq, existing(adeq, domain)))
+    if output != Format.table:
+        print_lines((row for row, _ in rows), output)
+        return
+    heads = ("resource", "max", "used", "waiting", "status", "heartbeat", "silent")
+    print_rows(heads, [shown for _, shown in rows], right=["max", "used", "waiting", "heartbeat", "silent"])
+
+
+def _rows(adeq: Adeq, locks: Locks) -> list[tuple[dict[str, object], tuple[str, ...]]]:
+    """Each for programs, and for people."""
+    names = sorted(name.decode() for name, _ in adeq.client.hscan_iter(f"{locks.base}:capacity"))
+    rows: list[tuple[dict[str, object], tuple[str, ...]]] = []
+    for start in range(0, len(names), BATCH):
+        with adeq.pipeline() as pipe:
+            asked = [pipe.add(locks.calls.show(name, 1)) for name in names[start:][:BATCH]]
+        for found in (answer.value for answer in asked):
+            if capacity := found.capacity:  # not removed in between
+                row = {"resource": found.resource, "waiting": found.waiting, **with_iso(capacity)}
+                times = (ago(found.now, capacity.heartbeat), span(capacity.silent)) if capacity.silent else ("", "")
+                counts = (f"{capacity.max:,}", f"{capacity.used:,}", f"{found.waiting:,}")
+                rows.append((row, (found.resource, *counts, capacity.status, *times)))
+    return rows
+
+
+@app.command("set")
+def set_(
+    resource: Resource,
+    max: Annotated[int, typer.Argument(metavar="MAX", help="So many permits.")],
+    silent: Annotated[
+        float,
+        time_option("It gives none after so long without a heartbeat; 0: it needs none."),
+    ] = "0",  # type: ignore[assignment]
+    domain: Domain = "default",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Let a resource give so many permits, and make its domain if there is none. It ends `drain`.
+
+    Permits that are out stay out, even if they are more.
+    """
+    with connected(url) as adeq:
+        locks = adeq.locks(domain)
+        locks.set_capacity(resource, max, silent=silent)
+        capacity = locks.show(resource, 1).capacity
+    if output != Format.table:
+        print_json({"domain": domain, "resource": resource, **(with_iso(capacity) if capacity else {})}, output)
+    else:
+        print(f"{resource} gives up to {max:,} permits" + (f", {_out(capacity.used)}" if capacity else ""))
+
+
+@app.command()
+def drain(
+    resource: Resource, domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table
+) -> None:
+    """Give out no more permits of a resource, until `set`. Those that are out stay; who waits for one is refused."""
+    with connected(url) as adeq:
+        locks = existing(adeq, domain)
+        status = locks.drain(resource)
+        if status == "no_capacity":
+            raise _no_capacity(resource, domain)
+        capacity = locks.show(resource, 1).capacity
+    used = capacity.used if capacity else 0
+    if output != Format.table:
+        print_json({"domain": domain, "resource": resource, "status": status, "used": used}, output)
+    else:
+        print(f"{resource} gives out no more permits, {_out(used)}")
+
+
+@app.command()
+def remove(
+    resource: Resource, domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table
+) -> None:
+    """Forget the capacity of a resource. Exits with 1 while permits of it are out: `drain` it first."""
+    with connected(url) as adeq:
+        status = existing(adeq, domain).remove(resource)
+    if status == "no_capacity":
+        raise _no_capacity(resource, domain)
+    if status == "in_use":
+        raise AdeqError(
+            f"resource: permits of {resource!r} are out; drain it and wait, or take them away with adeq lock release"
+        )
+    if output != Format.table:
+        print_json({"domain": domain, "resource": resource, "status": status}, output)
+    else:
+        print(f"{resource} has no capacity any more")
+
+
+def _out(used: int) -> str:
+    return f"{used:,} {'is' if used == 1 else 'are'} out"
+
+
+def _no_capacity(resource: str, domain: str) -> AdeqError:
+    return AdeqError(f"resource: {resource!r} has no capacity in domain {domain!r}; see adeq lock capacity ls")

@@ -1,0 +1,77 @@
+"""`adeq lock graph`: who waits for whom."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from pyadeq import Edge, HeldLock, LockGraph
+from pyadeq.ext.cli.arguments import Domain
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, print_rows
+from pyadeq.ext.cli.lock_listing import existing, mode_of
+
+
+class Picture(StrEnum):
+    """How the graph is told: in rows, or as text that others draw."""
+
+    table = "table"
+    mermaid = "mermaid"
+    dot = "dot"
+
+
+def graph(
+    domain: Domain = "default",
+    format: Annotated[
+        Picture, typer.Option(help="In rows, or as text for Mermaid or Graphviz, whatever --output says.")
+    ] = Picture.table,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Show who waits for whom, and why: the other holds the resource, or is ahead in line.
+
+    What follows from other rows is left out. Those that make up a deadlock have its number. Deadlocks are ended when
+    they are found, so few are seen here.
+    """
+    with connected(url) as adeq:
+        found = existing(adeq, domain).graph()
+    circles = found.cycles()
+    if format != Picture.table:
+        print(found.dot() if format == Picture.dot else found.mermaid(), end="")
+    elif output == Format.table:
+        _print(found, circles)
+    elif output == Format.json:
+        print_json({"domain": domain, "edges": _rows(found, circles), "deadlocks": list(map(_told, circles))})
+    else:
+        print_lines(_rows(found, circles), output)
+
+
+def _rows(found: LockGraph, circles: list[list[Edge]]) -> list[dict[str, Any]]:
+    numbers = {id(edge): number for number, circle in enumerate(circles, 1) for edge in circle}
+    return [{**edge.model_dump(exclude={"domain"}), "deadlock": numbers.get(id(edge))} for edge in found.edges]
+
+
+def _told(circle: list[Edge]) -> list[dict[str, Any]]:
+    return [edge.model_dump(include={"owner", "mode", "resource", "permits"}) for edge in circle]
+
+
+def _print(found: LockGraph, circles: list[list[Edge]]) -> None:
+    heads = ("owner", "wants", "resource", "of", "who", "deadlock")
+    marks = [str(row["deadlock"] or "") for row in _rows(found, circles)]
+    rows = [
+        (edge.owner, _mode(edge), edge.resource, edge.blocker, "holds it" if edge.held else "is ahead", mark)
+        for edge, mark in zip(found.edges, marks, strict=True)
+    ]
+    print_rows(heads, rows, right=["deadlock"])
+    for number, circle in enumerate(circles, 1):
+        print(f"\ndeadlock {number}: {_sentence(circle)}")
+
+
+def _sentence(circle: list[Edge]) -> str:
+    steps = [f"{edge.owner} waits for {edge.resource} ({_mode(edge)}) of {edge.blocker}" for edge in circle]
+    return ", ".join(steps)
+
+
+def _mode(edge: Edge) -> str:
+    return mode_of(HeldLock(resource=edge.resource, mode=edge.mode, permits=edge.permits))

@@ -1,0 +1,113 @@
+"""Requests for locks as they are shown: those who hold, and those who wait."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from pyadeq import Adeq, HeldLock, Locks, RequestView
+from pyadeq.errors import AdeqError
+from pyadeq.ext.cli.common import Format, iso, print_lines, print_rows, safe
+from pyadeq.models import Model
+
+PAGE = 200  # a script holds the server for as long as it takes
+TIMES = ("now", "since", "born", "granted", "until", "deadline", "heartbeat")
+COLUMNS = ("resource", "mode", "state", "place", "owner", "since", "until", "agent", "fence", "purpose")
+RIGHT = ("place", "since", "until", "fence")
+
+
+def existing(adeq: Adeq, domain: str) -> Locks:
+    """The lock domain. AdeqError if the server has none of that name: a slip of the pen does not make one."""
+    locks = adeq.locks(domain)
+    if not adeq.client.exists(f"{locks.base}:config"):
+        raise AdeqError(
+            f"--domain: there is no {domain!r} on this server (its key would be {locks.base}:config);"
+            " see adeq lock domains"
+        )
+    return locks
+
+
+def print_requests(locks: Locks, output: Format, limit: int | None, **filter: Any) -> None:
+    """Print up to limit requests that fit; None: all. What is not shown is told on stderr, for people."""
+    rest = _read(locks, PAGE if limit is None else min(limit + 1, PAGE), filter)
+    shown = rest if limit is None else islice(rest, limit)
+    if output != Format.table:
+        print_lines((with_iso(request) for request, _ in shown), output)
+        return
+    print_rows(COLUMNS, (row for request, now in shown for row in _rows(request, now)), right=RIGHT)
+    if limit is not None and next(rest, None) is not None:
+        print(f"\nThere are more than {limit:,}: --limit N, or --all", file=sys.stderr)
+
+
+def _read(locks: Locks, page: int, filter: dict[str, Any]) -> Iterator[tuple[RequestView, float]]:
+    """Requests, each with the domain's time when it was read."""
+    cursor = ""
+    while True:
+        found = locks.list(cursor=cursor, limit=page, **filter)
+        yield from ((request, found.now) for request in found.requests)
+        cursor = found.cursor
+        if not cursor:
+            return
+
+
+def with_iso(model: Model) -> dict[str, Any]:
+    """What a model holds as JSON, points in time also as ISO 8601."""
+    fields = model.model_dump()
+    return {**fields, **{f"{name}_iso": iso(fields[name]) for name in TIMES if fields.get(name) is not None}}
+
+
+def _rows(request: RequestView, now: float) -> Iterable[tuple[str, ...]]:
+    """A row for each of its locks."""
+    for lock in request.locks:
+        yield (
+            lock.resource,
+            mode_of(lock),
+            request.state,
+            str(request.place or ""),
+            request.owner,
+            ago(now, request.granted or request.since),
+            ahead(now, request.until if request.place else request.deadline),
+            request.agent,
+            str(lock.fence or ""),
+            safe(request.purpose),
+        )
+
+
+def lock_of(request: RequestView, resource: str) -> HeldLock:
+    """What a request holds of a resource, or wants of it."""
+    return next(lock for lock in request.locks if lock.resource == resource)
+
+
+def mode_of(lock: HeldLock) -> str:
+    """`exclusive`, `shared`, or the number of permits."""
+    if lock.mode != "permit":
+        return lock.mode
+    return "1 permit" if lock.permits == 1 else f"{lock.permits} permits"
+
+
+def ago(now: float, then: float) -> str:
+    """How long something is ago."""
+    return f"{span(max(now - then, 0))} ago"
+
+
+def ahead(now: float, then: float | None) -> str:
+    """How far something is ahead; or by how much its time is over."""
+    if then is None:
+        return ""
+    return f"in {span(then - now)}" if then >= now else f"{span(now - then)} over"
+
+
+def span(seconds: float) -> str:
+    """`0.4s`, `12s`, `3m05s`, `2h10m`, `4d06h`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f}s"
+    minutes, left = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        return f"{days}d{hours:02}h"
+    if hours:
+        return f"{hours}h{minutes:02}m"
+    return f"{minutes}m{left:02}s" if minutes else f"{left}s"

@@ -1,0 +1,68 @@
+"""`adeq lock release`: a lock is taken away from who holds it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pyadeq import LockView, RequestView
+from pyadeq.errors import AdeqError
+from pyadeq.ext.cli.arguments import Domain, Resource, Yes, confirm, many
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_rows, safe
+from pyadeq.ext.cli.lock_listing import ago, existing, lock_of, mode_of, with_iso
+
+SHOWN = 500  # holders
+NAMED = 5  # of them in the question
+HEADS = ("owner", "mode", "fence", "since", "agent", "also lost", "purpose")
+
+
+def release(
+    resource: Resource,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why: it goes into the event, and to the owner.")],
+    owner: Annotated[str | None, typer.Option(metavar="ID", help="Only from this owner, not from all.")] = None,
+    domain: Domain = "default",
+    yes: Yes = False,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Take a lock away from all who hold it, and tell who they were and the new fence.
+
+    They hear it when they renew or release, and may go on until then: whatever they write to has to refuse fences that
+    are lower than the new one. What they hold by the same request goes too. Who waits is next in line as ever.
+
+    Exits with 1 if nobody holds it.
+    """
+    with connected(url) as adeq:
+        locks = existing(adeq, domain)
+        before = locks.show(resource, SHOWN)
+        holders = [one for one in before.holders if owner in (None, one.owner)]
+        if not holders and before.held <= SHOWN:
+            by = f"{owner} does not hold" if owner else "nobody holds"
+            raise AdeqError(f"resource: {by} {resource!r} in domain {domain!r}; see adeq lock ls")
+        owners = list(dict.fromkeys(one.owner for one in holders))
+        more = f" and {len(owners) - NAMED:,} more" if len(owners) > NAMED else ""
+        confirm(
+            f"This takes {resource!r} away from {', '.join(owners[:NAMED]) or owner}{more}.",
+            yes,
+            "nothing was released",
+        )
+        forced = locks.force_release(resource, reason, owner)
+    known = {one.rid: one for one in holders}  # the others came in between, or were too many to look at
+    if output != Format.table:
+        released = [with_iso(known[rid]) if rid in known else {"rid": rid} for rid in forced.rids]
+        print_json({"domain": domain, "resource": resource, "released": released, "fence": forced.fence}, output)
+    elif forced.rids:
+        print_rows(HEADS, [_row(rid, known.get(rid), before) for rid in forced.rids], right=["fence", "since"])
+        print(f"\n{resource} was taken from {many(len(forced.rids), 'holder')}; the fence is {forced.fence} now")
+    if not forced.rids:
+        raise AdeqError(f"resource: {resource!r} is not held any more; the fence is {forced.fence} now")
+
+
+def _row(rid: str, one: RequestView | None, before: LockView) -> tuple[str, ...]:
+    if one is None:
+        return (rid, *[""] * (len(HEADS) - 1))
+    lock = lock_of(one, before.resource)
+    also = " ".join(other.resource for other in one.locks if other is not lock)
+    since = ago(before.now, one.granted or one.since)
+    return one.owner, mode_of(lock), str(lock.fence), since, one.agent, also, safe(one.purpose)

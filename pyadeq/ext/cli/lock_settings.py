@@ -1,0 +1,69 @@
+"""The settings of a lock domain: `adeq lock settings`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from pyadeq import LockSettings
+from pyadeq.ext.cli.arguments import Domain, time_option
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, columns, connected, print_json, stdout
+from pyadeq.ext.cli.lock_listing import existing
+
+
+class Policy(StrEnum):
+    """Who gives way in a deadlock."""
+
+    requester = "requester"
+    priority = "priority"
+    youngest = "youngest"
+
+
+def settings(
+    lease: Annotated[float | None, time_option("Until a silent owner loses a lock.")] = None,
+    poll: Annotated[float | None, time_option("Between two polls of one that waits.")] = None,
+    claim: Annotated[float | None, time_option("For a lock that was handed over to be fetched.")] = None,
+    waiter: Annotated[float | None, time_option("Until one that waits and is silent loses its place.")] = None,
+    priority_step: Annotated[float | None, time_option("The head start of each priority before the next.")] = None,
+    policy: Annotated[Policy | None, typer.Option(help="Who gives way in a deadlock.")] = None,
+    rate_per_minute: Annotated[int | None, typer.Option(help="Locks an agent may ask for; 0: no limit.")] = None,
+    rate_burst: Annotated[int | None, typer.Option(help="So many of them at once.")] = None,
+    detect_visits: Annotated[int | None, typer.Option(help="The budget of one search for deadlocks.")] = None,
+    events_max: Annotated[int | None, typer.Option(help="Events that are kept, about.")] = None,
+    domain: Domain = "default",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Show the settings of a domain; with options, change those, and make the domain if there is none.
+
+    TIME is in seconds, or with a unit: 90, 500ms, 1.5h, 7d.
+    """
+    changes: dict[str, Any] = {
+        "lease": lease,
+        "poll": poll,
+        "claim": claim,
+        "waiter": waiter,
+        "priority_step": priority_step,
+        "policy": policy and policy.value,
+        "rate_per_minute": rate_per_minute,
+        "rate_burst": rate_burst,
+        "detect_visits": detect_visits,
+        "events_max": events_max,
+    }
+    given = {name: value for name, value in changes.items() if value is not None}
+    with connected(url) as adeq:
+        found = adeq.locks(domain).configure(**given) if given else existing(adeq, domain).stats().settings
+    if output != Format.table:
+        print_json({"domain": domain, "settings": found.model_dump()}, output)
+    else:
+        _print(found)
+
+
+def _print(found: LockSettings) -> None:
+    fields = found.model_dump(exclude={"layout"})
+    rows = [
+        (name.replace("_", "-"), value if isinstance(value, str) else f"{value:,.6g}") for name, value in fields.items()
+    ]
+    stdout().print(columns(["setting", "value"], rows, right=["value"]))

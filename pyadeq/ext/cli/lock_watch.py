@@ -1,0 +1,137 @@
+"""`adeq lock watch`: what happens to locks, as it happens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from math import inf
+from time import monotonic, sleep
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from pyadeq import Adeq, HeldLock
+from pyadeq.ext.cli.arguments import Domain, time_option
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, as_json, connected, iso, print_lines, safe, stdout
+from pyadeq.ext.cli.lock_listing import existing, mode_of
+from pyadeq.keys import check_name
+
+SHORTEST = 0.05  # seconds between two looks
+MOST = 1000  # events in one answer
+MODES = {"x": "exclusive", "s": "shared", "p": "permit"}
+STYLES = {"acquired": "green", "expired": "bold red", "deadlock": "bold red", "cancelled": "yellow", "queued": "cyan"}
+PAYLOAD = re.compile(r"owner=(\S+) agent=(\S+) locks=(\S+)(?: (.*))?", re.DOTALL)
+
+
+def watch(
+    resource: Annotated[
+        str | None, typer.Argument(metavar="[RESOURCE]", help="Only this one. [default: the whole domain]")
+    ] = None,
+    domain: Domain = "default",
+    interval: Annotated[float, time_option("Between two looks.")] = "200ms",  # type: ignore[assignment]
+    seconds: Annotated[float | None, time_option("End after so long.", "--for")] = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Follow what happens from now on: who acquires, releases, waits, is handed a lock, or loses one. Ctrl-C ends it.
+
+    One line for each event, in the order of the domain's event stream; none is left out. With -o json they
+    come as one array, at the end.
+    """
+    if resource is not None:
+        check_name("resource", resource, "id")
+    console, kept = stdout(), []
+    with connected(url) as adeq, suppress(KeyboardInterrupt):
+        stream = f"{existing(adeq, domain).base}:events"
+        for event in _events(adeq, stream, max(interval, SHORTEST), seconds):
+            if resource is not None and all(lock["resource"] != resource for lock in event["locks"]):
+                continue
+            if output == Format.json:
+                kept.append(event)
+            elif output == Format.jsonl:
+                print(as_json(event), flush=True)
+            else:
+                console.print(_line(event), soft_wrap=True)
+    if output == Format.json:
+        print_lines(kept, output)
+
+
+def _events(adeq: Adeq, stream: str, interval: float, seconds: float | None) -> Iterator[dict[str, Any]]:
+    """What comes after the newest event of now, for so many seconds; for ever without."""
+    client: Any = adeq.client
+    until = inf if seconds is None else monotonic() + seconds
+    newest = client.xrevrange(stream, count=1)
+    last = newest[0][0] if newest else b"0"
+    while True:
+        over = monotonic() >= until
+        found = client.xrange(stream, b"(" + last, "+", count=MOST)
+        for id, fields in found:
+            last = id
+            yield _event(fields)
+        if over:
+            return
+        if len(found) < MOST:
+            sleep(max(min(interval, until - monotonic()), 0))
+
+
+def _event(fields: Mapping[bytes, bytes]) -> dict[str, Any]:
+    """An entry of the stream as JSON."""
+    texts = {name.decode(): value.decode(errors="replace") for name, value in fields.items()}
+    time = int(texts["timestamp"]) / 1000
+    event: dict[str, Any] = {
+        "time": time,
+        "time_iso": iso(time),
+        "event": texts["event"].removeprefix("lock."),
+        "rid": texts["id"],
+        "owner": None,
+        "agent": None,
+        "locks": [],
+    }
+    if match := PAYLOAD.fullmatch(texts.get("payload", "")):
+        event |= {"owner": match[1], "agent": match[2], "locks": [_lock(part) for part in match[3].split(",")]}
+        event |= _detail(match[4] or "")
+    return event | {name: texts[name] for name in ("source", "trace") if name in texts}
+
+
+def _lock(part: str) -> dict[str, Any]:
+    """`<code>/<fence>=<resource>`"""
+    code, fence, resource = re.split("[/=]", part, maxsplit=2)
+    permits = int(code[1:].rstrip("+") or 1)
+    return {"resource": resource, "mode": MODES[code[0]], "permits": permits, "fence": int(fence) or None}
+
+
+def _detail(text: str) -> dict[str, Any]:
+    """`reason=expired`, `by=force reason=…` or `cycle=<owner>><code>><resource> …`; the last goes to the end."""
+    detail: dict[str, Any] = {}
+    while text:
+        name, _, rest = text.partition("=")
+        value, text = rest.split(" ", 1) if name == "by" and " " in rest else (rest, "")
+        detail[name] = value
+    if "cycle" in detail:
+        detail["cycle"] = [_step(step) for step in detail["cycle"].split(" ")]
+    return detail
+
+
+def _step(text: str) -> dict[str, Any]:
+    owner, code, resource = text.split(">", 2)
+    return {"owner": owner, **_lock(f"{code}/0={resource}")}
+
+
+def _line(event: dict[str, Any]) -> Text:
+    agent = "" if event["agent"] == event["owner"] else f" of {event['agent']}"
+    locks = ", ".join(_told(lock) for lock in event["locks"])
+    steps = (f"{step['owner']} waits for {step['resource']}" for step in event.get("cycle", []))
+    parts = [f"by {event['by']}" if "by" in event else "", event.get("reason", ""), ", ".join(steps)]
+    detail = ": ".join(filter(None, parts))
+    return Text.assemble(
+        f"{event['time_iso']}  ",
+        (f"{event['event']:9}", STYLES.get(event["event"], "")),
+        safe(f"  {event['owner'] or event['rid']}{agent}  {locks}{f'  ({detail})' if detail else ''}"),
+    )
+
+
+def _told(lock: dict[str, Any]) -> str:
+    mode = mode_of(HeldLock.model_validate(lock))
+    return f"{lock['resource']} {mode}" + (f" fence {lock['fence']}" if lock["fence"] else "")

@@ -1,0 +1,61 @@
+"""`adeq task result`: what a task left, once it has ended."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from pyadeq import Outcome, Queue
+from pyadeq.errors import AdeqError, WaitTimeout
+from pyadeq.ext.cli.arguments import QueueName, TaskId, time_option
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, as_json, connected, print_json, safe
+
+TOLD = {
+    "cancelled": "was cancelled",
+    "removed": "was deleted before it ran",
+    "result_dropped": "is completed; the server's memory was full, so its result was not kept",
+    "not_found": "is not there, or no longer; enqueued with --reply, its end is told for an hour",
+}
+
+
+def result(
+    queue: QueueName,
+    id: TaskId,
+    wait: Annotated[float | None, time_option("For how long to wait for its end.")] = None,
+    raw: Annotated[bool, typer.Option("--raw", help="The result's bytes as they are.")] = False,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Print the result of a task, and wait for it first if that is asked for.
+
+    Exits with 1 if it has not ended in time, and if it ended without a result.
+    """
+    with connected(url) as adeq:
+        outcome = _ended(adeq.queue(queue), id, wait or 0.0)
+    if output != Format.table:
+        print_json({"queue": queue, "id": id, **outcome.model_dump()}, output)
+    elif outcome.status == "completed" and raw:
+        sys.stdout.buffer.write(outcome.data or b"")
+    elif outcome.status == "completed":
+        found = outcome.result
+        print(safe(found) if isinstance(found, str) else as_json(found))
+    if outcome.status != "completed":
+        raise AdeqError(_said(queue, id, outcome))
+
+
+def _ended(queue: Queue, id: str, wait: float) -> Outcome:
+    try:
+        return queue.ended(id, wait)
+    except WaitTimeout:
+        return queue.outcome(id)
+
+
+def _said(queue: str, id: str, outcome: Outcome) -> str:
+    task = f"task {id!r} of queue {queue!r}"
+    if outcome.status == "waiting":
+        return f"{task} is {outcome.state}: it has not ended; wait for it with --wait"
+    if outcome.status == "dead":
+        return f"{task} is dead: {outcome.reason}; see its error with adeq task show {queue} {id}"
+    return f"{task} {TOLD[outcome.status]}"

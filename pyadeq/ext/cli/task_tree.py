@@ -1,0 +1,148 @@
+"""`adeq task tree`: a task with its children, and theirs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from pyadeq import Adeq, Page, Queue, TaskView
+from pyadeq.ext.cli.arguments import QueueName, TaskId
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, stdout
+from pyadeq.ext.cli.listing import not_found, summary
+from pyadeq.ext.cli.task_watch import STYLES
+
+TOGETHER = 100  # tasks whose children are asked for in one round trip
+LONGEST_PAGE = 1000
+
+
+@dataclass
+class Node:
+    """A task and those whose parent it is. task: None where it is gone. more: it has children that are not here."""
+
+    id: str
+    task: TaskView | None
+    children: list[Node] = field(default_factory=list)
+    more: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the tree. node: None stands for the children that are not here. before: what is drawn before it."""
+
+    node: Node | None
+    depth: int
+    before: str
+
+
+def tree(
+    queue: QueueName,
+    id: TaskId,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many tasks.")] = 100,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Show a task with those that have it as their parent, and theirs: state, kind, and why it ended.
+
+    Those nearest to it come first where there are more than the limit. A dotted line stands for those left out.
+    """
+    with connected(url) as adeq:
+        known = adeq.queue(queue)
+        root = Node(id, known.get(id))
+        more = grow(adeq, known, root, limit)
+    if root.task is None and not root.children:
+        raise not_found(queue, id)
+    lines = list(drawn(root))
+    if output == Format.json:
+        print_json({"queue": queue, "id": id, "more": more, "tasks": _rows(lines)})
+    elif output == Format.jsonl:
+        print_lines(_rows(lines), output)
+    else:
+        _print(lines)
+        if more:
+            print(f"\nThere are more than {limit:,}: --limit N", file=sys.stderr)
+
+
+def grow(adeq: Adeq, queue: Queue, root: Node, limit: int) -> bool:
+    """Find the children, level by level, up to limit tasks in all. Whether there are more."""
+    known, level, more = {root.id}, [root], False
+    while level:
+        below: list[Node] = []
+        for start in range(0, len(level), TOGETHER):
+            some = level[start : start + TOGETHER]
+            for node, first in zip(some, _first_pages(adeq, queue, some, limit - len(known)), strict=True):
+                for task in _children(queue, node, first):
+                    if task.id in known:  # parents in a circle
+                        continue
+                    if len(known) == limit:
+                        node.more = more = True
+                        break
+                    known.add(task.id)
+                    node.children.append(Node(task.id, task))
+                below += node.children
+        level = below
+    return more
+
+
+def drawn(root: Node) -> Iterator[Line]:
+    """The tree line by line, each task before its children."""
+    left = [(Line(root, 0, ""), "")]
+    while left:
+        line, below = left.pop()
+        yield line
+        if line.node is None:
+            continue
+        nodes: list[Node | None] = [*line.node.children, *[None] * line.node.more]
+        for node in reversed(nodes):
+            corner, bar = ("└─ ", "   ") if node is nodes[-1] else ("├─ ", "│  ")
+            left.append((Line(node, line.depth + 1, below + corner), below + bar))
+
+
+def _first_pages(adeq: Adeq, queue: Queue, nodes: Sequence[Node], left: int) -> list[Page]:
+    """One more than there is room for, so that it is known whether there are more."""
+    with adeq.pipeline() as pipe:
+        size = min(left + 1, LONGEST_PAGE)
+        pages = [pipe.add(queue.calls.list(parent=node.id, limit=size)) for node in nodes]
+    return [page.value for page in pages]
+
+
+def _children(queue: Queue, node: Node, page: Page) -> Iterator[TaskView]:
+    yield from page.tasks
+    while page.cursor:
+        page = queue.list(parent=node.id, cursor=page.cursor, limit=LONGEST_PAGE)
+        yield from page.tasks
+
+
+def _print(lines: Sequence[Line]) -> None:
+    console = stdout()
+    for line in lines:
+        text = _text(line)
+        if console.is_terminal:
+            console.print(text, no_wrap=True, overflow="ellipsis")
+        else:
+            print(text.plain)
+
+
+def _text(line: Line) -> Text:
+    if line.node is None:
+        return Text(f"{line.before}…")
+    task = line.node.task
+    if task is None:
+        return Text(f"{line.before}{line.node.id}  no task, or no longer")
+    awaits = f"awaits {task.awaits:,}" if task.awaits else None
+    text = Text.assemble(f"{line.before}{task.id}  ", (task.state, STYLES.get(task.state, "")))
+    for word in filter(None, (task.kind, task.reason, awaits)):
+        text.append(f"  {word}")
+    return text
+
+
+def _rows(lines: Sequence[Line]) -> list[dict[str, Any]]:
+    nodes = [(line.depth, line.node) for line in lines if line.node is not None]
+    return [
+        {"depth": depth, **(summary(node.task) if node.task else {"id": node.id, "state": None}), "more": node.more}
+        for depth, node in nodes
+    ]

@@ -1,0 +1,108 @@
+"""`adeq worker ls|show`: the live workers of a queue."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from pyadeq import WorkerInfo
+from pyadeq.errors import AdeqError
+from pyadeq.ext.cli.common import (
+    DEFAULT_URL,
+    Format,
+    Output,
+    Url,
+    columns,
+    connected,
+    iso,
+    print_json,
+    print_lines,
+    print_rows,
+    safe,
+    stdout,
+)
+from pyadeq.ext.cli.complete import queue_names
+
+QueueOption = Annotated[
+    str,
+    typer.Option("--queue", envvar="ADEQ_QUEUE", metavar="NAME", help="The queue.", autocompletion=queue_names),
+]
+Group = Annotated[str | None, typer.Option(metavar="NAME", help="The workers of this group.")]
+DEFAULT_QUEUE = "default"
+COLUMNS = ("worker", "group", "mode", "heard", "capacity", "busy", "free", "seen", "host", "pid", "capabilities")
+RIGHT = ("capacity", "busy", "free", "pid")
+TIMES = ("seen", "registered")
+
+
+def ls(
+    group: Group = None,
+    capability: Annotated[str | None, typer.Option(metavar="NAME", help="Those that can do this.")] = None,
+    queue: QueueOption = DEFAULT_QUEUE,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """List the live workers of a queue: what they may run at a time, what they run, and what is wanted of them.
+
+    A worker is alive if it was seen within 30 s.
+    """
+    with connected(url) as adeq:
+        found = adeq.queue(queue).workers(group=group, capability=capability)
+    if output != Format.table:
+        print_lines(map(as_dict, found), output)
+    else:
+        print_rows(COLUMNS, map(_row, found), right=RIGHT)
+        if not found:
+            typer.echo(f"\nqueue {queue!r} has no live workers that fit", err=True)
+
+
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The worker.")],
+    queue: QueueOption = DEFAULT_QUEUE,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Show all that is known of a worker."""
+    with connected(url) as adeq:
+        worker = adeq.queue(queue).worker(name)
+    if worker is None:
+        raise AdeqError(f"worker: queue {queue!r} has no live one with the name {name!r}; see adeq worker ls")
+    if output != Format.table:
+        print_json(as_dict(worker), output)
+        return
+    fields = {**worker.model_dump(), **{time: _time(getattr(worker, time)) for time in TIMES}}
+    stdout().print(
+        columns(["field", "value"], [(name, _text(value)) for name, value in fields.items() if _text(value)])
+    )
+
+
+def as_dict(worker: WorkerInfo) -> dict[str, Any]:
+    """A worker as JSON has it."""
+    fields = worker.model_dump()
+    return {**fields, **{f"{time}_iso": iso(fields[time]) for time in TIMES if fields[time] is not None}}
+
+
+def _row(worker: WorkerInfo) -> tuple[str, ...]:
+    return (
+        worker.name,
+        _text(worker.group),
+        worker.mode,
+        "yes" if worker.heard else "not yet",
+        _text(worker.wanted or worker.capacity),
+        _text(worker.busy),
+        _text(worker.free),
+        _time(worker.seen),
+        _text(worker.hostname),
+        _text(worker.pid),
+        _text(worker.capabilities),
+    )
+
+
+def _time(seconds: float | None) -> str:
+    return "" if seconds is None else iso(seconds)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return safe(" ".join(value) if isinstance(value, tuple) else str(value))

@@ -1,0 +1,137 @@
+"""A worker as a process: its signals, its log, its health, its end, and its start anew."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from pyadeq import Lease
+from pyadeq.asyncio import Adeq, HealthServer, Worker
+from pyadeq.errors import TransportError
+from pyadeq.ext.cli.common import PLACE, shown_url, unreachable
+
+log = logging.getLogger("pyadeq.worker")
+
+
+@dataclass(frozen=True)
+class HealthAt:
+    """Where the worker says how it is, and after how many seconds of silence it is not well."""
+
+    port: int
+    host: str
+    after: float
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a worker is run; lease and grace are seconds. about: more of it for the log."""
+
+    url: str
+    queue: str
+    concurrency: int
+    name: str | None
+    group: str | None
+    capabilities: tuple[str, ...]
+    lanes: tuple[str, ...] | None
+    lane_first: bool
+    lease: float
+    grace: float
+    renew: Literal["process", "thread", "loop"]
+    health: HealthAt | None
+    about: Mapping[str, str]
+
+
+class Process:
+    """One worker; handler is whatever a Worker takes."""
+
+    def __init__(self, options: Options, handler: Any) -> None:
+        self._options = options
+        self._handler = handler
+        self._folder = os.getcwd()
+        self._cut_short = False
+        self._restart = False
+
+    def run(self) -> None:
+        """Work until a signal, or until somebody wants the worker stopped or restarted.
+
+        Raises TransportError for a server that refuses us, WorkerReplaced, ConfigError.
+        """
+        with asyncio.Runner() as runner:
+            runner.run(self._work())
+            logging.shutdown()
+            sys.stdout.flush()
+            if self._restart:
+                os.chdir(self._folder)
+                os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+            if self._cut_short:
+                # The thread of a handler that was cut short cannot be ended, and Python would wait for it.
+                os._exit(0)
+
+    async def _work(self) -> None:
+        options = self._options
+        async with Adeq.from_url(options.url, **asdict(PLACE), source="adeq worker run") as adeq:
+            worker = Worker(
+                adeq.queue(options.queue),
+                self._handler,
+                name=options.name,
+                group=options.group,
+                capabilities=options.capabilities,
+                concurrency=options.concurrency,
+                lanes=options.lanes,
+                lane_first=options.lane_first,
+                lease=options.lease,
+                grace=options.grace,
+                renew=options.renew,
+                middleware=[self._watch],
+            )
+            self._install_signals(worker)
+            with ExitStack() as stack:
+                about = {"queue": options.queue, "worker": worker.name, "concurrency": options.concurrency}
+                about |= {"pid": os.getpid(), "url": shown_url(options.url)}
+                about |= {name: word for name, word in options.about.items() if word}
+                if options.health:
+                    at = options.health
+                    health = HealthServer(worker.health, at.port, host=at.host, after=at.after)
+                    about["health"] = stack.enter_context(health).address
+                _say("worker started", **about)
+                try:
+                    await worker.run()
+                except TransportError as error:
+                    raise unreachable(options.url, error) from error
+            self._restart = worker.restart_wanted
+            word = "worker restarts" if self._restart else "worker stopped"
+            _say(word, queue=options.queue, worker=worker.name, done=worker.done)
+
+    def _install_signals(self, worker: Worker) -> None:
+        signals = 0
+
+        def on_signal(name: str) -> None:
+            nonlocal signals
+            signals += 1
+            worker.stop()
+            if signals == 1:
+                _say("stopping: running tasks may end", signal=name, grace=f"{self._options.grace:g}s")
+            elif signals == 2:
+                _say("stopping at once", signal=name)
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, on_signal, number.name)
+
+    async def _watch(self, lease: Lease, call_next: Callable[[Lease], Awaitable[Any]]) -> Any:
+        """See whether a handler is cut short."""
+        try:
+            return await call_next(lease)
+        except asyncio.CancelledError:
+            self._cut_short = True
+            raise
+
+
+def _say(message: str, **fields: Any) -> None:
+    log.info(message, extra={"fields": fields})

@@ -1,0 +1,157 @@
+"""`adeq worker run`: a process that runs a handler, or a program, for the tasks of a queue."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pyadeq import Queue
+from pyadeq.asyncio import Program
+from pyadeq.asyncio import Queue as AsyncQueue
+from pyadeq.errors import ConfigError
+from pyadeq.ext.cli.arguments import time_option
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, check_url
+from pyadeq.ext.cli.handlers import load_handler
+from pyadeq.ext.cli.logs import log_to_stderr
+from pyadeq.ext.cli.worker_process import HealthAt, Options, Process
+from pyadeq.keys import check_name
+
+DEFAULT_QUEUE = "default"
+UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+SIZE = "bytes, or a number with k, m or g: 500000, 64m"
+
+
+class Renew(StrEnum):
+    """What renews the leases."""
+
+    process = "process"
+    thread = "thread"
+    loop = "loop"
+
+
+def size(text: str) -> int:
+    """`500000` or `64m` in bytes."""
+    match = re.fullmatch(r"(\d+)\s*([kmg]?)", text.strip().lower())
+    if not match:
+        raise typer.BadParameter(f"{text!r} is not accepted; allowed: {SIZE}")
+    return int(match[1]) * UNITS[match[2]]
+
+
+def run(
+    handler: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[MODULE:FUNCTION]",
+            help="A function of one lease, async or not; or a Tasks, or a Queue with tasks.",
+        ),
+    ] = None,
+    program: Annotated[
+        str | None,
+        typer.Option(
+            "--exec", metavar="'PROGRAM [ARG]...'", help="Run a program for each task instead, its payload on stdin."
+        ),
+    ] = None,
+    queue: Annotated[
+        str | None, typer.Option(envvar="ADEQ_QUEUE", help=f"The queue to work on. [default: {DEFAULT_QUEUE}]")
+    ] = None,
+    concurrency: Annotated[int, typer.Option(min=1, max=1000, help="Tasks at a time.")] = 10,
+    name: Annotated[str | None, typer.Option(help="The worker's name. [default: host, pid and a random word]")] = None,
+    group: Annotated[str | None, typer.Option(help="The group that the worker is an instance of.")] = None,
+    capability: Annotated[
+        list[str] | None, typer.Option(help="What the worker can do, for those who look; repeat it for more.")
+    ] = None,
+    lane: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A lane to take tasks from; repeat it for more. [default: any; in a group its own, the group's, any]"
+        ),
+    ] = None,
+    lane_first: Annotated[
+        bool, typer.Option("--lane-first", help="The order of lanes before the priority of tasks.")
+    ] = False,
+    lease: Annotated[
+        float, typer.Option(min=0, help="Seconds until a silent worker loses a task; 0: the queue's setting.")
+    ] = 0.0,
+    grace: Annotated[float, typer.Option(min=0, help="Seconds that running tasks have after the first signal.")] = 30.0,
+    renew: Annotated[
+        Renew, typer.Option(help="What renews the leases: a process goes on while a handler holds Python up.")
+    ] = Renew.process,
+    health: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, metavar="PORT", help="Answer /live and /ready over HTTP; 0: at a free port."),
+    ] = None,
+    health_host: Annotated[str, typer.Option(metavar="HOST", help="Where to answer.")] = "127.0.0.1",
+    health_after: Annotated[
+        float, time_option("Not well after so long without a move of the event loop, or a word of the server.")
+    ] = "30",  # type: ignore[assignment]
+    output_dir: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="With --exec: keep all output here, in a folder for each run."),
+    ] = None,
+    output_max: Annotated[
+        int | None,
+        typer.Option(parser=size, metavar="SIZE", help="With --exec: keep so much of each stream. [default: 64m]"),
+    ] = None,
+    kill_after: Annotated[float | None, time_option("With --exec: from SIGTERM to SIGKILL. [default: 5]")] = None,
+    on_exit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="STATUS=WHAT",
+            help="With --exec: what an exit status means: retry, retry:SECONDS, fail, alert, or a failure class.",
+        ),
+    ] = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Run MODULE:FUNCTION, or a program, for the tasks of a queue.
+
+    It runs until SIGTERM or SIGINT. The first signal stops claiming, lets running tasks end within the grace time and
+    gives the others back. The second gives all back at once. While the server is away the worker waits for it. The log
+    goes to stderr.
+
+    A program has the payload on its standard input, and the task in its environment (ADEQ_TASK_ID, ADEQ_FENCE, …). What
+    it prints is the result; an exit status above 0 fails the attempt. With it ends all that it started.
+    """
+    check_url(url)
+    of_programs = {"output_dir": output_dir, "output_max": output_max, "kill_after": kill_after, "on_exit": on_exit}
+    given: dict[str, Any] = {name: value for name, value in of_programs.items() if value is not None}
+    if (handler is None) == (program is None):
+        raise ConfigError("what is to be run? Name MODULE:FUNCTION, or a program with --exec; one of the two")
+    if given and program is None:
+        raise ConfigError(f"--{next(iter(given)).replace('_', '-')} goes with --exec, which names a program")
+    checked: dict[str, Any] = {
+        "name": None if name is None else check_name("--name", name),
+        "group": None if group is None else check_name("--group", group),
+        "capabilities": tuple(check_name("--capability", one, "id") for one in capability or ()),
+        "lanes": tuple(check_name("--lane", one, "lane") for one in lane) if lane else None,
+    }
+    queue_name = None if not queue else check_name("--queue", queue)
+    what = Program(program, **{**given, "on_exit": dict(map(_meaning, on_exit or ()))}) if program else None
+    found = what or load_handler(handler or "")
+    if isinstance(found, Queue | AsyncQueue):
+        queue_name, found = queue_name or found.name, found.tasks
+    options = Options(
+        url=url,
+        queue=queue_name or DEFAULT_QUEUE,
+        concurrency=concurrency,
+        lane_first=lane_first,
+        lease=lease,
+        grace=grace,
+        renew=renew.value,
+        health=None if health is None else HealthAt(health, health_host, health_after),
+        about={"group": group or "", "program": what.command[0] if what else ""},
+        **checked,
+    )
+    log_to_stderr(output)
+    Process(options, found).run()
+
+
+def _meaning(text: str) -> tuple[int, str]:
+    status, equals, what = text.partition("=")
+    if not equals or not status.isdecimal():
+        raise ConfigError(f"--on-exit: {text!r} is not accepted; write STATUS=WHAT, 75=retry:30 for instance")
+    return int(status), what

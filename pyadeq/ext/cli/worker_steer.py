@@ -1,0 +1,114 @@
+"""`adeq worker quiet|resume|stop|restart|resize`: what is wanted of live workers, of which each hears it at once."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.ext.cli.arguments import Yes, confirm
+from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, columns, connected, print_json, stdout
+from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, Group, QueueOption
+
+Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Workers.")]
+All = Annotated[bool, typer.Option("--all", help="All workers of the queue.")]
+
+
+def quiet(
+    names: Names = None,
+    group: Group = None,
+    all: All = False,
+    yes: Yes = False,
+    queue: QueueOption = DEFAULT_QUEUE,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Have workers take no more tasks until `resume`. What they run goes on."""
+    _steer(queue, names, group, all, yes, url, output, mode="quiet")
+
+
+def resume(
+    names: Names = None,
+    group: Group = None,
+    all: All = False,
+    yes: Yes = False,
+    queue: QueueOption = DEFAULT_QUEUE,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """End `quiet`."""
+    _steer(queue, names, group, all, yes, url, output, mode="run")
+
+
+def stop(
+    names: Names = None,
+    group: Group = None,
+    all: All = False,
+    yes: Yes = False,
+    queue: QueueOption = DEFAULT_QUEUE,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Have workers end as after a SIGTERM: what they run may end within their grace time."""
+    _steer(queue, names, group, all, yes, url, output, mode="stop")
+
+
+def restart(
+    names: Names = None,
+    group: Group = None,
+    all: All = False,
+    yes: Yes = False,
+    queue: QueueOption = DEFAULT_QUEUE,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Have workers end likewise, and start anew with the same arguments: with new code, if there is some."""
+    _steer(queue, names, group, all, yes, url, output, mode="restart")
+
+
+def resize(
+    capacity: Annotated[int, typer.Argument(min=1, max=100_000, metavar="N", help="Tasks at a time.")],
+    names: Names = None,
+    group: Group = None,
+    all: All = False,
+    yes: Yes = False,
+    queue: QueueOption = DEFAULT_QUEUE,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Have each of these workers run up to N tasks at a time. What runs already is left to end."""
+    _steer(queue, names, group, all, yes, url, output, capacity=capacity)
+
+
+def _steer(
+    queue: str,
+    names: list[str] | None,
+    group: str | None,
+    all: bool,
+    yes: bool,
+    url: str,
+    output: Format,
+    **wanted: Any,
+) -> None:
+    """Ask them, print who heard; exit with 1 if one that is named did not, or if there was nobody."""
+    if bool(names) + (group is not None) + all != 1:
+        raise ConfigError("which workers? Name some, or --group, or --all; one of these")
+    with connected(url) as adeq:
+        there = adeq.queue(queue)
+        if all and not yes:
+            count = len(there.workers())
+            confirm(f"This asks all workers of queue {queue!r}: {count:,}.", yes, "nobody was asked")
+        heard = there.steer(names or (), group=group, everybody=all, **wanted)
+    asked = dict.fromkeys(names or heard)
+    rows = [(name, "asked" if name in heard else "not_found") for name in asked]
+    if not rows:
+        whose = f"group {group!r} of queue {queue!r}" if group is not None else f"queue {queue!r}"
+        raise AdeqError(f"{whose} has no live workers; see adeq worker ls")
+    if output != Format.table:
+        workers = [{"worker": name, "status": status} for name, status in rows]
+        print_json({"queue": queue, **wanted, "workers": workers}, output)
+    else:
+        stdout().print(columns(["worker", "status"], rows))
+    if any(status != "asked" for _, status in rows):
+        raise typer.Exit(FAILED)

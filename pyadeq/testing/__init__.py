@@ -1,0 +1,18 @@
+"""For the tests of programs that use pyadeq: run what is in line, look at it, and run a task twice as a crash does.
+
+    def test_a_mail_is_sent_again(adeq, adeq_clock):
+        queue = adeq.queue("mail")
+        queue.enqueue({"to": "a@example.org"})
+        runs = run_all(queue, send, raise_errors=False)
+        assert [run.outcome for run in runs] == ["retried", "completed"]
+
+The functions take a queue of `pyadeq`, or one of `pyadeq.asyncio`, and are to be awaited then. The fixtures `adeq`,
+`aio_adeq`, `adeq_clock`, `adeq_server` and `adeq_prefix` are pytest's as soon as pyadeq is installed.
+"""
+
+from pyadeq.testing.clock import Clock
+from pyadeq.testing.looking import enqueued
+from pyadeq.testing.running import Run, run_all
+from pyadeq.testing.twice import assert_safe_to_run_twice
+
+__all__ = ["Clock", "Run", "assert_safe_to_run_twice", "enqueued", "run_all"]

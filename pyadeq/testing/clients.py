@@ -1,0 +1,99 @@
+"""What the fixtures hand out: a server, and clients that are alone in their part of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import pyadeq
+from pyadeq import Call
+from pyadeq import asyncio as aio
+from pyadeq.errors import ConfigError
+
+T = TypeVar("T")
+
+
+def new_server() -> pyadeq.EmbeddedServer:
+    """A server for tests, not started: that of ADEQ_TEST_SERVER, or what is found. It need not outlive a crash."""
+    named = os.environ.get("ADEQ_TEST_SERVER")
+    if named and not os.access(named, os.X_OK):
+        raise ConfigError(f"ADEQ_TEST_SERVER: {named!r} is not a program; name a valkey-server or redis-server")
+    return pyadeq.EmbeddedServer(binary=Path(named) if named else None, appendfsync="no")
+
+
+def new_prefix(test: str) -> str:
+    """A prefix that no other test has, and that shows whose keys these are."""
+    return f"{re.sub(r'[^A-Za-z0-9._-]+', '-', test)[:80]}-{secrets.token_hex(4)}"
+
+
+class _Client(pyadeq.Adeq):
+    """Creates queues and lock domains with the virtual clock, if it has one."""
+
+    def queue(self, name: str) -> pyadeq.Queue:
+        if self._clock and name not in self._queues:
+            super().queue(name).configure(clock="test")
+        return super().queue(name)
+
+    def locks(self, domain: str) -> pyadeq.Locks:
+        if self._clock and domain not in self._locks:
+            super().locks(domain).configure(clock="test")
+        return super().locks(domain)
+
+
+class _AioClient(aio.Adeq):
+    """The same for asyncio. There is nothing to await in `queue()`, so a sync client creates them.
+
+    A connection has to be closed on the event loop that opened it. So they stay open while the function of the test
+    runs; before and after that, in async fixtures, no longer than the calls.
+    """
+
+    url: str
+    _stays_open = False
+    _calls = 0
+
+    def queue(self, name: str) -> aio.Queue:
+        if self._clock and name not in self._queues:
+            with connect(self.url, self.prefix, self._clock) as creator:
+                creator.queue(name)
+        return super().queue(name)
+
+    def locks(self, domain: str) -> aio.Locks:
+        if self._clock and domain not in self._locks:
+            with connect(self.url, self.prefix, self._clock) as creator:
+                creator.locks(domain)
+        return super().locks(domain)
+
+    async def send(self, call: Call[T], retry_for: float | None = None) -> T:
+        self._calls += 1
+        try:
+            return await super().send(call, retry_for)
+        finally:
+            self._calls -= 1
+            if not (self._stays_open or self._calls):
+                await self._nodes.aclose()
+
+    @asynccontextmanager
+    async def staying_open(self) -> AsyncIterator[None]:
+        self._stays_open = True
+        try:
+            yield
+        finally:
+            self._stays_open = False
+            await self.aclose()
+
+
+def connect(url: str, prefix: str, clock: Callable[[], int] | None) -> _Client:
+    """A client for one test."""
+    return _Client.from_url(url, prefix=prefix, clock=clock)
+
+
+def aio_connect(url: str, prefix: str, clock: Callable[[], int] | None) -> _AioClient:
+    """A client of asyncio for one test, in whose function it is to be `staying_open`."""
+    adeq = _AioClient.from_url(url, prefix=prefix, clock=clock)
+    adeq.url = url
+    return adeq

@@ -1,0 +1,176 @@
+"""Run all that is in line, now and here: the real scripts, without a worker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+from pyadeq import Lease, Queue
+from pyadeq import asyncio as aio
+from pyadeq._core.failures import FAILURES, Failures, failure_of, timed_out
+from pyadeq.errors import ConfigError
+from pyadeq.models import AckStatus, FailStatus
+from pyadeq.testing.clock import Clock, clock_of
+from pyadeq.testing.handling import Calls, Handler, Stopped
+from pyadeq.testing.steps import Steps, drive
+
+WORKER = "testing"
+MOST_LANES = 64  # of one claim
+SHOWN = 3  # of the last runs, in an error
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a handler, and what became of its task.
+
+    outcome: `completed`; `retried`, it was to be run again later; `dead`; `cancelled`; `lease_lost`, the handler had
+    settled the task itself, or its lease ended on the virtual clock and was taken back.
+    result: what the handler returned. error: what it raised. reason: of the failure, one word.
+    """
+
+    id: str
+    kind: str | None
+    attempt: int
+    delivery: int
+    outcome: AckStatus | FailStatus
+    result: Any = None
+    error: BaseException | None = field(default=None, compare=False)
+    reason: str | None = None
+
+
+@overload
+def run_all(
+    queue: Queue,
+    handler: Handler | None = None,
+    *,
+    advance: bool = True,
+    limit: int = 1000,
+    raise_errors: bool = True,
+    failures: Failures = FAILURES,
+) -> list[Run]: ...
+@overload
+def run_all(
+    queue: aio.Queue,
+    handler: Handler | None = None,
+    *,
+    advance: bool = True,
+    limit: int = 1000,
+    raise_errors: bool = True,
+    failures: Failures = FAILURES,
+) -> Coroutine[Any, Any, list[Run]]: ...
+def run_all(
+    queue: Queue | aio.Queue,
+    handler: Handler | None = None,
+    *,
+    advance: bool = True,
+    limit: int = 1000,
+    raise_errors: bool = True,
+    failures: Failures = FAILURES,
+) -> list[Run] | Coroutine[Any, Any, list[Run]]:
+    """Run every task of a queue, one after the other, until nothing is left; what happened, run by run.
+
+    Tasks of all lanes are leased in their order, run in the test's own thread or asyncio task, and completed or failed
+    as a worker does it. handler: a function of one lease, async or not, a `Tasks` or one function of it; without one,
+    the functions registered with the queue.
+    advance: when nothing is ready, let the virtual clock go on to the next retry, delayed task or end of a lease;
+    ConfigError where the queue is on the server's time and something is due later. False leaves that where it is.
+    limit: AssertionError after so many runs, for a handler that never comes to an end.
+    raise_errors: the first exception of a handler is raised, when its attempt has been failed; False records it.
+    failures: as the worker has it.
+    """
+    __tracebackhide__ = True
+    calls = Calls(queue, handler)
+    return drive(queue, _run_all(queue, _Runner(queue, calls, failures, raise_errors), advance, limit))
+
+
+def _run_all(queue: Any, runner: _Runner, advance: bool, limit: int) -> Steps[list[Run]]:
+    __tracebackhide__ = True
+    runs: list[Run] = []
+    once_more = True
+    while True:
+        before = yield queue.stats()
+        lanes = [lane for lane, ready in before.lanes.items() if ready][:MOST_LANES]
+        claimed = yield queue.claim_once(WORKER, 1, lanes=lanes or ["any"])
+        for lease in claimed.leases:
+            if len(runs) == limit:
+                yield queue.release(lease)
+                raise AssertionError(_endless(runs, before.pending))
+            runs.append((yield from runner.run(lease)))
+        if claimed.leases:
+            once_more = True
+            continue
+        after = yield queue.stats()
+        if after.ready and after.mode != "paused" and once_more:
+            once_more = False  # the claim has put something due into a lane that it did not look at
+            continue
+        if after.ready or not claimed.next_due:
+            return runs
+        if claimed.next_due > claimed.now:  # else the next claim sees to more of what is due
+            if not advance:
+                return runs
+            if runner.clock is None:
+                raise ConfigError(_server_time(claimed.next_due - claimed.now))
+            runner.clock.advance_to(claimed.next_due)
+        once_more = True
+
+
+class _Runner:
+    """Runs tasks, and settles them as a worker would."""
+
+    def __init__(self, queue: Any, calls: Calls, failures: Failures, raise_errors: bool) -> None:
+        self.clock: Clock | None = clock_of(queue)
+        self._queue = queue
+        self._calls = calls
+        self._failures = failures
+        self._raise_errors = raise_errors
+
+    def run(self, lease: Lease) -> Steps[Run]:
+        __tracebackhide__ = True
+        about = (lease.id, lease.kind, lease.attempt, lease.delivery)
+        began = self._now()
+        try:
+            result = yield from self._calls.call(lease)
+            data = self._calls.encode(lease, result)
+            if self._late(lease, began):
+                raise TimeoutError(f"the run took longer than the task's timeout of {lease.timeout:g} s")
+        except Exception as error:
+            late = self._late(lease, began)
+            failure = timed_out(lease, self._failures) if late else failure_of(lease, error, self._failures)
+            (answer,) = yield self._queue.fail_many([failure])
+            if self._raise_errors and not isinstance(error, Stopped):
+                note = f"task {lease.id}, attempt {lease.attempt}; run_all(…, raise_errors=False) records it"
+                error.add_note(note)
+                raise
+            return Run(*about, answer.status, error=error, reason=failure.reason)
+        (status,) = yield self._queue.ack_many([(lease, data)])
+        return Run(*about, status, result)
+
+    def _now(self) -> tuple[float, float]:
+        """The time that really passes, and that of the virtual clock: both count."""
+        return time.monotonic(), self.clock.now if self.clock else 0.0
+
+    def _late(self, lease: Lease, began: tuple[float, float]) -> bool:
+        if lease.timeout is None:
+            return False
+        return any(now - then >= lease.timeout for now, then in zip(self._now(), began, strict=True))
+
+
+def _endless(runs: list[Run], pending: int) -> str:
+    last = "".join(
+        f"\n  {run.id}, kind {run.kind}, attempt {run.attempt}: {run.outcome}"
+        + (f", {run.error!r}" if run.error else "")
+        for run in runs[-SHOWN:]
+    )
+    return (
+        f"run_all: {len(runs)} runs, and there are still tasks that wait ({pending}). Does the handler enqueue a task "
+        f"for each that it ends? limit= allows more runs. The last of them:{last}"
+    )
+
+
+def _server_time(seconds: float) -> str:
+    return (
+        f"run_all: nothing is ready, and the next task is due in {seconds:.1f} s of the server's time. Ask for the "
+        "fixture adeq_clock, whose time run_all lets pass; or give advance=False to leave the task where it is"
+    )

@@ -1,0 +1,67 @@
+"""One text for both kinds of queue: a generator yields what its calls answer, and is sent the answers.
+
+A call of a sync queue answers at once, one of an async queue with an awaitable; a handler may do either.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+from collections.abc import Coroutine, Generator
+from contextlib import closing
+from typing import Any, TypeVar
+
+from pyadeq import Queue
+from pyadeq import asyncio as aio
+
+T = TypeVar("T")
+Steps = Generator[Any, Any, T]
+
+
+def drive(queue: Queue | aio.Queue, steps: Steps[T]) -> T | Coroutine[Any, Any, T]:
+    """Go through the steps: now for a sync queue, by a coroutine for an async one."""
+    __tracebackhide__ = True
+    if isinstance(queue, aio.Queue):
+        return _drive_aio(steps)
+    return _drive(steps)
+
+
+def _drive(steps: Steps[T]) -> T:
+    __tracebackhide__ = True
+    # One event loop for all async handlers, made for the first of them.
+    with closing(steps), closing(asyncio.Runner()) as runner:
+        answer: Any = None
+        try:
+            while True:
+                answer = steps.send(answer)
+                while inspect.isawaitable(answer):
+                    try:
+                        answer = runner.run(_awaited(answer), context=contextvars.copy_context())
+                    except Exception as error:
+                        answer = steps.throw(error)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+
+async def _drive_aio(steps: Steps[T]) -> T:
+    __tracebackhide__ = True
+    with closing(steps):
+        answer: Any = None
+        try:
+            while True:
+                answer = steps.send(answer)
+                while inspect.isawaitable(answer):
+                    try:
+                        answer = await answer
+                    except Exception as error:
+                        answer = steps.throw(error)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+
+async def _awaited(answer: Any) -> Any:
+    __tracebackhide__ = True
+    return await answer

@@ -1,0 +1,97 @@
+"""Lock domains on several nodes of a cluster: handed over by hints, taken in order, and held while their slot moves."""
+
+from collections.abc import AsyncIterator
+from time import monotonic
+
+import pytest
+
+from pyadeq._twins import aio_join, aio_sleep, aio_spawn
+from pyadeq.asyncio import Adeq, Locks
+from pyadeq.errors import DeadlockError
+from pyadeq.keys import lock_base
+from tests.conftest import CLUSTER
+from tests.integration.servers import ThreePrimaries
+
+pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
+
+
+@pytest.fixture
+async def adeq(cluster: ThreePrimaries) -> AsyncIterator[Adeq]:
+    async with Adeq.from_url(cluster.url, cluster=True, retry_for=20) as adeq:
+        yield adeq
+
+
+@pytest.fixture
+def domains(cluster: ThreePrimaries, base_name: str) -> list[str]:
+    """Two of them, on two nodes."""
+    names = [f"{base_name}-{number}" for number in range(100)]
+    first = names[0]
+    home = cluster.owner(lock_base(first))
+    return [first, next(name for name in names if cluster.owner(lock_base(name)) is not home)]
+
+
+async def in_line(locks: Locks) -> None:
+    """Wait until somebody waits."""
+    deadline = monotonic() + 30
+    while not (await locks.show("db:1")).waiting:
+        assert monotonic() < deadline
+
+
+async def test_a_lock_is_handed_over(adeq: Adeq, domains: list[str]) -> None:
+    for name in domains:
+        locks = adeq.locks(name)
+        await locks.configure(poll=60, claim=125, waiter=125)
+        fences: list[int] = []
+
+        async def wait(locks: Locks = locks, fences: list[int] = fences) -> None:
+            async with locks.acquire("db:1", owner="b", wait=300) as grant:
+                fences.append(grant.fence)
+
+        async with locks.acquire("db:1", owner="a") as grant:
+            waiting = aio_spawn(wait)
+            await in_line(locks)
+        await aio_join(waiting, 30)
+        assert fences > [grant.fence]
+
+
+async def test_a_lock_is_held_while_its_slot_moves(adeq: Adeq, cluster: ThreePrimaries, domains: list[str]) -> None:
+    locks = adeq.locks(domains[0])
+    async with locks.acquire("db:1", owner="a", ttl=3) as grant:
+        cluster.move(f"{locks.base}:config")
+        before = grant.deadline
+        while grant.deadline == before:
+            grant.check()
+            await aio_sleep(0.01)
+
+
+async def test_deadlocks_across_nodes(adeq: Adeq, domains: list[str]) -> None:
+    async with adeq.acquire_sorted([(name, "db:1") for name in reversed(domains)], owner="c") as grants:
+        assert list(grants) == sorted(domains)
+    one, two = map(adeq.locks, domains)
+    ended: list[str] = []
+    ready: list[str] = []
+
+    async def cross(here: Locks, there: Locks, owner: str) -> None:
+        async with here.acquire("db:1", owner=owner):
+            ready.append(owner)
+            while len(ready) < 2:
+                await aio_sleep(0.01)
+            try:
+                async with there.acquire("db:1", owner=owner):
+                    ended.append("both")
+            except DeadlockError:
+                ended.append("deadlock")
+
+    async def forth() -> None:
+        await cross(one, two, "a")
+
+    async def back() -> None:
+        await cross(two, one, "b")
+
+    works = [aio_spawn(forth), aio_spawn(back)]
+    for locks in (one, two):
+        await in_line(locks)
+    assert len(await adeq.find_deadlocks(domains)) == 1
+    for work in works:
+        await aio_join(work, 30)
+    assert ended == ["deadlock", "both"]

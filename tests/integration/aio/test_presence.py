@@ -1,0 +1,125 @@
+"""Who is there, what is wanted of them, and how far they have come."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from pyadeq.asyncio import Adeq, Lease, Queue
+from pyadeq.errors import BadArgument, LeaseLost
+from tests.integration.conftest import Clock
+
+
+@pytest.fixture
+async def queue(url: str, base_name: str, clock: Clock) -> AsyncIterator[Queue]:
+    """A queue whose time is the test's, with four workers."""
+    async with Adeq.from_url(url, clock=clock) as adeq:
+        queue = adeq.queue(base_name)
+        await queue.configure(clock="test")
+        await queue.register("a", capacity=4, group="gpu", capabilities=["cuda", "big/memory"], lanes=["group/gpu"])
+        await queue.register("b", capacity=2, group="gpu")
+        await queue.register("c", capacity=1, capabilities=["cuda"])
+        await queue.register("d")
+        yield queue
+
+
+async def names(queue: Queue, **filter: str) -> list[str]:
+    return [worker.name for worker in await queue.workers(**filter)]
+
+
+async def test_workers_are_found_by_group_and_capability(queue: Queue) -> None:
+    assert await names(queue) == ["a", "b", "c", "d"]
+    assert await names(queue, group="gpu") == ["a", "b"]
+    assert await names(queue, capability="cuda") == ["a", "c"]
+    assert await names(queue, group="gpu", capability="big/memory") == ["a"]
+    found = await queue.worker("a")
+    assert found is not None
+    assert (found.group, found.capabilities, found.lanes) == ("gpu", ("cuda", "big/memory"), ("group/gpu",))
+    assert await queue.worker("nobody") is None
+
+
+async def test_what_a_worker_holds_is_seen(queue: Queue) -> None:
+    await queue.enqueue_many(range(5))
+    settled = await queue.settle("a", claim=3, busy=0)
+    worker = await queue.worker("a")
+    assert worker is not None
+    assert (worker.busy, worker.free) == (3, 1)
+    await queue.beat(settled.claimed.leases, worker="a", busy=1)
+    worker = await queue.worker("a")
+    assert worker is not None
+    assert (worker.busy, worker.free) == (1, 3)
+    worker = await queue.worker("b")
+    assert worker is not None
+    assert (worker.busy, worker.free) == (None, None), "it never said"
+
+
+async def test_who_is_silent_for_30_seconds_is_gone(queue: Queue, clock: Clock) -> None:
+    clock.tick(29)
+    await queue.beat([], worker="b")
+    clock.tick(2)
+    assert await names(queue) == ["b"]
+    assert await queue.steer(everybody=True, mode="quiet") == ["b"]
+
+
+async def test_steered_workers_are_called_and_hear_what_is_wanted(queue: Queue) -> None:
+    assert await queue.steer(["a", "nobody"], mode="quiet", capacity=7) == ["a"]
+    assert await queue.block_as("a", (), 5) == ""
+    assert await queue.block_as("a", (), 0.01) is None, "one call is enough"
+    heard = await queue.beat([], worker="a")
+    assert (heard.mode, heard.capacity) == ("quiet", 7)
+    assert await queue.steer(group="gpu", mode="run") == ["a", "b"]
+    heard = await queue.beat([], worker="a")
+    assert (heard.mode, heard.capacity) == ("run", 7)
+    await queue.steer(["a"], mode="stop")
+    await queue.register("a")
+    assert (await queue.beat([], worker="a")).mode == "run", "that was wanted of the one before"
+    for nobody in ({}, {"workers": ["a"], "everybody": True}):
+        with pytest.raises(BadArgument, match="one of these"):
+            await queue.steer(mode="run", **nobody)  # type: ignore[arg-type]
+
+
+async def test_a_cancelled_task_calls_its_worker(queue: Queue) -> None:
+    await queue.enqueue(1, id="t")
+    (lease,) = await queue.claim("a")
+    await queue.cancel("t")
+    assert await queue.block_as("a", ["any"], 5) == ""
+    heard = await queue.beat([lease], worker="a")
+    assert [renewal.status for renewal in heard.renewals] == ["cancelling"]
+
+
+async def test_who_goes_gives_back_what_it_holds(queue: Queue) -> None:
+    await queue.enqueue_many(range(3))
+    leases = await queue.claim("a", 2)
+    assert await queue.deregister("a", leases=leases) == "deregistered"
+    assert [lease.payload for lease in await queue.claim("b", 3)] == [0, 1, 2]
+
+
+async def test_progress_is_seen_while_a_task_runs(queue: Queue, clock: Clock) -> None:
+    await queue.enqueue(1, id="t")
+    (lease,) = await queue.claim("a")
+    assert await queue.progress(lease, 0.25, "reading", log="opened the file") == "noted"
+    clock.tick(1)
+    assert await queue.progress(lease, log="é" * 600, output="/var/out/t.txt") == "noted"
+    task = await queue.get("t")
+    assert task is not None
+    assert (task.progress, task.progress_text, task.output) == (0.25, "reading", "/var/out/t.txt")
+    log = await queue.log("t")
+    assert [line.text for line in log] == ["opened the file", "é" * 500]
+    assert log[1].at - log[0].at == 1
+    for n in range(150):
+        await queue.progress(lease, log=str(n))
+    assert [line.text for line in await queue.log("t")] == [str(n) for n in range(50, 150)]
+    await queue.cancel("t")
+    assert await queue.progress(lease, 1) == "cancelling"
+    with pytest.raises(BadArgument, match="fraction"):
+        await queue.progress(lease, 1.1)
+
+
+async def test_a_lost_lease_has_no_progress(queue: Queue, clock: Clock) -> None:
+    await queue.enqueue(1, id="t")
+    lease: Lease
+    (lease,) = await queue.claim("a")
+    clock.tick(16)
+    with pytest.raises(LeaseLost):
+        await queue.progress(lease, 0.5)
+    await queue.purge(all=True)
+    assert await queue.log("t") == []

@@ -1,0 +1,181 @@
+# Generated from tests/integration/aio/test_results.py by pyadeq/_unasync.py; do not edit.
+"""Waiting for how tasks end: by whom, for how long, and what is found when the record has gone."""
+
+from collections.abc import Iterator
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from pyadeq._twins import join, sleep, spawn
+from pyadeq import Adeq, Failure, Queue, Task
+from pyadeq.errors import AdeqError, TaskCancelled, TaskDead, TaskGone, WaitTimeout
+
+DEADLINE = 30.0
+
+
+@pytest.fixture
+def adeq(url: str) -> Iterator[Adeq]:
+    with Adeq.from_url(url) as adeq:
+        yield adeq
+
+
+@pytest.fixture
+def queue(adeq: Adeq, base_name: str) -> Queue:
+    return adeq.queue(base_name)
+
+
+def work(queue: Queue, result: Any = None, error: str = "") -> None:
+    """Claim one task, as soon as there is one, and end it."""
+    (lease,) = queue.claim("w1", 1, wait=DEADLINE)
+    if error:
+        queue.fail(lease, error, reason="bad", retryable=False)
+    else:
+        queue.ack(lease, result)
+
+
+@pytest.mark.parametrize("reply", [True, False])
+def test_a_receipt_waits_for_the_result(queue: Queue, reply: bool) -> None:
+    receipt = queue.enqueue("work", reply=reply)
+    worker = spawn(lambda: work(queue, {"length": 4}))
+    assert receipt.result(DEADLINE) == {"length": 4}
+    assert receipt.result(0) == {"length": 4}, "and again"
+    join(worker, DEADLINE)
+
+
+def test_run_enqueues_and_waits(adeq: Adeq, queue: Queue) -> None:
+    worker = spawn(lambda: work(queue, [1, 2]))
+    assert adeq.run(queue.name, "work", kind="count", wait=DEADLINE) == [1, 2]
+    join(worker, DEADLINE)
+
+
+def test_run_waits_for_the_task_that_stands_for_its_own(queue: Queue) -> None:
+    first = queue.enqueue("work", idempotency_key="k")
+    worker = spawn(lambda: work(queue, "of the first"))
+    assert queue.run("work again", idempotency_key="k", wait=DEADLINE) == "of the first"
+    assert first.result(0) == "of the first"
+    join(worker, DEADLINE)
+
+
+def test_many_wait_for_one(queue: Queue) -> None:
+    receipt = queue.enqueue("work", reply=True)
+    heard: list[Any] = []
+
+    def wait() -> None:
+        heard.append(receipt.result(DEADLINE))
+
+    waiters = [spawn(wait) for _ in range(20)]
+    work(queue, "done")
+    for waiter in waiters:
+        join(waiter, DEADLINE)
+    assert heard == ["done"] * 20
+
+
+def test_how_a_task_ended_without_a_result(queue: Queue) -> None:
+    dead, cancelled, purged = [queue.enqueue(word, id=word, reply=True) for word in ("dead", "out", "gone")]
+    queue.cancel("out")
+    work(queue, error="no such file")
+    queue.purge()
+    with pytest.raises(TaskDead, match="'dead' is dead: bad") as caught:
+        dead.result(DEADLINE)
+    assert (caught.value.id, caught.value.reason, caught.value.error) == ("dead", "bad", "no such file")
+    with pytest.raises(TaskCancelled, match="out"):
+        cancelled.result(DEADLINE)
+    with pytest.raises(TaskGone, match="deleted before it ran"):
+        purged.result(DEADLINE)
+    with pytest.raises(TaskGone, match="there is no task 'never'"):
+        queue.result("never", DEADLINE)
+
+
+def test_who_waits_in_vain_hears_where_the_task_is(queue: Queue) -> None:
+    receipt = queue.enqueue("work", delay=3600)
+    with pytest.raises(WaitTimeout, match="is delayed"):
+        receipt.result(0.05)
+    with pytest.raises(WaitTimeout, match="is ready"):
+        queue.run("work", wait=0.05)
+    with pytest.raises(AdeqError, match="timeout"):
+        receipt.result("soon")  # type: ignore[arg-type]
+
+
+def test_a_result_that_is_dropped_at_once_still_reaches_who_waits(queue: Queue) -> None:
+    queue.configure(finished_max=0)
+    receipt = queue.enqueue("work", reply=True, result_ttl=0)
+    work(queue, "only for those who wait")
+    assert queue.get(receipt.id) is None
+    assert receipt.result(DEADLINE) == "only for those who wait"
+    assert (queue.outcome(receipt.id)).status == "completed"
+
+
+def test_a_task_that_is_tried_again_is_waited_for_again(queue: Queue) -> None:
+    receipt = queue.enqueue("work", reply=True)
+    work(queue, error="not yet")
+    with pytest.raises(TaskDead):
+        receipt.result(DEADLINE)
+    queue.retry(receipt.id)
+    assert (queue.outcome(receipt.id)).status == "waiting"
+    worker = spawn(lambda: work(queue, "now"))
+    assert receipt.result(DEADLINE) == "now"
+    join(worker, DEADLINE)
+
+
+def test_results_are_bytes_json_or_nothing(queue: Queue) -> None:
+    receipts = queue.enqueue_many([Task(payload=n, reply=n % 2 == 0) for n in range(4)])
+    leases = queue.claim("w1", 4)
+    queue.ack_many(list(zip(leases, [b"\xff\x00", None, "text", {"a": [1.5, None]}], strict=True)))
+    outcomes = [queue.ended(receipt.id) for receipt in receipts]
+    assert [outcome.data for outcome in outcomes] == [b"\xff\x00", b"", b'"text"', b'{"a":[1.5,null]}']
+    assert [receipt.result() for receipt in receipts[1:]] == [None, "text", {"a": [1.5, None]}]
+
+
+def test_a_failure_says_when_to_try_again_and_for_how_long(queue: Queue) -> None:
+    queue.enqueue("work", id="t", timeout=5)
+    (lease,) = queue.claim("w1", 1)
+    (answer,) = queue.fail_many([Failure(lease, "busy", delay=600, timeout=10, alert=True, exit_code=75)])
+    task = queue.get("t")
+    assert task is not None
+    assert (task.state, task.due, task.timeout, task.exit_code) == ("delayed", answer.due, 10, 75)
+    stats = queue.stats()
+    assert answer.due is not None
+    assert 590 < answer.due - stats.now <= 600
+
+
+def test_who_loses_all_connections_while_waiting_loses_nothing(queue: Queue, client: Any) -> None:
+    receipt = queue.enqueue("work", reply=True)
+    heard: list[Any] = []
+
+    def wait() -> None:
+        heard.append(receipt.result(DEADLINE))
+
+    waiter = spawn(wait)
+    (lease,) = queue.claim("w1", 1, wait=DEADLINE)
+    until_heard(client, queue)
+    for kind in ("normal", "pubsub"):
+        client.client_kill_filter(_type=kind, skipme=True)
+    queue.ack(lease, "done")
+    join(waiter, DEADLINE)
+    assert heard == ["done"]
+
+
+def until_heard(client: Any, queue: Queue) -> None:
+    """Until somebody listens for the end of a task."""
+    until = monotonic() + DEADLINE
+    while not client.pubsub_shardchannels(f"{queue.base}:channel:*"):
+        assert monotonic() < until, "nobody listens"
+        sleep(0.01)
+
+
+def test_a_user_without_channels_waits_by_looking(url: str, base_name: str, client: Any) -> None:
+    """A server may let its users publish nothing: what is done is done all the same."""
+    client.acl_setuser("quietly", enabled=True, passwords=["+secret"], keys=["*"], channels=[], commands=["+@all"])
+    try:
+        from_there = url.replace("://", "://quietly:secret@", 1) if "@" not in url else url
+        with Adeq.from_url(from_there) as adeq:
+            assert adeq.client.acl_whoami() in ("quietly", b"quietly")
+            queue = adeq.queue(base_name)
+            receipt = queue.enqueue("work", reply=True)
+            work(queue, "done")
+            assert receipt.result(DEADLINE) == "done"
+            with adeq.locks(base_name).acquire("r", owner="me") as grant:
+                assert grant.fence
+    finally:
+        client.acl_deluser("quietly")

@@ -1,0 +1,193 @@
+"""`adeq worker`: real processes that run handlers, and are looked at and steered."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyadeq import Adeq, Queue
+from tests.integration.cli import adeq, answer, error, lines
+from tests.integration.workers import Start, Until, get, probe, starting
+
+pytestmark = pytest.mark.any_engine
+
+
+@pytest.fixture
+def start(tmp_path: Path, url: str, base_name: str, until: Until) -> Iterator[Start]:
+    with starting(tmp_path, url, base_name, until) as start:
+        yield start
+
+
+@pytest.fixture
+def queue(url: str, base_name: str) -> Iterator[Queue]:
+    with Adeq.from_url(url) as adeq:
+        yield adeq.queue(base_name)
+
+
+@pytest.fixture
+def place(url: str, base_name: str) -> dict[str, Any]:
+    """What the commands need to find the test's queue."""
+    return {"ADEQ_URL": url, "ADEQ_QUEUE": base_name}
+
+
+def test_a_plain_function_is_a_handler(start: Start, queue: Queue, until: Until) -> None:
+    start("jobs:plain")
+    id = queue.enqueue(1).id
+    until(lambda: get(queue, id).state == "completed")
+    assert get(queue, id).result == {"plain": 1}
+
+
+@pytest.mark.parametrize(("name", "kind", "result"), [("tasks", "shout", "HI"), ("queue", "whisper", "hi")])
+def test_a_registry_or_a_queue_is_a_handler(
+    start: Start, queue: Queue, until: Until, name: str, kind: str, result: str
+) -> None:
+    """A queue says its own name."""
+    start(f"jobs:{name}", *(["--queue", queue.name] if name == "tasks" else []), ADEQ_QUEUE="")
+    id = queue.enqueue({"text": "Hi"}, kind=kind).id
+    until(lambda: get(queue, id).state == "completed")
+    assert get(queue, id).result == result
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("empty", "handler: 'jobs:empty' has no tasks"),
+        ("shout", "handler: 'jobs:shout' is one task; name the Queue or the Tasks"),
+        ("adeq", "handler: 'jobs:adeq' is not a function"),
+        ("absent", "handler: 'jobs' ("),
+    ],
+)
+def test_what_is_no_handler_is_refused(start: Start, name: str, message: str) -> None:
+    worker = start(f"jobs:{name}")
+    assert worker.ended() == 2
+    assert worker.log.startswith(f"adeq: {message}")
+
+
+def test_workers_are_listed_and_shown(start: Start, queue: Queue, place: dict[str, Any], until: Until) -> None:
+    start(
+        "jobs:hang",
+        "--name",
+        "w1",
+        "--group",
+        "g",
+        "--capability",
+        "gpu",
+        "--capability",
+        "big/x",
+        "--concurrency",
+        "3",
+    )
+    start("jobs:hang", "--name", "w2", "--renew", "loop")
+    until(lambda: queue.stats().workers == 2)
+    first, second = answer("worker", "ls", **place)
+    assert first["capabilities"] == ["gpu", "big/x"]
+    assert first["lanes"] == ["group/g/inst/w1", "group/g", "any"]
+    assert (first["name"], first["group"], first["capacity"], first["mode"]) == ("w1", "g", 3, "run")
+    assert first["seen_iso"]
+    assert (second["name"], second["group"], second["lanes"]) == ("w2", None, ["any"])
+    head, *rows = lines("worker", "ls", **place)
+    assert head[:3] == ["worker", "group", "mode"]
+    assert [row[0] for row in rows] == ["w1", "w2"]
+    for option in (["--group", "g"], ["--capability", "gpu"]):
+        assert [worker["name"] for worker in answer("worker", "ls", *option, **place)] == ["w1"]
+    assert answer("worker", "ls", "--group", "none", **place) == []
+    assert answer("worker", "show", "w1", **place)["capacity"] == 3
+    assert ["capabilities", "gpu", "big/x"] in lines("worker", "show", "w1", **place)
+    assert "has no live one with the name 'w3'" in error(1, "worker", "show", "w3", **place)
+    assert "queue 'nowhere' has no live workers" in adeq("worker", "ls", **{**place, "ADEQ_QUEUE": "nowhere"}).stderr
+
+
+def test_a_worker_is_quiet_until_it_is_told_to_go_on(
+    start: Start, queue: Queue, place: dict[str, Any], until: Until
+) -> None:
+    worker = start("jobs:handle", "--name", "w1", "--health", "0")
+    until(lambda: queue.stats().workers == 1)
+    asked = answer("worker", "quiet", "w1", **place)
+    assert asked == {"queue": queue.name, "mode": "quiet", "workers": [{"worker": "w1", "status": "asked"}]}
+    until(lambda: probe(worker, "/ready")[0] == 503)
+    assert probe(worker, "/ready")[1]["reason"] == "the worker takes no tasks: its mode is quiet"
+    assert probe(worker, "/live")[0] == 200
+    id = queue.enqueue(1).id
+    assert answer("worker", "ls", **place)[0]["mode"] == "quiet"
+    assert get(queue, id).state == "ready"
+    assert lines("worker", "resume", "--all", "--yes", **place) == [["worker", "status"], ["w1", "asked"]]
+    until(lambda: get(queue, id).state == "completed")
+
+
+def test_workers_are_resized(start: Start, queue: Queue, place: dict[str, Any], until: Until) -> None:
+    start("jobs:hang", "--name", "w1", "--group", "g", "--concurrency", "1")
+    until(lambda: queue.stats().workers == 1)
+    queue.enqueue_many([None] * 5)
+    until(lambda: queue.stats().running == 1)
+    assert answer("worker", "resize", "3", "--group", "g", **place)["capacity"] == 3
+    until(lambda: queue.stats().running == 3)
+    assert answer("worker", "show", "w1", **place)["wanted"] == 3
+
+
+def test_workers_are_stopped(start: Start, queue: Queue, place: dict[str, Any], until: Until) -> None:
+    first, second = start("jobs:handle", "--name", "w1"), start("jobs:handle", "--name", "w2")
+    until(lambda: queue.stats().workers == 2)
+    asked = answer("worker", "stop", "w1", "w3", status=1, **place)
+    assert [worker["status"] for worker in asked["workers"]] == ["asked", "not_found"]
+    assert first.ended() == 0
+    assert "worker stopped" in first.log
+    assert second.child.poll() is None
+    assert adeq("worker", "stop", "--all", "--yes", **place).status == 0
+    assert second.ended() == 0
+    assert "has no live workers" in error(1, "worker", "stop", "--all", "--yes", **place)
+    assert "group 'g' of queue" in error(1, "worker", "stop", "--group", "g", **place)
+
+
+def test_a_worker_restarts_with_its_arguments(
+    start: Start, queue: Queue, place: dict[str, Any], until: Until, tmp_path: Path
+) -> None:
+    worker = start("jobs:handle", "--name", "w1", "--concurrency", "7")
+    until(lambda: queue.stats().workers == 1)
+    source = (tmp_path / "jobs.py").read_text()
+    (tmp_path / "jobs.py").write_text(source.replace("return lease.payload", 'return "new code"'))
+    assert adeq("worker", "restart", "w1", **place).status == 0
+    until(lambda: worker.log.count("worker started") == 2)
+    assert "worker restarts" in worker.log
+    id = queue.enqueue(1).id
+    until(lambda: get(queue, id).state == "completed")
+    assert get(queue, id).result == "new code"
+    assert (tmp_path / "imported").read_text().split() == [str(worker.child.pid)] * 2
+    (there,) = answer("worker", "ls", **place)
+    assert (there["pid"], there["capacity"], there["mode"]) == (worker.child.pid, 7, "run")
+    worker.child.send_signal(signal.SIGTERM)
+    assert worker.ended() == 0
+
+
+@pytest.mark.parametrize(
+    "arguments", [["stop"], ["stop", "w1", "--all"], ["resize", "3"], ["quiet", "--group", "g", "--all"]]
+)
+def test_who_is_meant_must_be_said(arguments: list[str]) -> None:
+    assert "which workers? Name some, or --group, or --all" in error(2, "worker", *arguments)
+
+
+def test_all_are_asked_only_after_a_yes(queue: Queue, place: dict[str, Any]) -> None:
+    queue.register("w1")
+    assert "asks all workers of queue" in error(2, "worker", "stop", "--all", **place)
+
+
+def test_a_loop_that_stands_still_is_seen(start: Start, queue: Queue, until: Until, tmp_path: Path) -> None:
+    worker = start("jobs:stand_still", "--health", "0", "--health-after", "1", "--lease", "5")
+    until(lambda: probe(worker, "/ready")[0] == 200)
+    queue.enqueue()
+    until(lambda: probe(worker, "/live")[0] == 503)
+    status, body = probe(worker, "/ready")
+    assert status == 503
+    assert body["reason"].startswith("the event loop has stood still for ")
+    (tmp_path / "go").touch()
+    until(lambda: probe(worker, "/live")[0] == 200)
+    until(lambda: probe(worker, "/ready")[1]["done"] == 1)
+
+
+def test_a_port_that_is_taken_ends_with_2(start: Start, until: Until) -> None:
+    worker = start("jobs:handle", "--health", "0")
+    port = worker.health.rpartition(":")[2]
+    second = start("jobs:handle", "--health", port)
+    assert second.ended() == 2
+    assert f"adeq: health: nothing can listen at 127.0.0.1, port {port}" in second.log

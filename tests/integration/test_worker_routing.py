@@ -1,0 +1,104 @@
+"""Routing with real worker processes: types of actors, their groups, and their instances."""
+
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from pyadeq import Adeq, Queue, Task
+from tests.worker_processes import Workers
+
+Until = Callable[[Callable[[], object]], None]
+HANDLER = """
+import asyncio
+
+from pyadeq.asyncio import TaskContext
+
+
+async def handle(lease):
+    await asyncio.sleep((lease.payload or {}).get("seconds", 0))
+    return TaskContext.current().worker
+"""
+
+
+@pytest.fixture
+def workers(tmp_path: Path, url: str, base_name: str) -> Iterator[Workers]:
+    with ExitStack() as stack:
+        workers = Workers(tmp_path, url, base_name, HANDLER)
+        stack.callback(workers.end)
+        yield workers
+
+
+@pytest.fixture
+def queue(url: str, base_name: str) -> Iterator[Queue]:
+    with Adeq.from_url(url) as adeq:
+        yield adeq.queue(base_name)
+
+
+def done_by(queue: Queue, tasks: list[Task]) -> Counter[str]:
+    """How many of these tasks each worker has done."""
+    return Counter(receipt.result(30) for receipt in queue.enqueue_many(tasks))
+
+
+def test_two_instances_share_a_type(workers: Workers, queue: Queue, until: Until) -> None:
+    for name in ("sal-1", "sal-2"):
+        workers.start(name, "--concurrency", "1")
+    until(lambda: len(queue.workers()) == 2)
+    done = done_by(queue, [Task(payload={"seconds": 0.05}, reply=True) for _ in range(20)])
+    assert set(done) == {"sal-1", "sal-2"}
+    assert done.total() == 20
+
+
+def test_a_task_is_pinned_to_an_instance_of_a_pool(workers: Workers, queue: Queue, until: Until) -> None:
+    for name in ("box-1", "box-2", "box-3"):
+        workers.start(name, "--group", "pool")
+    until(lambda: len(queue.workers(group="pool")) == 3)
+    pinned = Task(lane="group/pool/inst/box-2", reply=True)
+    assert done_by(queue, [pinned] * 10) == {"box-2": 10}
+
+    workers.signal("box-2", signal.SIGTERM)
+    assert workers.wait("box-2") == 0
+    assert [worker.name for worker in queue.workers()] == ["box-1", "box-3"]
+    waits = queue.enqueue(lane="group/pool/inst/box-2")
+    fails = queue.enqueue(lane="group/pool/inst/box-2", fallback="fail", fallback_after=0.1)
+    wider = pinned.model_copy(update={"fallback": "wider", "fallback_after": 0.1})
+    assert done_by(queue, [wider] * 3).keys() <= {"box-1", "box-3"}
+    assert queue.ended(fails.id, 30).reason == "nobody_came"
+    assert queue.outcome(waits.id).state == "ready"
+    workers.start("box-2", "--group", "pool")
+    assert waits.result(30) == "box-2"
+
+
+def test_old_and_new_actors_work_side_by_side(workers: Workers, queue: Queue, until: Until) -> None:
+    workers.start("old", "--group", "v1", "--concurrency", "1")
+    workers.start("new", "--group", "v2", "--concurrency", "1", "--capability", "stream")
+    until(lambda: len(queue.workers()) == 2)
+    assert [worker.name for worker in queue.workers(capability="stream")] == ["new"]
+    assert done_by(queue, [Task(lane="group/v2", reply=True)] * 5) == {"new": 5}
+    assert done_by(queue, [Task(lane="group/v1", reply=True)] * 5) == {"old": 5}
+    assert set(done_by(queue, [Task(payload={"seconds": 0.05}, reply=True)] * 20)) == {"old", "new"}
+
+    queue.steer(group="v1", mode="quiet")
+    until(lambda: all(worker.heard for worker in queue.workers(group="v1")))
+    assert done_by(queue, [Task(reply=True)] * 20)["new"] >= 19, "one may be on its way already"
+    late = queue.enqueue(lane="group/v1", fallback="wider", fallback_after=0.1)
+    assert late.result(30) == "new"
+    queue.steer(group="v1", mode="stop")
+    assert workers.wait("old") == 0
+
+
+def test_a_name_has_one_holder(workers: Workers, queue: Queue, until: Until) -> None:
+    first = workers.start("box", "--group", "pool")
+    until(lambda: queue.worker("box"))
+    incarnation = queue.worker("box")
+    workers.start("box", "--group", "pool")
+    assert first.child.wait(60) == 1
+    assert "registered again elsewhere" in first.log
+    now = queue.worker("box")
+    assert now is not None
+    assert incarnation is not None
+    assert now.incarnation != incarnation.incarnation
+    assert queue.enqueue(lane="group/pool/inst/box", reply=True).result(30) == "box"

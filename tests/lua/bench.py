@@ -1,0 +1,144 @@
+"""What a test of scripts works on, a queue or a lock domain: its base, its clock, and the two ways to a script."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any, ClassVar, TypeVar
+
+import redis
+
+from pyadeq._core.call import Call, Reply, Wire
+from tests.lua.watched import Refused, Server, WatchedClient
+
+T = TypeVar("T")
+Dump = dict[str, Any]
+
+START = 1_700_000_123_457  # ms
+
+
+class Bench(ABC):
+    """`run` takes a call through the watched client, `real` through the server itself; helpers that only
+    prepare a state use the server.
+    """
+
+    noun: ClassVar[str]
+    calls: Any
+
+    def __init__(self, client: redis.Redis, watched: WatchedClient, base: str, clock: str = "test") -> None:
+        self.client = client
+        self.server = Server(client)
+        self.watched = watched
+        self.base = base
+        self.now = START if clock == "test" else 0
+        self._numbers = count(1)
+
+    # calls
+
+    def run(self, call: Call[T]) -> T:
+        return call.decode(self.watched.call(call))
+
+    def real(self, call: Call[T]) -> T:
+        return call.decode(self.send(call))
+
+    def send(self, call: Call[Any]) -> Reply:
+        command = call.command()
+        try:
+            return list(self.server(*command))
+        except redis.exceptions.NoScriptError:
+            self.server("SCRIPT", "LOAD", call.script.text)
+            return list(self.server(*command))
+
+    def raw_run(self, script_id: str, *args: Wire) -> Reply:
+        """A call whose arguments no encoder has seen."""
+        script = self.watched.scripts[script_id]
+        return self.watched.run(script_id, [k.template.replace("{base}", self.base) for k in script.keys], args)
+
+    def raw_code(self, script_id: str, *args: Wire) -> str | None:
+        """The code of the error that such a call gives, if it gives one."""
+        try:
+            self.raw_run(script_id, *args)
+        except Refused as refused:
+            return refused.code
+        return None
+
+    def full(self, full: bool = True) -> None:
+        """Let the server's memory be full, or no longer; so it is until the bench is removed."""
+        self.server("CONFIG", "SET", "maxmemory-policy", "noeviction")
+        self.server("CONFIG", "SET", "maxmemory", int(full))
+
+    def pass_time(self, ms: int) -> None:
+        self.now += ms
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Let sweeps come to an end."""
+
+    @abstractmethod
+    def furnish(self) -> None:
+        """Put something in each place that a malformed call could damage."""
+
+    # what there is
+
+    def key(self, name: str) -> str:
+        return f"{self.base}:{name}"
+
+    def ask(self, *command: Wire) -> Any:
+        """One command; its keys are names inside the base if they begin with a colon."""
+        return self.server(
+            *(self.base + word if isinstance(word, str) and word.startswith(":") else word for word in command)
+        )
+
+    def events(self, name: str | None = None) -> list[dict[str, bytes]]:
+        entries = [pairs(flat) for _, flat in self.ask("XRANGE", ":events", "-", "+")]
+        return [entry for entry in entries if name in (None, entry["event"].decode())]
+
+    def remove(self) -> None:
+        self.full(False)
+        if found := keys(self.server, self.base):
+            self.server("UNLINK", *found)
+        self.server.close()
+
+    def dump(self, *, stamps: bool = True) -> Dump:
+        """Everything below the base, by name; without `stamps` the stream's ids are left out."""
+        return dump(self.server, self.base, stamps)
+
+
+MakeAny = Callable[..., Any]  # of a noun and a kind of clock, `test` unless told otherwise
+
+
+def pairs(flat: Sequence[bytes]) -> dict[str, bytes]:
+    return {name.decode(): value for name, value in zip(flat[::2], flat[1::2], strict=True)}
+
+
+READ: dict[bytes, tuple[Wire, tuple[Wire, ...]]] = {
+    b"hash": ("HGETALL", ()),
+    b"zset": ("ZRANGE", (0, -1, "WITHSCORES")),
+    b"set": ("SMEMBERS", ()),
+    b"list": ("LRANGE", (0, -1)),
+    b"stream": ("XRANGE", ("-", "+")),
+    b"string": ("GET", ()),
+}
+
+
+def dump(server: Server, base: str, stamps: bool) -> Dump:
+    names = sorted(keys(server, base))
+    types = server.all([("TYPE", key) for key in names])
+    values = server.all([(READ[type][0], key, *READ[type][1]) for key, type in zip(names, types, strict=True)])
+    found: Dump = {}
+    for key, type, value in zip(names, types, values, strict=True):
+        match type:
+            case b"hash":
+                value = pairs(value)
+            case b"set":
+                value = sorted(value)
+            case b"stream":
+                value = value if stamps else [flat for _, flat in value]
+        found[key.decode().removeprefix(base)] = (type.decode(), value)
+    return found
+
+
+def keys(server: Server, base: str) -> list[bytes]:
+    found: list[bytes] = server("KEYS", base.replace("[", "\\[") + ":*")
+    return found

@@ -1,0 +1,86 @@
+"""Permits of agents: how many there are, who is silent, what drains; several locks at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lua.lock_workbench import LockBench
+from tests.lua.watched import Refused
+
+
+def test_waiters_get_what_comes_back_in_order(lock_bench: LockBench) -> None:
+    lock_bench.real(lock_bench.calls.set_capacity("p", 3))
+    held = lock_bench.hold("p", "a", "permit", permits=3)
+    large, small = lock_bench.wait("p", "b", "permit", permits=2), lock_bench.wait("p", "c", "permit")
+    more = lock_bench.wait("p", "d", "permit")
+    lock_bench.run(lock_bench.calls.release([held]))
+    assert lock_bench.holders("p") == {large, small}
+    assert lock_bench.line("p") == [more]
+
+
+def test_more_capacity_is_handed_out_at_once(lock_bench: LockBench) -> None:
+    lock_bench.real(lock_bench.calls.set_capacity("p", 1))
+    lock_bench.hold("p", "a", "permit")
+    waits = [lock_bench.wait("p", f"w{at}", "permit") for at in range(3)]
+    lock_bench.run(lock_bench.calls.set_capacity("p", 3))
+    assert lock_bench.line("p") == waits[2:]
+
+
+def test_less_capacity_takes_nothing_away(lock_bench: LockBench) -> None:
+    lock_bench.real(lock_bench.calls.set_capacity("p", 3))
+    held = lock_bench.hold("p", "a", "permit", permits=3)
+    lock_bench.run(lock_bench.calls.set_capacity("p", 1))
+    assert lock_bench.holders("p") == {held}
+    assert lock_bench.run(lock_bench.acquire("q", "p", "o", "permit")).status == "busy"
+
+
+def test_the_silent_are_given_no_work_until_they_are_heard(lock_bench: LockBench) -> None:
+    lock_bench.real(lock_bench.calls.set_capacity("p", 1, 10))
+    lock_bench.pass_time(10_000)
+    lock_bench.release(lock_bench.hold("p", "a", "permit"))
+    lock_bench.pass_time(1)
+    waits = lock_bench.wait("p", "w", "permit")
+    assert lock_bench.run(lock_bench.calls.heartbeat(["p", "unknown"])) == ["active", "no_capacity"]
+    assert lock_bench.holders("p") == {waits}
+
+
+def test_what_drains_is_given_no_work_and_says_so_to_those_who_wait(lock_bench: LockBench) -> None:
+    lock_bench.real(lock_bench.calls.set_capacity("p", 1))
+    held = lock_bench.hold("p", "a", "permit")
+    waits = lock_bench.wait("p", "w", "permit")
+    assert lock_bench.run(lock_bench.calls.drain("p")) == "draining"
+    assert lock_bench.run(lock_bench.calls.heartbeat(["p"])) == ["draining"]
+    lock_bench.run(lock_bench.calls.release([held]))
+    assert lock_bench.line("p") == [waits]
+    state = lock_bench.run(lock_bench.calls.poll([waits]))[0]
+    assert (state.status, state.reason) == ("unavailable", "draining")
+    assert lock_bench.run(lock_bench.acquire("q", "p", "o", "permit", wait=5)).reason == "draining"
+
+
+def test_a_capacity_goes_when_nothing_of_it_is_in_use(lock_bench: LockBench) -> None:
+    lock_bench.real(lock_bench.calls.set_capacity("p", 1))
+    held = lock_bench.hold("p", "a", "permit")
+    assert lock_bench.run(lock_bench.calls.remove("p")) == "in_use"
+    lock_bench.release(held)
+    assert lock_bench.run(lock_bench.calls.remove("p")) == "removed"
+    assert lock_bench.run(lock_bench.calls.remove("p")) == "no_capacity"
+    assert lock_bench.run(lock_bench.calls.drain("p")) == "no_capacity"
+
+
+def test_several_locks_come_together_or_not_at_all(lock_bench: LockBench) -> None:
+    held = lock_bench.hold("b", "other")
+    state = lock_bench.run(lock_bench.acquire_many("q", "o", ["a", "b=shared", "c"], wait=60))
+    assert (state.status, state.place) == ("queued", 1)
+    assert lock_bench.run(lock_bench.acquire("x", "a", "p")).status == "busy"
+    lock_bench.run(lock_bench.calls.release([held]))
+    state = lock_bench.run(lock_bench.calls.poll(["q"]))[0]
+    assert state.status == "granted"
+    assert state.fences.keys() == {"a", "b", "c"}
+    assert [part.code for part in lock_bench.audit().live["q"].parts] == ["x", "s", "x"]
+    lock_bench.run(lock_bench.calls.release(["q"]))
+    assert lock_bench.run(lock_bench.acquire("y", "a", "p")).status == "granted"
+
+
+def test_a_resource_is_named_once(lock_bench: LockBench) -> None:
+    with pytest.raises(Refused, match=r"^ADEQ_ARG item\[2\].resource must be named once, got 'a'"):
+        lock_bench.run(lock_bench.acquire_many("q", "o", ["a", "a=shared"]))

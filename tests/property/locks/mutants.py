@@ -1,0 +1,154 @@
+"""Lines of the lock scripts that matter, each with what a mistake would make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from tests.property.locks import test_corners as corners
+from tests.property.locks.driver import Driver
+
+Scenario = Callable[[Driver], None]
+Mutant = tuple[str, str]  # the text, and what takes its place
+
+HELD = "return redis.call('ZLEXCOUNT', graph, low, high) >"
+LOSERS = "pairs(conf.waiting > 0 and conf.losers or {})"
+
+BY_HISTORIES: dict[str, Mutant] = {
+    # who may have what
+    "a lock has two holders": (HELD, HELD.replace("return", "return false and")),
+    "own shared holds stand in the way": ("'[' .. own .. ' s',", "'[' .. own .. ' y',"),
+    "own permits do not stand in the way": ("'[' .. own .. ' s',", "'[' .. own .. ' ',"),
+    "a shared lock is given beside another's exclusive one": ("return by ~= owner end", "return false end"),
+    "shared locks beside permits": ("return code ~= nil and code ~= 's'", "return false"),
+    "one permit too many": ("> room.max\n  end", "> room.max + 1\n  end"),
+    "permits of a silent resource": ("open = status == 'active' and not silent", "open = status == 'active'"),
+    "permits of a draining resource": ("if room.status == 'draining' then return 'draining' end", ""),
+    "permits are not given back": ("use_permits(conf, part, -1)", "use_permits(conf, part, 0)"),
+    "more than there is may be asked for": ("> room.max then return 'too_many' end", "> 2 ^ 40 then return '' end"),
+    # turns
+    "newcomers pass the line": ("if is_behind(part, order) then", "if false then"),
+    "shared waiters pass exclusive ones": ("if not string.find(member, '^r %S+ q %S+ s ') then return true end", ""),
+    "priority is no head start": ("request.priority * conf.step_ms", "0"),
+    "upgrades stand at the end": ("local upgrade = ", "local upgrade = false and "),
+    "only the head is handed over": ("seen[resource] = left", "left = 0"),
+    "those who jump stay where they were": ("request.order = place_before(", "request.unchecked = place_before("),
+    "the last place is not tried": ("local moved = request.order == tail", "local moved = true"),
+    # what comes again, late or first
+    "what is ended may come again": (
+        "if outcome then return 'ended', outcome end",
+        "if outcome then return 'busy' end",
+    ),
+    "a cancel is not remembered": ("    remember(conf, rid, 'cancelled')\n", ""),
+    "late requests are taken": ("math.abs(conf.now - issued_ms) <= 60000", "true"),
+    "requests of the future are taken": ("math.abs(conf.now - issued_ms)", "(conf.now - issued_ms)"),
+    "requests are too late soon": ("issued_ms) > 60000", "issued_ms) >= 60000"),
+    "ended requests are forgotten soon": ("conf.now + 120000 - 1e15, rid)", "conf.now + 30000 - 1e15, rid)"),
+    "ended requests are never forgotten": ("    redis.call('HDEL', requests, unpack(rids))\n", ""),
+    "a busy lock is not remembered": ("      remember(conf, rid, 'busy')\n", ""),
+    "a force is done again": ("if stored then\n", "if stored and false then\n"),
+    # fences
+    "fences stay": ("conf.fence = math.max(conf.fence + 1, conf.now * 1000)", "conf.fence = conf.now * 1000"),
+    "a re-entry has a new fence": ("part.fence, part.leans = string.format('%.0f', fence), '+'", "part.leans = ''"),
+    "a re-entry has the lowest fence": ("fence = math.max(fence, tonumber(own.fence))", "fence = tonumber(own.fence)"),
+    # time
+    "deadlines are a millisecond late": (
+        "'ZRANGE', deadlines, 0, conf.now, 'BYSCORE'",
+        "'ZRANGE', deadlines, 0, conf.now - 1, 'BYSCORE'",
+    ),
+    "the clock goes back": ("if stepped then offset = last - now end", ""),
+    "a claim is for the whole lease": ("conf.now + conf.claim_ms)", "conf.now + request.ttl_ms)"),
+    "a claim prolongs nothing": (
+        "request.state, request.deadline_ms = 'held', conf.now +",
+        "request.deadline_ms = conf.now +",
+    ),
+    "a poll is no sign of life": (
+        "    set_deadline(conf, rid, math.min(tonumber(request.until_ms), conf.now + conf.waiter_ms))\n",
+        "",
+    ),
+    "a wait has no end": ("conf.now >= tonumber(request.until_ms) and 'timed_out'", "false and 'timed_out'"),
+    "who is silent stays": ("math.min(request.until_ms, conf.now + conf.waiter_ms)", "request.until_ms + 0"),
+    # what goes with what
+    "an upgrade outlives its base": (LOSERS, "pairs({})"),
+    "a downgrade lets nobody in": ("  note_freed(conf, request)\n  link_request", "  link_request"),
+    "a heartbeat lets nobody in": ("if room.silent then note_line(", "if false then note_line("),
+    "an owner waits twice": ("if other and (not is_idle(request) or", "if other and (false or"),
+    "the rate is counted twice": ("redis.call('ZADD', rates, due + gap,", "redis.call('ZADD', rates, due + 2 * gap,"),
+    "re-entries count": ("not covered and refuse_rate(", "refuse_rate("),
+    # deadlocks
+    "no deadlock is seen": ("waits and find_place(conf, request, tail)", "nil"),
+    "those ahead are not looked at": ("elseif blocks and order < request.order then", "elseif false then"),
+    "dependents of dependents are not looked for": ("search.todo[#search.todo + 1] = node", ""),
+    "a deadlock of permits is certain": ("if search.permits then stuck = is_stuck(conf, request) end", ""),
+    "who needs no more than is free is stuck": (
+        "return not wanted or wanted <= free",
+        "return not wanted or wanted < free",
+    ),
+    "own permits come back by themselves": (
+        "if at == 0 then blocks = permits and order == '' end",
+        "if at == 0 then blocks = false end",
+    ),
+    "the eldest gives way": ("its_born > born)", "its_born < born)"),
+    "the most urgent gives way": ("if its_rank > rank or", "if its_rank < rank or"),
+    "all that is told is the beginning": ("node = search.found[node.waits_for]", "node = nil"),
+    "edges leave shared holders out": ("      wait_for(run)\n", ""),
+    "the detector looks without end": (
+        "  redis.call('ZREM', unchecked, rid)\n  redis.call('ZREM', graph",
+        "  redis.call('ZREM', graph",
+    ),
+}
+
+BY_CORNERS: dict[str, tuple[Scenario, Mutant]] = {
+    "nobody behind a many is handed over": (
+        corners.test_those_behind_a_many_follow_it_in_its_other_lines,
+        ("if request.parts[2] then note_freed(conf, request) end", ""),
+    ),
+    "with permits only the first place is tried": (
+        corners.test_with_permits_the_only_place_may_lie_between_two_others,
+        ("(search.permits and search.last or search.soft)", "search.soft"),
+    ),
+    "one call hands over to all": (
+        corners.test_64_are_granted_by_one_call_and_the_rest_is_remembered,
+        ("conf.grants or 64,", "conf.grants or 6400,"),
+    ),
+    "the rest of a line is forgotten": (
+        corners.test_a_long_run_goes_on_though_one_of_it_has_to_wait_elsewhere,
+        ("if #members == most and (left < most or most < 64) then set_deadline(", "if false then set_deadline("),
+    ),
+    "the other lines are forgotten": (
+        corners.test_64_are_granted_by_one_call_and_the_rest_is_remembered,
+        ("if left == 0 or conf.looks <= 0 then set_deadline(conf, 'promote ' .. resource, conf.now) end", ""),
+    ),
+    "a renewal comes late": (
+        partial(corners.test_nobody_has_more_time_because_others_are_due_as_well, verb="renew", answer=("lost", {})),
+        ("if conf.caught_up or #rids == 0 then return end", "if true then return end"),
+    ),
+    "a downgrade comes late": (
+        corners.test_a_downgrade_of_what_is_over_is_lost,
+        ("if conf.caught_up or #rids == 0 then return end", "if true then return end"),
+    ),
+    "who asks is told of holders that are over": (
+        corners.test_what_is_overdue_is_granted_to_who_asks,
+        ("ipairs(conf.caught_up and {} or parts)", "ipairs({})"),
+    ),
+    "who polls is told of holders that are over": (
+        corners.test_who_polls_is_handed_what_is_overdue,
+        ("ipairs(conf.caught_up and {} or parts)", "ipairs({})"),
+    ),
+    "a lock that is over is told again": (
+        corners.test_an_acquire_that_comes_again_does_not_hear_of_a_lock_that_is_over,
+        ("if conf.caught_up or #rids == 0 then return end", "if true then return end"),
+    ),
+    "circles are cut": (
+        corners.test_a_ring_is_told_in_full,
+        ("#words < 64", "#words < 16"),
+    ),
+    "a search costs nothing": (
+        corners.test_a_ring_above_the_budget_is_left_to_the_detector,
+        ("search.left = search.left - #members", ""),
+    ),
+    "the detector has no more patience": (
+        corners.test_a_ring_above_the_budget_is_left_to_the_detector,
+        ("  conf.visits = visits\n", ""),
+    ),
+}

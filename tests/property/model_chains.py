@@ -1,0 +1,143 @@
+"""Chains: tasks that wait for others, the notes of what has ended, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tests.property.model_state import State
+from tests.property.records import ENDED, Note, Task
+
+
+class Chains(State):
+    def __init__(self, now: int) -> None:
+        super().__init__(now)
+        self.notes: dict[Note, int] = {}  # with their times
+        self.dependents: dict[str, dict[str, int]] = {}  # by what they wait for: who does or did, and in which place
+        self.chains = False  # whether a task has meant something for others yet
+        self._noted = False  # in this call, and not followed yet
+
+    # Waiting
+
+    def _missing(self, ids: Sequence[str], later: Sequence[str]) -> str | None:
+        """The first that there is not, or that a later item of the same call made when it was sent before."""
+        return next((id for id in ids if id not in self.tasks or self.tasks[id].stamp in later), None)
+
+    def _join(self, task: Task) -> None:
+        """A child that came while its parent waits for children is one of those."""
+        parent = self.tasks.get(task.spec.parent or "")
+        if parent and parent.state == "blocked" and parent.spec.gather:
+            task.gathered = parent.place
+
+    def _await_others(self, task: Task) -> None:
+        others = set(task.spec.after)
+        task.state, task.awaits, self.chains = "blocked", len(others) + task.spec.gather, True
+        for other in (self.tasks[id] for id in others):
+            self.dependents.setdefault(other.id, {})[task.id] = task.place
+            if other.state in ENDED:
+                self._leave(Note(how_ended(other.state), other.id, upto=self.place))
+            else:
+                other.awaited = True
+
+    # Ends
+
+    def _end(self, task: Task, state: str, value: bytes = b"") -> None:
+        super()._end(task, state, value)
+        self._note_end(task, how_ended(state))
+
+    def _note_end(self, task: Task, how: str) -> None:
+        """For those that wait for it by now. Nobody is told twice: what it does after that is for who comes later."""
+        if task.gathered and task.spec.parent:
+            self._leave(Note(how, task.id, task.spec.parent, task.gathered, self.place))
+        elif task.awaited:
+            self._leave(Note(how, task.id, upto=self.place))
+        task.awaited, task.gathered = False, None
+
+    def _leave(self, note: Note) -> None:
+        self.notes[note] = self.now
+        self._noted = True
+
+    def _pass_on(self, limit: int = 100) -> None:
+        """Follow the notes, the earliest first, to so many tasks at the most; what is left stays noted, at its time."""
+        told, freed = 0, list[Task]()
+        while self.notes and told < limit:
+            earliest = sorted(self.notes, key=lambda note: (self.notes[note], note.text))
+            for note in earliest[: limit - told]:
+                if told < limit:
+                    told += max(1, self._follow(note, limit - told, freed))
+        self._noted = False
+        self._unblock(freed)
+
+    def _unblock(self, freed: list[Task]) -> None:
+        if freed:
+            self._event("task.unblocked", *freed)
+        freed.clear()
+
+    def _follow(self, note: Note, limit: int, freed: list[Task]) -> int:
+        """To how many; at the limit there may be more."""
+        time = self.notes.pop(note)
+        if note.how == "t":
+            self._unblock(freed)  # who is set free is there to be cancelled
+            rest, count = self._cancel_children(note, limit)
+        else:
+            rest, count = note._replace(other="-", at=0), self._tell_others(note, limit, freed)
+        if count == limit:
+            self.notes[rest] = time
+        return count
+
+    def _tell_others(self, note: Note, limit: int, freed: list[Task]) -> int:
+        if note.at:
+            self._hear(note.other, note.at, note.how, freed)
+        waiting = self.dependents.pop(note.id, {})
+        told = sorted((place, id) for id, place in waiting.items() if place <= note.upto)[:limit]
+        for place, id in told:
+            del waiting[id]
+            self._hear(id, place, note.how, freed)
+        if waiting:
+            self.dependents[note.id] = waiting
+        return len(told)
+
+    def _hear(self, id: str, place: int, how: str, freed: list[Task]) -> None:
+        """One that a task waits for has ended. Of all, a bad end decides; of any, a good one; else the last of them."""
+        task = self.tasks.get(id)
+        if not task or task.state != "blocked" or task.place != place:
+            return  # it waits no more, or is another of that id
+        when = task.spec.after_when
+        good = when == "ended" or (how == "c") == (when == "completed")
+        task.awaits -= 1
+        if task.awaits and good != task.spec.after_any:
+            return
+        if good:
+            self._start(task)
+            freed.append(task)
+        elif when == "failed":
+            self._end(task, "cancelled")
+            self._note("cancelled", task)
+        else:
+            self._give_up(task, "after_failed")
+
+    # Trees
+
+    def _cancel_tree(self, id: str) -> None:
+        self.chains = True
+        self._leave(Note("t", id, upto=self.now))
+        if id in self.tasks:
+            self.tasks[id].pruned = self.now
+
+    def _cancel_children(self, note: Note, limit: int) -> tuple[Note, int]:
+        """Cancel the children after the one of the note; theirs follow, once, for parents may form a circle."""
+        rest = [child for child in self._children(note.id) if (child.created, child.id) > (note.at, note.other)]
+        for child in rest[:limit]:
+            self._cancel(child)
+            if child.pruned != note.upto and self._children(child.id):
+                child.pruned = note.upto
+                self._leave(Note("t", child.id, upto=note.upto))
+            note = note._replace(other=child.id, at=child.created)
+        return note, min(len(rest), limit)
+
+    def _children(self, id: str) -> list[Task]:
+        children = [task for task in self.tasks.values() if task.spec.parent == id]
+        return sorted(children, key=lambda task: (task.created, task.id))
+
+
+def how_ended(state: str) -> str:
+    return "c" if state == "completed" else "f"

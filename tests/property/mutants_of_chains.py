@@ -1,0 +1,144 @@
+"""The same for chains: lines of Lua that matter, what a mistake would make of each, and which corner notices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from tests.property import test_chain_corners as chains
+from tests.property.driver import Driver
+
+Mutant = tuple[str, str]  # the text, and what takes its place
+Scenario = Callable[[Driver], None]
+
+GOOD = "local decisive = good == (own[2] == '1')"
+SILENT = "if conf.noted then pass_on(", "if false then pass_on("
+PURGED = "if own[1] and untie(conf, id, 'f') and"
+READY_MS = "redis.call('HSET', task .. id, 'ready_ms', conf.now_text)"
+DUE = "math.max(conf.now + (own[4] or 0), tonumber(own[5] or 0))"
+LOOK_AFTER = "if own[6] then await_deadline(conf, id, due_ms) end"
+CANCELLED = "redis.call('HEXISTS', task .. id, 'cancelled_ms') == 1"
+NOTES = "local notes = redis.call('ZRANGE', ends, 0, limit - told - 1"
+all_of_them = partial(chains.test_a_task_waits_for_all_or_for_any, some=False)
+
+CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
+    (partial(all_of_them, when="completed"), {
+        "who waits is ready": ("if own.after or own.gather then", "if own.gather then"),
+        "who is named twice counts twice": ("if not seen[other] then", "if true then"),
+        "one end is enough": (GOOD, "local decisive = good"),
+        "a bad end is waited out": (GOOD, "local decisive = false"),
+        "what failed before has completed": ("note_end(conf, failed and 'f' or 'c', id", "note_end(conf, 'c', id"),
+        "what has completed is waited for": ("if failed or redis.call('ZSCORE', finished, id) then", "if failed then"),
+        "what is dead is waited for": ("local failed = redis.call('ZSCORE', dead, id) or", "local failed ="),
+        "what is cancelled has completed": (f"or {CANCELLED}", "or false"),
+        "nobody hears that others are free": ("if #batch.freed > 0 then emit(", "if false then emit("),
+        "nobody is told why": ("'reason', 'after_failed')", "'reason', 'error')"),
+        "who goes on waits as well": ("redis.call('ZREM', blocked, id)\n  if good", "if good"),
+        "a completed task has failed": ("own_ms = untie(conf, id, 'c')", "own_ms = untie(conf, id, 'f')"),
+        "a dead task has completed": ("untie(conf, id, 'f') then answer_waiters(conf, id, 'dead",
+                                      "untie(conf, id, 'c') then answer_waiters(conf, id, 'dead"),
+        "a cancelled task has completed": ("untie(conf, id, 'f') then answer_waiters(conf, id, 'canc",
+                                           "untie(conf, id, 'c') then answer_waiters(conf, id, 'canc"),
+    }),
+    (partial(chains.test_a_task_waits_for_all_or_for_any, when="completed", some=True), {
+        "the last bad end is not the end": ("'awaits', -1) > 0 then return end", "'awaits', -1) >= 0 then return end"),
+        "any is all": (GOOD, "local decisive = not good"),
+    }),
+    (partial(all_of_them, when="failed"), {
+        "a failure is never good": ("(how == 'c') == (own[1] ~= 'failed')", "how == 'c'"),
+        "what nobody needs any more is dead": ("elseif own[1] == 'failed' then", "elseif false then"),
+    }),
+    (partial(all_of_them, when="ended"), {
+        "not every end is an end": ("local good = own[1] == 'ended' or", "local good ="),
+    }),
+    *[
+        (partial(chains.test_every_end_is_passed_on, way=way), {f"{way} passes nothing on": SILENT})
+        for way in ("ack", "fail", "release", "snooze", "cancel", "deregister", "reap", "expire")
+    ],
+    (chains.test_a_claim_passes_on_what_it_finds_expired, {"claim passes nothing on": SILENT}),
+    (partial(chains.test_every_end_is_passed_on, way="purge"), {
+        "a purge tells nobody": (PURGED, "if own[1] and"),
+        "purged tasks have completed": (PURGED, PURGED.replace("'f'", "'c'")),
+        "a sweep passes nothing on": ("if conf.chains then sweep_set(ends, pass_on) end", ""),
+    }),
+    (chains.test_200_come_after_one_that_has_ended, {
+        "enqueue passes nothing on": SILENT,
+        "a call passes on without end": (NOTES, f"limit = 1000\n    {NOTES}"),
+    }),
+    (chains.test_what_runs_by_then_is_waited_for_too, {
+        "a running task is not tied": ("if held and not string.find(held, ' ties[^|]*|') then", "if false then"),
+        "a waiting task is not awaited": ("'awaited', '1', 'ties', '1')", "'ties', '1')"),
+    }),
+    (chains.test_a_tasks_times_count_from_its_start, {
+        "a blocked task does not expire": ("if own.expires_at_ms then redis", "if false then redis"),
+        "its delay counts from the enqueue": (DUE, "tonumber(own[5] or 0)"),
+        "its time is forgotten": (DUE, "conf.now + (own[4] or 0)"),
+        "nobody looks after it": (LOOK_AFTER, ""),
+        "its fallback counts from its unblocking": (LOOK_AFTER, LOOK_AFTER.replace("due_ms", "conf.now")),
+    }),
+    (chains.test_a_task_keeps_its_place_while_it_waits, {
+        "it goes to the end of the line": ("own[3] or 'any', score, id)", "own[3] or 'any', score + 99, id)"),
+        "its priority is forgotten": ("'ZADD', blocked, (own.priority or 5)", "'ZADD', blocked, 5"),
+        "it was ready all the time": (READY_MS + "\n    if due_ms", "if due_ms"),
+    }),
+    (chains.test_more_than_a_hundred_wait_for_one, {
+        "what is left is forgotten": ("if count == limit - told then", "if false then"),
+        "who was told stays in the list": ("if count > 0 then redis", "if false then redis"),
+        "its lane is forgotten": ("line_up(batch.by_lane, own[3] or 'any'", "line_up(batch.by_lane, 'any'"),
+        "a note counts as one": ("told = told + math.max(count, 1)", "told = told + 1"),
+    }),
+    (partial(chains.test_another_life_of_an_id_is_not_meant, way="purge"), {
+        "who comes later is told": ("'-inf', upto, 'BYSCORE'", "'-inf', '+inf', 'BYSCORE'"),
+        "what is left is the latest": ("'ZADD', ends, at_ms, how", "'ZADD', ends, conf.now_text, how"),
+    }),
+    (chains.test_another_task_of_an_id_waits_for_something_else, {
+        "any task of an id is told": ("if not score or score % BAND ~= tonumber(place) then return end",
+                                      "if not score then return end"),
+    }),
+    (chains.test_only_the_first_end_counts, {
+        "who ends again tells it again": ("redis.call('HDEL', task .. id, 'awaited', 'gathered')", ""),
+    }),
+    (chains.test_a_parent_gathers_250_children_of_several_calls, {
+        "a parent gathers nothing": ("local seen, awaits = {}, own.gather or 0", "local seen, awaits = {}, 0"),
+        "a parent is not told": ("if at ~= '0' then tell_waiting(", "if false then tell_waiting("),
+        "a child is not a parent's": ("if own.parent and conf.chains then join", "if false then join"),
+        "a child has no ties": ("score % BAND), 'ties', '1')", "score % BAND))"),
+        "a queue has no chains": ("redis.call('HSET', config, 'chains', '1')", "return"),
+        "a child's own end only": ("own[6] and own[7] .. ' ' .. own[6], redis", "nil, redis"),
+    }),
+    (chains.test_a_child_counts_with_what_it_is_and_waits_for, {
+        "a blocked task is not found": ("finished, delayed, dead, blocked }) do", "finished, delayed, dead }) do"),
+        "every blocked parent gathers": ("redis.call('HEXISTS', task .. parent, 'gather') == 1 then", "true then"),
+        "every parent gathers": ("if score and redis.call('HEXISTS'", "score = score or 0\n  if redis.call('HEXISTS'"),
+    }),
+    (chains.test_a_tree_is_cancelled_from_its_top_down, {
+        "a tree is only its root": ("if tree and conf.exists then", "if false then"),
+        "a tree is only its root's children": ("if row and row[1] and row[2] ~= stamp then", "if false then"),
+        "a tree's pages repeat": ("local start = last_score == '0' and", "local start = true and"),
+        "a tree in one call": ("start, start + limit - 1, 'WITHSC", "start, start + 999, 'WITHSC"),
+        "a cancelled tree stays noted": ("redis.call('ZREM', ends, note)", ""),
+        "who is cancelled waits as well": ("redis.call('ZREM', set, id)\n  if state ==", "if state =="),
+        "its emptied lane keeps its token": ("if state == 'ready' and redis.call('EXISTS', set) == 0", "if false"),
+        "who runs is not asked": ("if set == leases then", "if false then"),
+        "what has completed is cancelled": ("if state == 'completed' or", "if"),
+    }),
+    (chains.test_a_tree_takes_those_that_its_root_sets_free, {
+        "who was set free escapes": ("line_up_freed()  -- or it would miss them", ""),
+    }),
+    (chains.test_parents_in_a_circle_are_cancelled_once, {
+        "a circle has no end": ("row[2] ~= stamp then", "true then"),
+        "a circle is cancelled only once": ("row[2] ~= stamp then", "not row[2] then"),
+    }),
+    (chains.test_a_tree_is_cancelled_by_one_call_once, {
+        "a tree is cancelled again": ("if answers then return { 'ok', conf.now, answers } end", ""),
+    }),
+    (chains.test_who_comes_after_nobody_is_not_made, {
+        "nobody is missing": ("elseif missing then", "elseif false then"),
+        "who is gone is not missing": ("if not row[1] or (by == call", "if not row[2] or (by == call"),
+        "who comes later is not missing": ("or (by == call and tonumber(at) > tonumber(index)) then return id end",
+                                           "then return id end"),
+    }),
+    (chains.test_whoever_waits_for_an_evicted_task_fails, {
+        "an evicted task is waited for": ("if conf.chains and redis.call('EXISTS'", "if false and redis.call('EXISTS'"),
+    }),
+]  # fmt: skip

@@ -1,0 +1,38 @@
+"""A group of workers as processes of the real command line, by their names."""
+
+import os
+import signal
+from pathlib import Path
+
+from tests.integration.workers import ROOT, Started
+
+DEADLINE = 60.0
+
+
+class Workers:
+    """Workers that run `handle` of a module."""
+
+    def __init__(self, folder: Path, url: str, queue: str, module: str) -> None:
+        (folder / "jobs.py").write_text(module)
+        self._folder = folder
+        self._env = {**os.environ, "PYTHONPATH": str(ROOT), "ADEQ_URL": url, "ADEQ_QUEUE": queue}
+        self._all: list[Started] = []
+        self.named: dict[str, Started] = {}
+
+    def start(self, name: str, *options: str) -> Started:
+        """Another one; where a name is used again, the one before goes on until it is replaced."""
+        self.named[name] = Started(self._folder, ("jobs:handle", "--name", name, *options), self._env)
+        self._all.append(self.named[name])
+        return self.named[name]
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        self.named[name].child.send_signal(number)
+
+    def wait(self, name: str) -> int:
+        """Its exit status, once it has ended."""
+        return self.named[name].child.wait(DEADLINE)
+
+    def end(self) -> None:
+        """Kill those that are left."""
+        for worker in self._all:
+            worker.close()
