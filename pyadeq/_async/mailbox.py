@@ -16,7 +16,6 @@ from pyadeq._async.queue_produce import Producing
 from pyadeq._async.queue_results import Receipt
 from pyadeq._async.queue_tend import Tending
 from pyadeq._async.queue_work import Working, check_lease, until_due
-from pyadeq._core.call import Call
 from pyadeq._core.queue_items import MAX_ITEMS, Failure
 from pyadeq._core.slots import Slot, WorkerIdentity
 from pyadeq._twins import aio_follow, aio_sleep, aio_takes
@@ -334,27 +333,13 @@ class Mailing(Producing, Working, Tending):
     ) -> Claimed:
         """One claim in a lane. Where it is broken off, what the server has given for it goes back at once."""
 
-        def call(identity: WorkerIdentity, slot: Slot) -> Call[Claimed]:
-            return self.calls.claim(
-                identity.worker,
-                identity.incarnation,
-                slot.index,
-                slot.n,
-                limit=limit,
-                lanes=[lane],
-                lease=lease,
-                window=window,
-            )
-
         async def give_back(identity: WorkerIdentity, slot: Slot) -> None:
             given = await self._runner.send(
                 self.calls.settle(identity.worker, identity.incarnation, slot.index, slot.n, lanes=[lane]), LAST_WORD
             )
             await self.release_many(given.claimed.leases)
 
-        return await self._identities.run(
-            worker or self.default_worker, call, lambda claimed: claimed.status, given_up=give_back
-        )
+        return await self._claim(worker, give_back, limit=limit, lanes=[lane], lease=lease, window=window)
 
 
 def _item(data: bytes) -> Any:

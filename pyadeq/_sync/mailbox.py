@@ -17,7 +17,6 @@ from pyadeq._sync.queue_produce import Producing
 from pyadeq._sync.queue_results import Receipt
 from pyadeq._sync.queue_tend import Tending
 from pyadeq._sync.queue_work import Working, check_lease, until_due
-from pyadeq._core.call import Call
 from pyadeq._core.queue_items import MAX_ITEMS, Failure
 from pyadeq._core.slots import Slot, WorkerIdentity
 from pyadeq._twins import follow, sleep, takes
@@ -335,27 +334,13 @@ class Mailing(Producing, Working, Tending):
     ) -> Claimed:
         """One claim in a lane. Where it is broken off, what the server has given for it goes back at once."""
 
-        def call(identity: WorkerIdentity, slot: Slot) -> Call[Claimed]:
-            return self.calls.claim(
-                identity.worker,
-                identity.incarnation,
-                slot.index,
-                slot.n,
-                limit=limit,
-                lanes=[lane],
-                lease=lease,
-                window=window,
-            )
-
         def give_back(identity: WorkerIdentity, slot: Slot) -> None:
             given = self._runner.send(
                 self.calls.settle(identity.worker, identity.incarnation, slot.index, slot.n, lanes=[lane]), LAST_WORD
             )
             self.release_many(given.claimed.leases)
 
-        return self._identities.run(
-            worker or self.default_worker, call, lambda claimed: claimed.status, given_up=give_back
-        )
+        return self._claim(worker, give_back, limit=limit, lanes=[lane], lease=lease, window=window)
 
 
 def _item(data: bytes) -> Any:

@@ -55,21 +55,25 @@ class Working(QueueBase):
         lease: Seconds = 0,
     ) -> Claimed:
         """One claim without waiting, with the time when a delayed task is due or a lease ends next."""
+        return self._claim(worker, limit=limit, lanes=lanes, lane_first=lane_first, lease=lease)
+
+    def _claim(
+        self,
+        worker: str | None,
+        given_up: Callable[[WorkerIdentity, Slot], Any] | None = None,
+        *,
+        lease: Seconds,
+        **claim: Any,
+    ) -> Claimed:
+        """One call of claim. given_up: takes back what a call that is broken off may have claimed."""
         check_lease(lease)
 
         def call(identity: WorkerIdentity, slot: Slot) -> Call[Claimed]:
-            return self.calls.claim(
-                identity.worker,
-                identity.incarnation,
-                slot.index,
-                slot.n,
-                limit=limit,
-                lanes=lanes,
-                lane_first=lane_first,
-                lease=lease,
-            )
+            return self.calls.claim(identity.worker, identity.incarnation, slot.index, slot.n, lease=lease, **claim)
 
-        return self._identities.run(worker or self.default_worker, call, lambda claimed: claimed.status)
+        return self._identities.run(
+            worker or self.default_worker, call, lambda claimed: claimed.status, given_up=given_up
+        )
 
     def settle(
         self,

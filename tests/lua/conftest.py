@@ -4,34 +4,22 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count
-from pathlib import Path
 
 import pytest
 import redis
 
-from pyadeq.embedded import EmbeddedServer
-from tests.conftest import audited
 from tests.lua.bench import Bench, MakeAny
 from tests.lua.lock_checks import check_domain
 from tests.lua.lock_workbench import LockBench, MakeLockBench
 from tests.lua.watched import WatchedClient
 from tests.lua.workbench import MakeBench, Workbench
+from tests.small_server import server, url
 
 pytest.register_assert_rewrite("tests.lua.checks")
 
+__all__ = ["server", "url"]  # in the place of those of all tests
+
 BENCHES: dict[str, Callable[..., Bench]] = {"queue": Workbench, "lock": LockBench}
-
-
-@pytest.fixture(scope="session")
-def server(binary: Path) -> Iterator[EmbeddedServer]:
-    """A server that holds little, for these tests look through all its keys time and again."""
-    with audited(binary) as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def url(server: EmbeddedServer) -> str:
-    return server.url
 
 
 @pytest.fixture(scope="session")
