@@ -104,7 +104,7 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "a child is not a parent's": ("if own.parent and conf.chains then join", "if false then join"),
         "a child has no ties": ("score % BAND), 'ties', '1')", "score % BAND))"),
         "a queue has no chains": ("redis.call('HSET', config, 'chains', '1')", "return"),
-        "a child's own end only": ("own[6] and own[7] .. ' ' .. own[6], redis", "nil, redis"),
+        "a child's own end only": ("how, id, own[6] and own[7] .. ' ' .. own[6])", "how, id)"),
     }),
     (chains.test_a_child_counts_with_what_it_is_and_waits_for, {
         "a blocked task is not found": ("finished, delayed, dead, blocked }) do", "finished, delayed, dead }) do"),
