@@ -26,6 +26,7 @@ from pyadeq._sync.mailbox import Batch, Mailbox
 from pyadeq._sync.pipeline import Pipeline
 from pyadeq._sync.queue import Queue
 from pyadeq._sync.queue_results import Receipt
+from pyadeq._sync.queue_schedules import Schedules
 from pyadeq._sync.queue_tasks import QueueTask
 from pyadeq._version import __version__
 from pyadeq._worker.context import TaskContext
@@ -91,11 +92,13 @@ from pyadeq.models import (
     Task,
     TaskView,
 )
+from pyadeq.schedule_models import At, Cron, Every, Fired, Firing, Schedule, SchedulePut
 from pyadeq.worker_models import Heartbeat, LogLine, Outcome, WorkerInfo
 
 __all__ = [
     "Adeq",
     "AdeqError",
+    "At",
     "Backoff",
     "BadArgument",
     "Batch",
@@ -106,6 +109,7 @@ __all__ = [
     "ClockError",
     "ConfigError",
     "ConflictError",
+    "Cron",
     "CycleEdge",
     "DeadlockError",
     "Deferred",
@@ -114,9 +118,12 @@ __all__ = [
     "Edge",
     "EdgePage",
     "EmbeddedServer",
+    "Every",
     "Failed",
     "Failure",
     "Failures",
+    "Fired",
+    "Firing",
     "Forced",
     "FoundDeadlock",
     "Grant",
@@ -157,6 +164,9 @@ __all__ = [
     "RequestView",
     "Retried",
     "Rule",
+    "Schedule",
+    "SchedulePut",
+    "Schedules",
     "Script",
     "ScriptError",
     "Settings",

@@ -7,6 +7,7 @@ from pyadeq._async.mailbox import Batch, Mailbox
 from pyadeq._async.pipeline import Pipeline
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue_results import Receipt
+from pyadeq._async.queue_schedules import Schedules
 from pyadeq._async.queue_tasks import QueueTask
 from pyadeq._core.call import Call
 from pyadeq._core.failures import Failures, ProcessDied, Rule, TaskFailed
@@ -82,11 +83,13 @@ from pyadeq.models import (
     Task,
     TaskView,
 )
+from pyadeq.schedule_models import At, Cron, Every, Fired, Firing, Schedule, SchedulePut
 from pyadeq.worker_models import Heartbeat, LogLine, Outcome, WorkerInfo
 
 __all__ = [
     "Adeq",
     "AdeqError",
+    "At",
     "Backoff",
     "BadArgument",
     "Batch",
@@ -97,6 +100,7 @@ __all__ = [
     "ClockError",
     "ConfigError",
     "ConflictError",
+    "Cron",
     "CycleEdge",
     "DeadlockError",
     "Deferred",
@@ -105,9 +109,12 @@ __all__ = [
     "Edge",
     "EdgePage",
     "EmbeddedServer",
+    "Every",
     "Failed",
     "Failure",
     "Failures",
+    "Fired",
+    "Firing",
     "Forced",
     "FoundDeadlock",
     "Grant",
@@ -152,6 +159,9 @@ __all__ = [
     "RequestView",
     "Retried",
     "Rule",
+    "Schedule",
+    "SchedulePut",
+    "Schedules",
     "Script",
     "ScriptError",
     "Settings",

@@ -205,6 +205,17 @@ class Lease:
         return None if value is None else int(value) / 1000
 
     @property
+    def schedule(self) -> str | None:
+        """The name of the schedule that has enqueued the task."""
+        return self._word("schedule")
+
+    @property
+    def nominal(self) -> float | None:
+        """The time of the schedule that the task is for."""
+        value = self._word("nominal_ms")
+        return None if value is None else int(value) / 1000
+
+    @property
     def headers(self) -> Any:
         """What the producer sent along, read as JSON; the text where it is not JSON."""
         return read_json(self.record.get("headers", b"{}"))
@@ -269,6 +280,7 @@ class Claimed:
     lease: float
     next_due: float | None
     leases: list[Lease]
+    next_firing: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +296,8 @@ class TaskView(Model):
     """A task as it is now. In lists, payload, result, error and headers are left out (None).
 
     after, after_any, after_when, gather: what it waits or waited for, as in `Task`; None where that is nothing.
-    awaits: how many ends a blocked task waits for still.
+    awaits: how many ends a blocked task waits for still. schedule, nominal: which schedule has enqueued it, and for
+    which of its times.
     """
 
     id: str
@@ -310,6 +323,8 @@ class TaskView(Model):
     after_when: AfterWhen | None = None
     gather: int | None = None
     awaits: int | None = None
+    schedule: str | None = None
+    nominal: float | None = None
     idempotency_key: str | None = None
     unique: str | None = None
     scope: str | None = None

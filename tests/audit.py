@@ -15,10 +15,17 @@ from tests.audit_locks import LockAudit, names_below
 BASE = re.compile(r"[^{]*\{(?:(?:queue|lock):[^}]+\}|[^}]+\}:(?:queue|lock):[^:]+)")
 KINDS = re.compile(
     r"config|counters|events|lanes|delayed|blocked|leases|running|finished|dead|deadlines|once|once:due|workers|ends"
-    r"|(?:task|payload|result|log|reply|ready|wake|worker|control|by:user|by:tag|children|dependents):(?P<suffix>.+)"
+    r"|schedules|(?:task|payload|result|log|reply|ready|wake|worker|control|by:user|by:tag|children|dependents|schedule)"
+    r":(?P<suffix>.+)"
 )
 NOTE = re.compile(r"[cf] (?P<ended>\S+) (?:- 0|\S+ \d+) (?P<place>\d+)|t \S+ (?:- 0|\S+ \d+) \d+")
 BAND = 2**48  # the width of a priority in a score
+NEVER = 2**53 - 1  # ms: the score of a schedule that is not due by itself
+MOST_OPEN = 64  # tasks that a schedule's policy looks at
+PLAN = {
+    "timing", "envelope", "payload", "overlap", "catch_up_ms", "jitter_ms",
+    "rev", "next_ms", "created_ms", "changed_ms",
+}  # fmt: skip
 SETS = ("delayed", "blocked", "leases", "finished", "dead")
 
 
@@ -67,6 +74,7 @@ class Audit:
         yield from self._hints()
         yield from self._replies()
         yield from self._chains()
+        yield from self._schedules()
 
     def _membership(self) -> Iterator[str]:
         for id in sorted(self.tasks.keys() | self.places.keys()):
@@ -196,6 +204,36 @@ class Audit:
             yield f"task {id} awaits {awaits} ends, {children} of them of children, and depends on {sorted(others)}"
         if not others <= set(record.get("after", "").split(",")):
             yield f"task {id} depends on {sorted(others)}: {record}"
+
+    def _schedules(self) -> Iterator[str]:
+        """Each is in line at its next time, and has all that is needed to fire it."""
+        scores, config = self._zset("schedules"), self._hash("config")
+        if names := set(self._suffixes("schedule")) ^ scores.keys():
+            yield f"of {sorted(names)} there is a schedule or a time, but not both"
+        if scores and "schedules" not in config:
+            yield f"there are schedules, {sorted(scores)}, but config does not say so"
+        revs: set[int] = set()
+        for name in self._suffixes("schedule"):
+            record = self._hash(f"schedule:{name}")
+            if missing := PLAN - record.keys():
+                yield f"schedule {name} has no {sorted(missing)}"
+                continue
+            yield from self._schedule(name, record, scores.get(name))
+            rev, last = int(record["rev"]), int(config.get("revisions", 0))
+            if rev in revs or not 1 <= rev <= last:
+                yield f"schedule {name} has revision {rev}, which another has, or nobody yet: the last was {last}"
+            revs.add(rev)
+
+    def _schedule(self, name: str, record: dict[str, str], score: float | None) -> Iterator[str]:
+        next_ms, open = int(record["next_ms"]), record.get("open", "").split()
+        if score not in (None, next_ms or NEVER):
+            yield f"schedule {name} is due at {next_ms}, and in line at {score}"
+        if "paused" in record and (record["paused"] != "1" or next_ms):
+            yield f"schedule {name} is paused ({record['paused']}), and due at {next_ms}"
+        if len(open) > MOST_OPEN or len(set(open)) < len(open):
+            yield f"schedule {name} has {len(open)} open tasks: {open}"
+        if ("last_id" in record) != ("last_ms" in record) or ("fired" in record) != ("last_id" in record):
+            yield f"schedule {name} does not say what fired last: {record}"
 
     def _records(self) -> dict[str, dict[str, str]]:
         ids = self._suffixes("task")

@@ -34,6 +34,7 @@
 -- KEYS   control   prefix/list   {base}:control:  name
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   ends      zset          {base}:ends
+-- KEYS   schedules zset          {base}:schedules
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   worker    name
@@ -50,7 +51,7 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   lane      lane
 -- GROUP  item      1..64
--- RETURN ok        now_ms:int next_ms:int lease_ms:int deadline_ms:int leases:list(lease)
+-- RETURN ok        now_ms:int next_ms:int fires_ms:int lease_ms:int deadline_ms:int leases:list(lease)
 -- RETURN stale
 -- RETURN unregistered
 -- EACH   lease     leased id:id token:id fence:int attempt:int delivery:int payload:bytes record:pairs
@@ -58,14 +59,14 @@
 -- EVENT  task.claimed task.promoted task.stalled task.dead task.expired task.moved task.cancelled task.removed
 -- EVENT  task.alert worker.lost task.unblocked
 -- FLAGS  allow-oom
--- COST   17 + n commands, 25 + n once a second, O(n log m)
+-- COST   17 + n commands, 25 + n once a second, 1 more where the queue has schedules, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts observe sweep retain push_wake lane_emptied check_slot peek_ready
 -- INCLUDE read_task take_out write_lease add_payloads claim_tasks
 -- RARELY line_up make_ready note_end drop_task promote_due read_lease end_leases read_policy backoff push_due
 -- RARELY delay_until await_deadline untie answer_waiters bury_task cancel_task reap_expired read_record find_set
 -- RARELY next_lane expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on
 -- RARELY remove_task trim_set start_tied retire_worker sweep_workers trim_ended sweep_once housekeep reclaim_tasks
--- RARELY window_left
+-- RARELY window_left next_firing
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -100,8 +101,8 @@ local function arg_lane(v)
   if inst and #inst <= 100 then return v end
 end
 
-if #KEYS ~= 29 then
-  return redis.error_reply('ADEQ_ARG expected 29 keys, got ' .. #KEYS)
+if #KEYS ~= 30 then
+  return redis.error_reply('ADEQ_ARG expected 30 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -130,8 +131,9 @@ local log = KEYS[24]
 local control = KEYS[25]
 local dependents = KEYS[26]
 local ends = KEYS[27]
-local events = KEYS[28]
-local counters = KEYS[29]
+local schedules = KEYS[28]
+local events = KEYS[29]
+local counters = KEYS[30]
 
 local worker = ARGV[1]
 if not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$') then
@@ -220,6 +222,7 @@ local function start_tied(...) return arg_rare().start_tied(...) end
 local function housekeep(...) return arg_rare().housekeep(...) end
 local function reclaim_tasks(...) return arg_rare().reclaim_tasks(...) end
 local function window_left(...) return arg_rare().window_left(...) end
+local function next_firing(...) return arg_rare().next_firing(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -244,7 +247,7 @@ end
 -- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains')
+    'chains', 'schedules')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   return {
@@ -258,6 +261,7 @@ local function open_queue()
     finished_max = tonumber(row[6] or 100000),
     result_ms = row[7] and tonumber(row[7]) or nil,
     chains = row[8],
+    schedules = row[9],
     ended = 0,
   }
 end
@@ -1094,7 +1098,16 @@ local function window_left(conf, wanted, window_ms, limit)
   return left_ms or 0
 end
 
-  arg_made = { drop_task = drop_task, promote_due = promote_due, bury_task = bury_task, reap_expired = reap_expired, expire_waiting = expire_waiting, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, housekeep = housekeep, reclaim_tasks = reclaim_tasks, window_left = window_left }
+-- next_firing(conf): when a schedule of the queue is due next, or 0: none is, or the queue takes no new tasks.
+-- NEEDS schedules
+local function next_firing(conf)
+  if not conf.schedules or conf.draining then return 0 end
+  local head = redis.call('ZRANGE', schedules, 0, 0, 'WITHSCORES')
+  local due_ms = tonumber(head[2] or MAX_SAFE)
+  return due_ms < MAX_SAFE and due_ms or 0
+end
+
+  arg_made = { drop_task = drop_task, promote_due = promote_due, bury_task = bury_task, reap_expired = reap_expired, expire_waiting = expire_waiting, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, housekeep = housekeep, reclaim_tasks = reclaim_tasks, window_left = window_left, next_firing = next_firing }
   return arg_made
 end
 
@@ -1115,7 +1128,8 @@ else
   deadline_ms, leased = claim_tasks(conf, left_ms > 0 and {} or item_lane, limit, known, tally)
 end
 if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, conf.now + left_ms) end
+local fires_ms = conf.schedules and next_firing(conf) or 0
 if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)
 add_counts(tally)
-return { 'ok', conf.now, next_ms, conf.lease_ms, deadline_ms, leased }
+return { 'ok', conf.now, next_ms, fires_ms, conf.lease_ms, deadline_ms, leased }

@@ -96,7 +96,7 @@ end
 -- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains')
+    'chains', 'schedules')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   return {
@@ -110,6 +110,7 @@ local function open_queue()
     finished_max = tonumber(row[6] or 100000),
     result_ms = row[7] and tonumber(row[7]) or nil,
     chains = row[8],
+    schedules = row[9],
     ended = 0,
   }
 end

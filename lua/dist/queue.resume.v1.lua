@@ -16,9 +16,10 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  queue.resumed
 -- FLAGS  allow-oom
--- COST   10 + 2l commands for l lanes
+-- COST   10 + 2l commands for l lanes, up to 3 more where the queue has schedules
 -- INCLUDE base_time open_queue create_base emit done_before sweep_once hold_once note_done set_mode push_wake
 -- INCLUDE wake_lanes
+-- RARELY push_due
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -71,6 +72,9 @@ if #ARGV ~= 4 then
   return redis.error_reply('ADEQ_ARG expected 4 arguments, got ' .. #ARGV)
 end
 
+local arg_rare
+local function push_due(...) return arg_rare().push_due(...) end
+
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
 -- NEEDS now_ms
@@ -94,7 +98,7 @@ end
 -- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains')
+    'chains', 'schedules')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   return {
@@ -108,6 +112,7 @@ local function open_queue()
     finished_max = tonumber(row[6] or 100000),
     result_ms = row[7] and tonumber(row[7]) or nil,
     chains = row[8],
+    schedules = row[9],
     ended = 0,
   }
 end
@@ -198,9 +203,26 @@ local function wake_lanes(conf)
   for _, lane in ipairs(redis.call('SRANDMEMBER', lanes, 1000)) do push_wake(conf, lane) end
 end
 
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
+-- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+-- NEEDS wake
+local function push_due(lane)
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+  redis.call('PEXPIRE', wake .. lane, 60000)
+end
+
+  arg_made = { push_due = push_due }
+  return arg_made
+end
+
 local conf, refused = open_queue()
 if refused then return refused end
 
 set_mode(conf, 'running', 'queue.resumed')
 wake_lanes(conf)
+if conf.schedules then push_due('any') end  -- in a drain nobody heard of them
 return { 'ok', conf.now }

@@ -31,6 +31,7 @@
 -- KEYS   control   prefix/list   {base}:control:  name
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   ends      zset          {base}:ends
+-- KEYS   schedules zset          {base}:schedules
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   worker    name
@@ -59,7 +60,7 @@
 -- PAIR   fails.exit_code int -1000..1000
 -- ITEM   lanes_wanted.lane lane
 -- GROUP  lanes_wanted   0..64
--- RETURN ok        now_ms:int next_ms:int lease_ms:int deadline_ms:int acks:list(ack) fails:list(fail) leases:list(lease)
+-- RETURN ok        now_ms:int next_ms:int fires_ms:int lease_ms:int deadline_ms:int acks:list(ack) fails:list(fail) leases:list(lease)
 -- RETURN stale
 -- RETURN unregistered
 -- EACH   ack       completed
@@ -74,14 +75,14 @@
 -- EVENT  task.completed task.retried task.claimed task.promoted task.stalled task.dead task.expired task.moved
 -- EVENT  task.cancelled task.removed task.alert worker.lost task.unblocked
 -- FLAGS  allow-oom
--- COST   23 + 2n commands, 25 + 2n once a second, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- COST   23 + 2n commands, 25 + 2n once a second, 1 more where the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result answer_waiters ack_tasks sweep retain
 -- INCLUDE push_wake lane_emptied check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
--- RARELY is_full settled_before note_end untie line_up make_ready drop_task promote_due read_lease read_policy backoff
--- RARELY push_due delay_until await_deadline bury_task cancel_task reap_expired read_record find_set next_lane
--- RARELY expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on remove_task
--- RARELY trim_set start_tied settled_as fail_tasks retire_worker sweep_workers trim_ended sweep_once housekeep
--- RARELY reclaim_tasks
+-- RARELY is_full settled_before note_end untie line_up make_ready drop_task promote_due read_lease read_policy
+-- RARELY backoff push_due delay_until await_deadline bury_task cancel_task reap_expired read_record find_set
+-- RARELY next_lane expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on
+-- RARELY remove_task trim_set start_tied settled_as fail_tasks retire_worker sweep_workers trim_ended sweep_once
+-- RARELY housekeep reclaim_tasks next_firing
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -117,8 +118,8 @@ local function arg_lane(v)
   if inst and #inst <= 100 then return v end
 end
 
-if #KEYS ~= 29 then
-  return redis.error_reply('ADEQ_ARG expected 29 keys, got ' .. #KEYS)
+if #KEYS ~= 30 then
+  return redis.error_reply('ADEQ_ARG expected 30 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -147,8 +148,9 @@ local log = KEYS[24]
 local control = KEYS[25]
 local dependents = KEYS[26]
 local ends = KEYS[27]
-local events = KEYS[28]
-local counters = KEYS[29]
+local schedules = KEYS[28]
+local events = KEYS[29]
+local counters = KEYS[30]
 
 local worker = ARGV[1]
 if not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$') then
@@ -350,6 +352,7 @@ local function start_tied(...) return arg_rare().start_tied(...) end
 local function fail_tasks(...) return arg_rare().fail_tasks(...) end
 local function housekeep(...) return arg_rare().housekeep(...) end
 local function reclaim_tasks(...) return arg_rare().reclaim_tasks(...) end
+local function next_firing(...) return arg_rare().next_firing(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -374,7 +377,7 @@ end
 -- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains')
+    'chains', 'schedules')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   return {
@@ -388,6 +391,7 @@ local function open_queue()
     finished_max = tonumber(row[6] or 100000),
     result_ms = row[7] and tonumber(row[7]) or nil,
     chains = row[8],
+    schedules = row[9],
     ended = 0,
   }
 end
@@ -1328,7 +1332,16 @@ local function reclaim_tasks(conf, given)
   return deadline_ms, leased
 end
 
-  arg_made = { is_full = is_full, settled_before = settled_before, untie = untie, drop_task = drop_task, promote_due = promote_due, bury_task = bury_task, reap_expired = reap_expired, expire_waiting = expire_waiting, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, fail_tasks = fail_tasks, housekeep = housekeep, reclaim_tasks = reclaim_tasks }
+-- next_firing(conf): when a schedule of the queue is due next, or 0: none is, or the queue takes no new tasks.
+-- NEEDS schedules
+local function next_firing(conf)
+  if not conf.schedules or conf.draining then return 0 end
+  local head = redis.call('ZRANGE', schedules, 0, 0, 'WITHSCORES')
+  local due_ms = tonumber(head[2] or MAX_SAFE)
+  return due_ms < MAX_SAFE and due_ms or 0
+end
+
+  arg_made = { is_full = is_full, settled_before = settled_before, untie = untie, drop_task = drop_task, promote_due = promote_due, bury_task = bury_task, reap_expired = reap_expired, expire_waiting = expire_waiting, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, fail_tasks = fail_tasks, housekeep = housekeep, reclaim_tasks = reclaim_tasks, next_firing = next_firing }
   return arg_made
 end
 
@@ -1354,7 +1367,8 @@ else
   if math.abs(conf.now - known) >= 1000 and housekeep(conf, tally) then known = conf.now end
   deadline_ms, leased = claim_tasks(conf, lanes_wanted_lane, limit, known, tally)
 end
+local fires_ms = conf.schedules and next_firing(conf) or 0
 if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)
 add_counts(tally)
-return { 'ok', conf.now, next_ms, conf.lease_ms, deadline_ms, acked, failed, leased }
+return { 'ok', conf.now, next_ms, fires_ms, conf.lease_ms, deadline_ms, acked, failed, leased }

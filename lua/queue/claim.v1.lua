@@ -32,6 +32,7 @@
 -- KEYS   control   prefix/list   {base}:control:  name
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   ends      zset          {base}:ends
+-- KEYS   schedules zset          {base}:schedules
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   worker    name
@@ -48,7 +49,7 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   lane      lane
 -- GROUP  item      1..64
--- RETURN ok        now_ms:int next_ms:int lease_ms:int deadline_ms:int leases:list(lease)
+-- RETURN ok        now_ms:int next_ms:int fires_ms:int lease_ms:int deadline_ms:int leases:list(lease)
 -- RETURN stale
 -- RETURN unregistered
 -- EACH   lease     leased id:id token:id fence:int attempt:int delivery:int payload:bytes record:pairs
@@ -56,14 +57,14 @@
 -- EVENT  task.claimed task.promoted task.stalled task.dead task.expired task.moved task.cancelled task.removed
 -- EVENT  task.alert worker.lost task.unblocked
 -- FLAGS  allow-oom
--- COST   17 + n commands, 25 + n once a second, O(n log m)
+-- COST   17 + n commands, 25 + n once a second, 1 more where the queue has schedules, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts observe sweep retain push_wake lane_emptied check_slot peek_ready
 -- INCLUDE read_task take_out write_lease add_payloads claim_tasks
 -- RARELY line_up make_ready note_end drop_task promote_due read_lease end_leases read_policy backoff push_due
 -- RARELY delay_until await_deadline untie answer_waiters bury_task cancel_task reap_expired read_record find_set
 -- RARELY next_lane expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on
 -- RARELY remove_task trim_set start_tied retire_worker sweep_workers trim_ended sweep_once housekeep reclaim_tasks
--- RARELY window_left
+-- RARELY window_left next_firing
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -82,7 +83,8 @@ else
   deadline_ms, leased = claim_tasks(conf, left_ms > 0 and {} or item_lane, limit, known, tally)
 end
 if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, conf.now + left_ms) end
+local fires_ms = conf.schedules and next_firing(conf) or 0
 if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)
 add_counts(tally)
-return { 'ok', conf.now, next_ms, conf.lease_ms, deadline_ms, leased }
+return { 'ok', conf.now, next_ms, fires_ms, conf.lease_ms, deadline_ms, leased }

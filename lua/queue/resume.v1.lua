@@ -14,13 +14,15 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  queue.resumed
 -- FLAGS  allow-oom
--- COST   10 + 2l commands for l lanes
+-- COST   10 + 2l commands for l lanes, up to 3 more where the queue has schedules
 -- INCLUDE base_time open_queue create_base emit done_before sweep_once hold_once note_done set_mode push_wake
 -- INCLUDE wake_lanes
+-- RARELY push_due
 
 local conf, refused = open_queue()
 if refused then return refused end
 
 set_mode(conf, 'running', 'queue.resumed')
 wake_lanes(conf)
+if conf.schedules then push_due('any') end  -- in a drain nobody heard of them
 return { 'ok', conf.now }

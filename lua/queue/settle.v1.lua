@@ -29,6 +29,7 @@
 -- KEYS   control   prefix/list   {base}:control:  name
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   ends      zset          {base}:ends
+-- KEYS   schedules zset          {base}:schedules
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   worker    name
@@ -57,7 +58,7 @@
 -- PAIR   fails.exit_code int -1000..1000
 -- ITEM   lanes_wanted.lane lane
 -- GROUP  lanes_wanted   0..64
--- RETURN ok        now_ms:int next_ms:int lease_ms:int deadline_ms:int acks:list(ack) fails:list(fail) leases:list(lease)
+-- RETURN ok        now_ms:int next_ms:int fires_ms:int lease_ms:int deadline_ms:int acks:list(ack) fails:list(fail) leases:list(lease)
 -- RETURN stale
 -- RETURN unregistered
 -- EACH   ack       completed
@@ -72,14 +73,14 @@
 -- EVENT  task.completed task.retried task.claimed task.promoted task.stalled task.dead task.expired task.moved
 -- EVENT  task.cancelled task.removed task.alert worker.lost task.unblocked
 -- FLAGS  allow-oom
--- COST   23 + 2n commands, 25 + 2n once a second, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- COST   23 + 2n commands, 25 + 2n once a second, 1 more where the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result answer_waiters ack_tasks sweep retain
 -- INCLUDE push_wake lane_emptied check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
--- RARELY is_full settled_before note_end untie line_up make_ready drop_task promote_due read_lease read_policy backoff
--- RARELY push_due delay_until await_deadline bury_task cancel_task reap_expired read_record find_set next_lane
--- RARELY expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on remove_task
--- RARELY trim_set start_tied settled_as fail_tasks retire_worker sweep_workers trim_ended sweep_once housekeep
--- RARELY reclaim_tasks
+-- RARELY is_full settled_before note_end untie line_up make_ready drop_task promote_due read_lease read_policy
+-- RARELY backoff push_due delay_until await_deadline bury_task cancel_task reap_expired read_record find_set
+-- RARELY next_lane expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on
+-- RARELY remove_task trim_set start_tied settled_as fail_tasks retire_worker sweep_workers trim_ended sweep_once
+-- RARELY housekeep reclaim_tasks next_firing
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -103,7 +104,8 @@ else
   if math.abs(conf.now - known) >= 1000 and housekeep(conf, tally) then known = conf.now end
   deadline_ms, leased = claim_tasks(conf, lanes_wanted_lane, limit, known, tally)
 end
+local fires_ms = conf.schedules and next_firing(conf) or 0
 if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)
 add_counts(tally)
-return { 'ok', conf.now, next_ms, conf.lease_ms, deadline_ms, acked, failed, leased }
+return { 'ok', conf.now, next_ms, fires_ms, conf.lease_ms, deadline_ms, acked, failed, leased }

@@ -19,6 +19,7 @@ from pyadeq._core.queue_items import (
     held,
     item,
 )
+from pyadeq._core.queue_schedules import ScheduleCalls
 from pyadeq.models import (
     AbandonStatus,
     AckStatus,
@@ -43,7 +44,7 @@ from pyadeq.worker_models import Heartbeat, LogLine, Outcome, ProgressStatus, St
 
 
 @dataclass(frozen=True)
-class QueueCalls:
+class QueueCalls(ScheduleCalls):
     """Builds the calls of one queue.
 
     A rid that may be left out is what keeps a call that is sent again from acting again.

@@ -62,17 +62,17 @@ def receipts(reply: Reply, ids: Sequence[str]) -> list[Receipt]:
 def claimed(reply: Reply) -> Claimed:
     if reply[0] != b"ok":
         return Claimed(reply[0].decode(), 0.0, 0.0, None, [])
-    return _claimed(reply[1:5], reply[5])
+    return _claimed(reply[1:6], reply[6])
 
 
 def settled(reply: Reply) -> Settled:
     if reply[0] != b"ok":
         return Settled([], [], claimed(reply))
-    acks, fails, leases = reply[5:]
+    acks, fails, leases = reply[6:]
     return Settled(
         [item[0].decode() for item in acks],
         [_failed(item) for item in fails],
-        _claimed(reply[1:5], leases),
+        _claimed(reply[1:6], leases),
     )
 
 
@@ -183,10 +183,11 @@ def _failed(item: list[Any]) -> Failed:
 
 
 def _claimed(times: list[int], leases: list[list[Any]]) -> Claimed:
-    now_ms, next_ms, lease_ms, deadline_ms = times
+    now_ms, next_ms, fires_ms, lease_ms, deadline_ms = times
     deadline = deadline_ms / 1000
     held = [_lease(deadline, *fields) for _, *fields in leases]
-    return Claimed("ok", now_ms / 1000, lease_ms / 1000, next_ms / 1000 if next_ms else None, held)
+    next_due, next_firing = (at_ms / 1000 if at_ms else None for at_ms in (next_ms, fires_ms))
+    return Claimed("ok", now_ms / 1000, lease_ms / 1000, next_due, held, next_firing)
 
 
 def _lease(
@@ -283,6 +284,8 @@ def _view(item: list[Any], data: bytes | None = None, result: bytes | None = Non
         after_when=text("after_when") or "completed" if waits else None,
         gather=number("gather"),
         awaits=number("awaits") if state == "blocked" else None,
+        schedule=text("schedule"),
+        nominal=seconds("nominal_ms"),
         idempotency_key=text("idempotency_key"),
         unique=text("unique"),
         scope=text("scope"),

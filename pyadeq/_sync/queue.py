@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from pyadeq._sync.mailbox import Mailing
 from pyadeq._sync.queue_chains import Chaining
+from pyadeq._sync.queue_schedules import Scheduling
 from pyadeq._sync.queue_tasks import Handling
 
 
-class Queue(Handling, Chaining, Mailing):
+class Queue(Handling, Chaining, Mailing, Scheduling):
     """A durable queue of tasks. `calls` builds the same calls for pipelines: `pipe.add(queue.calls.stats())`."""

@@ -168,6 +168,8 @@ def about(lease: Lease, context: TaskContext) -> dict[str, str]:
         "ADEQ_TASK_KIND": lease.kind,
         "ADEQ_FENCE": lease.fence,
         "ADEQ_ATTEMPT": lease.attempt,
+        "ADEQ_SCHEDULE": lease.schedule,
+        "ADEQ_NOMINAL": None if lease.nominal is None else f"{lease.nominal:.3f}",
         "ADEQ_QUEUE": context.queue_name,
         "ADEQ_WORKER": context.worker,
         "ADEQ_DEADLINE": None if lease.timeout is None else f"{time.time() + lease.timeout:.3f}",

@@ -20,6 +20,7 @@ from pyadeq._worker.listener import Listener
 from pyadeq._worker.outage import LAST_CALL, Outage
 from pyadeq._worker.renewal import Renewal
 from pyadeq._worker.runs import Ack, Runs
+from pyadeq._worker.scheduling import Scheduler
 from pyadeq.errors import DurabilityError
 from pyadeq.models import Failed, Lease, Settled
 
@@ -86,6 +87,7 @@ class Settling:
         outage: Outage,
         renewal: Renewal,
         listener: Listener,
+        scheduler: Scheduler,
         pulse: Pulse,
     ) -> None:
         self.done = self.failed = 0
@@ -97,6 +99,7 @@ class Settling:
         self._outage = outage
         self._renewal = renewal
         self._listener = listener
+        self._scheduler = scheduler
         self._pulse = pulse
         self._in_flight = self._claiming = self._sent = 0
         self._plenty = False  # the last claim got all that it asked for
@@ -269,6 +272,7 @@ class Settling:
             self._runs.start(claimed.leases)
         self._listener.lease = claimed.lease
         self._expect(until_due(claimed))
+        self._scheduler.expect(claimed)
 
     async def _settle(self, acks: list[Ack], fails: list[Failure], claim: int) -> Settled:
         return await self._confirmed(

@@ -23,6 +23,7 @@ from pyadeq._worker.middleware import prepare
 from pyadeq._worker.outage import LAST_CALL, Outage
 from pyadeq._worker.renewal import SHORTEST_LEASE, Heard, renewal_class
 from pyadeq._worker.runs import Runs
+from pyadeq._worker.scheduling import Scheduler
 from pyadeq._worker.settling import Claims, Pulse, Settling, Wanted
 from pyadeq.errors import AdeqError, ConfigError, TransportError, WorkerReplaced
 from pyadeq.ids import default_worker_name
@@ -109,9 +110,18 @@ class Worker:
         self._listener = Listener(
             queue, self.name, claim=self._claim, woken=self._go_on, asked=self._ask, broken=self._break
         )
+        self._scheduler = Scheduler(queue)
         claims = Claims(self.name, self.lanes, lane_first, self._lease)
         self._settling = Settling(
-            queue, claims, self._wanted, self._runs, self._outage, self._renewal, self._listener, self._pulse
+            queue,
+            claims,
+            self._wanted,
+            self._runs,
+            self._outage,
+            self._renewal,
+            self._listener,
+            self._scheduler,
+            self._pulse,
         )
 
     @property
@@ -227,6 +237,7 @@ class Worker:
             await self._renewal.start()
             await self._outage.bear(self._register)
             self._listener.start()
+            self._scheduler.start()
             await self._settling.run()
             if await self._listener.rested():
                 await self._settling.run()
@@ -244,6 +255,7 @@ class Worker:
             log.warning("stopped without the server, %d results were not delivered: %s", self._runs.unsettled, error)
         finally:
             ticking.cancel()
+            await self._scheduler.stop()
             await self._listener.stop()
             await self._renewal.stop()
 

@@ -101,18 +101,24 @@ def _run_all(queue: Any, runner: _Runner, advance: bool, limit: int) -> Steps[li
         if claimed.leases:
             once_more = True
             continue
+        if claimed.next_firing and claimed.next_firing <= claimed.now:
+            fired = yield queue.schedules.fire_due()
+            if any(firing.status != "failed" for firing in fired.firings):
+                once_more = True
+                continue
         after = yield queue.stats()
         if after.ready and after.mode != "paused" and once_more:
             once_more = False  # the claim has put something due into a lane that it did not look at
             continue
         if after.ready or not claimed.next_due:
             return runs
-        if claimed.next_due > claimed.now:  # else the next claim sees to more of what is due
+        now = claimed.now
+        if claimed.next_due > now:  # else the next claim sees to more of what is due
             if not advance:
                 return runs
             if runner.clock is None:
                 raise ConfigError(_server_time(claimed.next_due - claimed.now))
-            runner.clock.advance_to(claimed.next_due)
+            runner.clock.advance_to(min(due for due in (claimed.next_due, claimed.next_firing) if due and due > now))
         once_more = True
 
 

@@ -7,9 +7,12 @@ from typing import Any
 
 import redis
 
+from pyadeq._core.call import Call
 from pyadeq._core.queue import QueueCalls
 from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue_schedules import due_now, firing_id
 from pyadeq.models import Lease, Task, TaskView
+from pyadeq.schedule_models import Every, FireStatus, Schedule, Timing
 from tests.lua.bench import START, Bench, Dump, pairs
 from tests.lua.watched import WatchedClient
 
@@ -41,6 +44,7 @@ class Workbench(Bench):
         self.lease(1)
         self.fill(1)
         self.fill(1, delay=5)
+        self.schedule("a1")
 
     # states
 
@@ -86,7 +90,30 @@ class Workbench(Bench):
         self.real(self.calls.fail([Failure(lease, b"e", retryable=False) for lease in leases], [0] * number))
         return [lease.id for lease in leases]
 
+    def schedule(self, name: str = "s", timing: Timing | None = None, *, payload: Any = b"x", **own: Any) -> Schedule:
+        """Put a schedule, of every minute unless told otherwise; as it is then."""
+        policy = {word: own.pop(word) for word in ("overlap", "catch_up", "jitter") if word in own}
+        task, rid = Task(payload=payload, **own), f"put/{next(self._numbers)}"
+        self.real(self.calls.put_schedule(name, timing or Every(60), task, rid, self.now / 1000, **policy))
+        return self.shown(name)
+
+    def due(self, name: str = "s", timing: Timing | None = None, **own: Any) -> Schedule:
+        """The same, whose time has just come."""
+        schedule = self.schedule(name, timing, **own)
+        assert schedule.next is not None
+        self.now = round(schedule.next * 1000)
+        return schedule
+
+    def firing(self, schedule: Schedule, rid: str = "r", *, wait: int = 0, **due: Any) -> Call[FireStatus]:
+        """The call that fires a schedule now, but for what is told of the times. wait: ms until its task starts."""
+        id = firing_id(schedule.name, schedule.next or 0)
+        return self.calls.fire(schedule, due_now(schedule, self.now / 1000)._replace(**due), id, wait, rid)
+
     # what there is
+
+    def shown(self, name: str = "s") -> Schedule:
+        """A schedule with its payload."""
+        return self.real(self.calls.schedules(name=name))[0][0]
 
     def view(self, id: str) -> TaskView | None:
         return self.real(self.calls.get([id]))[0]

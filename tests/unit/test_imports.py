@@ -15,6 +15,7 @@ LAYERS = {
     "keys": CORE,
     "lock_models": CORE,
     "worker_models": CORE,
+    "schedule_models": CORE,
     "models": CORE,
     "_core": CORE,
     "embedded": RIM,

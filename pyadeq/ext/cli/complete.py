@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
+from zoneinfo import available_timezones
 
 import typer
 
@@ -26,6 +28,27 @@ def domain_names(context: typer.Context, incomplete: str) -> list[str]:
     return _names(context, incomplete, find_domains)
 
 
+def schedule_names(context: typer.Context, incomplete: str) -> list[str]:
+    """The schedules of the queue that the command line names so far."""
+    queue = _given(context).get("queue") or os.environ.get("ADEQ_QUEUE") or "default"
+    return _names(context, incomplete, lambda adeq, seconds: _schedules(adeq, queue, seconds))
+
+
+def zone_names(incomplete: str) -> list[str]:
+    """The time zones that this machine knows."""
+    return sorted(name for name in available_timezones() if name.startswith(incomplete))
+
+
+def _schedules(adeq: Adeq, queue: str, seconds: float) -> Found:
+    names: list[str] = []
+    until = monotonic() + seconds
+    for schedule in adeq.queue(queue).schedules.iterate():
+        names.append(schedule.name)
+        if monotonic() > until:
+            return Found(sorted(names), False)
+    return Found(sorted(names), True)
+
+
 def _names(context: typer.Context, incomplete: str, find: Callable[[Adeq, float], Found]) -> list[str]:
     names: list[str] = []
     # A thread, for the resolution of a host's name knows no timeout. It must not keep the process either.
@@ -35,12 +58,17 @@ def _names(context: typer.Context, incomplete: str, find: Callable[[Adeq, float]
     return [name for name in list(names) if name.startswith(incomplete)]
 
 
-def _options(context: typer.Context) -> dict[str, Any]:
+def _given(context: typer.Context) -> dict[str, Any]:
     given: dict[str, Any] = {}
     step: Any = context
     while step is not None:
         given = {**step.params, **given}
         step = step.parent
+    return given
+
+
+def _options(context: typer.Context) -> dict[str, Any]:
+    given = _given(context)
     return {name: given.get(name) or os.environ.get(f"ADEQ_{name.upper()}") for name in ("url", "prefix", "slot")}
 
 

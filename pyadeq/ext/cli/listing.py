@@ -62,7 +62,7 @@ def summary(task: TaskView) -> dict[str, Any]:
 
 def whole(task: TaskView) -> dict[str, Any]:
     """A task as JSON has it."""
-    return _with_iso({**task.model_dump(exclude={*TEXTS}), **{name: _value(task, name) for name in TEXTS}})
+    return _with_iso({**task.model_dump(exclude={*TEXTS}), **{name: shown_value(task, name) for name in TEXTS}})
 
 
 def not_found(queue: str, id: str) -> AdeqError:
@@ -79,7 +79,7 @@ def print_task(console: Console, task: TaskView) -> None:
         if value not in (None, ())
     ]
     console.print(columns(["field", "value"], rows))
-    texts = {name: _value(task, name) for name in TEXTS}
+    texts = {name: shown_value(task, name) for name in TEXTS}
     shown = {name: as_json(value, 2) for name, value in texts.items() if value is not None}
     if task.error:
         shown["error"] = task.error
@@ -107,7 +107,7 @@ def time_of(seconds: float | None) -> str:
     return "" if seconds is None else iso(seconds)
 
 
-def _value(task: TaskView, name: str) -> Any:
+def shown_value(task: TaskView, name: str) -> Any:
     """A long text as JSON; its characters where that is nested deeper than Python goes."""
     try:
         value = getattr(task, name)

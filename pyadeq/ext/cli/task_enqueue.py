@@ -150,7 +150,7 @@ def enqueue(
         return
     if checkpoint is not None:
         raise ConfigError("--checkpoint: only a file has one; name it with --file")
-    data = _payload(payload, raw)
+    data = read_payload(payload, raw)
     with connected(url, durability=durability.value) as adeq:
         receipt = adeq.queue(queue).enqueue(data, rid=rid, **given)
     if output != Format.table:
@@ -165,7 +165,8 @@ def _refuse_beside_file(payload: str | None, given: dict[str, Any]) -> None:
         raise ConfigError(f"--file: its lines say what the tasks are; leave out {', '.join(others)}")
 
 
-def _payload(text: str | None, raw: bool) -> Any:
+def read_payload(text: str | None, raw: bool) -> Any:
+    """A payload as it is given on the command line: JSON, or with raw the bytes as they are."""
     if text is None or raw:
         return None if text is None else text.encode(errors="surrogateescape")
     try:

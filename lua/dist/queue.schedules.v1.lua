@@ -1,0 +1,162 @@
+#!lua flags=no-writes
+-- generated from lua/queue/schedules.v1.lua by lua/bundle.py; do not edit
+-- queue.schedules.v1: a page of the schedules: all by the time when they are due next, those that never are at the end; or, with
+-- `due`, those whose time has come; or the one of a name. Payloads of those that are due or named.
+-- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. One that fires
+-- meanwhile may come twice, one that is resumed not at all. A page stops before 4 MiB, but not before its first.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   schedules zset          {base}:schedules
+-- KEYS   schedule  prefix/hash   {base}:schedule: name
+-- ARGV   name      name          ?=
+-- ARGV   due       bool          ?=0
+-- ARGV   cursor    bytes 0..128  ?=
+-- ARGV   limit     int 1..200    ?=100
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN ok        now_ms:int cursor:text items:list(item)
+-- EACH   item      found name:name record:pairs payload:bytes
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   3 + n commands, 2 more on a page that follows another, O(n log m)
+-- INCLUDE base_time open_queue rank_after
+
+local LAYOUT = 1
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 3 then
+  return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local schedules = KEYS[2]
+local schedule = KEYS[3]
+
+local name = ARGV[1]
+if name ~= '' and (not name or #name > 100 or not arg_find(name, '^[%w._@+-]+$')) then
+  return refuse('name', name, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+end
+local due = ARGV[2]
+if due ~= '0' and due ~= '1' and due ~= '' then
+  return refuse('due', due, '0 or 1')
+end
+due = due == '1'
+local cursor = ARGV[3]
+if not cursor or #cursor > 128 then
+  return refuse('cursor', cursor and #cursor, '0 to 128 bytes long')
+end
+local limit = ARGV[4]
+if limit == '' then
+  limit = 100
+else
+  limit = arg_uint(limit, 1, 200)
+  if not limit then return refuse('limit', ARGV[4], 'an integer from 1 to 200') end
+end
+local now_ms = ARGV[5]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[5], 'an integer from 0 to 9007199254740991') end
+end
+if #ARGV ~= 5 then
+  return redis.error_reply('ADEQ_ARG expected 5 arguments, got ' .. #ARGV)
+end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains', 'schedules')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
+  return {
+    exists = row[1],
+    now = now,
+    now_text = now_text,
+    lease_ms = tonumber(row[3] or 15000),
+    events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    chains = row[8],
+    schedules = row[9],
+    ended = 0,
+  }
+end
+
+-- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
+-- still there or not. Members of one score stand in the order of their bytes.
+local function rank_after(set, score, id)
+  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
+  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
+    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+local conf, refused = open_queue()
+if refused then return refused end
+local last_score, last_name = string.match(cursor, '^(%d+) (%S+)$')
+if cursor ~= '' and not last_name then return refuse('cursor', cursor, 'empty, or what the page before answered') end
+
+local page = { name, '' }
+if name == '' then
+  local start = last_name and rank_after(schedules, last_score, last_name) or 0
+  page = redis.call('ZRANGE', schedules, start, start + limit - 1, 'WITHSCORES')
+end
+local answers, bytes, at = {}, 0, 1
+while page[at] do
+  if due and name == '' and tonumber(page[at + 1]) > conf.now then return { 'ok', conf.now, '', answers } end
+  local fields, record, data = redis.call('HGETALL', schedule .. page[at]), {}, ''
+  for i = 1, #fields, 2 do
+    if fields[i] ~= 'payload' then
+      record[#record + 1], record[#record + 2] = fields[i], fields[i + 1]
+      bytes = bytes + #fields[i + 1]
+    elseif due or name ~= '' then
+      data = fields[i + 1]
+      bytes = bytes + #data
+    end
+  end
+  if bytes > 4194304 and at > 1 then break end
+  if #record > 0 then answers[#answers + 1] = { 'found', page[at], record, data } end
+  at = at + 2
+end
+local more = name == '' and (page[at] or at > 2 * limit) and at > 1
+return { 'ok', conf.now, more and page[at - 1] .. ' ' .. page[at - 2] or '', answers }

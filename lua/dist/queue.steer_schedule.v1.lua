@@ -1,0 +1,250 @@
+#!lua flags=allow-oom
+-- generated from lua/queue/steer_schedule.v1.lua by lua/bundle.py; do not edit
+-- queue.steer_schedule.v1: pause a schedule, let it go on, or remove it; its tasks stay as they are. A paused one misses its times
+-- without a count. A pause is a new revision. To go on, the caller says which one it reckoned with, and the first time from now
+-- on; another revision answers `stale`. The same call, sent again, does nothing again and answers the same.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   schedules zset          {base}:schedules
+-- KEYS   schedule  prefix/hash   {base}:schedule: name
+-- KEYS   events    stream        {base}:events
+-- ARGV   name      name
+-- ARGV   rid       id
+-- ARGV   verb      enum pause|resume|remove
+-- ARGV   rev       int 0..       ?=0
+-- ARGV   next_ms   int 0..       ?=0
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN done      now_ms:int
+-- RETURN unchanged now_ms:int
+-- RETURN stale     now_ms:int
+-- RETURN not_found now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  schedule.paused schedule.resumed schedule.removed
+-- FLAGS  allow-oom
+-- COST   12 commands, up to 3 more where it is due within 10 s, O(log m)
+-- INCLUDE base_time open_queue emit done_before sweep_once hold_once note_done push_due plan_firing
+
+local LAYOUT = 1
+local MAX_SAFE = 9007199254740991
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 7 then
+  return redis.error_reply('ADEQ_ARG expected 7 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local wake = KEYS[2]
+local once = KEYS[3]
+local once_due = KEYS[4]
+local schedules = KEYS[5]
+local schedule = KEYS[6]
+local events = KEYS[7]
+
+local name = ARGV[1]
+if not name or #name > 100 or not arg_find(name, '^[%w._@+-]+$') then
+  return refuse('name', name, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+end
+local rid = ARGV[2]
+if not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$') then
+  return refuse('rid', rid, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local verb = ARGV[3]
+if verb ~= 'pause' and verb ~= 'resume' and verb ~= 'remove' then
+  return refuse('verb', verb, 'one of pause, resume, remove')
+end
+local rev = ARGV[4]
+if rev == '' then
+  rev = 0
+else
+  rev = arg_uint(rev, 0, 9007199254740991)
+  if not rev then return refuse('rev', ARGV[4], 'an integer from 0 to 9007199254740991') end
+end
+local next_ms = ARGV[5]
+if next_ms == '' then
+  next_ms = 0
+else
+  next_ms = arg_uint(next_ms, 0, 9007199254740991)
+  if not next_ms then return refuse('next_ms', ARGV[5], 'an integer from 0 to 9007199254740991') end
+end
+local trace = ARGV[6]
+if not trace or #trace > 128 then
+  return refuse('trace', trace and #trace, '0 to 128 bytes long')
+end
+local source = ARGV[7]
+if not source or #source > 200 then
+  return refuse('source', source and #source, '0 to 200 bytes long')
+end
+local now_ms = ARGV[8]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[8], 'an integer from 0 to 9007199254740991') end
+end
+if #ARGV ~= 8 then
+  return redis.error_reply('ADEQ_ARG expected 8 arguments, got ' .. #ARGV)
+end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains', 'schedules')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
+  return {
+    exists = row[1],
+    now = now,
+    now_text = now_text,
+    lease_ms = tonumber(row[3] or 15000),
+    events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    chains = row[8],
+    schedules = row[9],
+    ended = 0,
+  }
+end
+
+-- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- NEEDS events trace source
+local function emit(conf, event, id, detail)
+  if detail ~= '' and source == '' and trace == '' then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+end
+
+-- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+-- NEEDS once rid
+local function done_before(conf, verb)
+  if rid == '' then return nil end
+  local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
+  if word and tonumber(until_ms) > conf.now then return word end
+end
+
+-- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
+-- NEEDS once once_due
+local function sweep_once(conf, limit)
+  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
+end
+
+-- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- NEEDS once once_due
+local function hold_once(conf, field, id, keep_ms)
+  if not keep_ms then
+    redis.call('HSET', once, field, id)
+    return
+  end
+  local until_text = string.format('%.0f', conf.now + keep_ms)
+  redis.call('HSET', once, field, id .. ' ' .. until_text)
+  redis.call('ZADD', once_due, until_text, field)
+  conf.held = (conf.held or 0) + 1
+end
+
+-- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+-- NEEDS rid hold_once sweep_once
+local function note_done(conf, verb, word)
+  if rid == '' then return end
+  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(conf, 10)
+end
+
+-- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
+-- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+-- NEEDS wake
+local function push_due(lane)
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+  redis.call('PEXPIRE', wake .. lane, 60000)
+end
+
+-- plan_firing(conf, next_ms): note when this schedule is due next; 0: never by itself. Who waits for work learns of it.
+-- NEEDS name schedules schedule push_due
+local function plan_firing(conf, next_ms)
+  local due_ms = next_ms > 0 and next_ms or MAX_SAFE
+  redis.call('ZADD', schedules, string.format('%.0f', due_ms), name)
+  redis.call('HSET', schedule .. name, 'next_ms', string.format('%.0f', next_ms))
+  if due_ms - conf.now < 10000 then push_due('any') end
+end
+
+local conf, refused = open_queue()
+if refused then return refused end
+local key = schedule .. name
+local before = done_before(conf, 'steer_schedule')
+if before then return { before, conf.now } end
+local row = redis.call('HMGET', key, 'rev', 'paused')
+if not row[1] then
+  redis.call('ZREM', schedules, name)  -- an evicting server may have taken the rest
+  if conf.exists then note_done(conf, 'steer_schedule', 'not_found') end
+  return { 'not_found', conf.now }
+end
+if verb == 'resume' and tonumber(row[1]) ~= rev then return { 'stale', conf.now } end
+
+local status = 'done'
+if verb == 'remove' then
+  redis.call('DEL', key)
+  redis.call('ZREM', schedules, name)
+  emit(conf, 'schedule.removed', name, '')
+elseif (verb == 'pause') == (row[2] == '1') then
+  status = 'unchanged'
+elseif verb == 'pause' then
+  plan_firing(conf, 0)
+  redis.call('HSET', key, 'paused', '1', 'rev', redis.call('HINCRBY', config, 'revisions', 1))
+  emit(conf, 'schedule.paused', name, '')
+else
+  plan_firing(conf, next_ms)
+  redis.call('HDEL', key, 'paused')
+  emit(conf, 'schedule.resumed', name, 'next_ms=' .. string.format('%.0f', next_ms))
+end
+note_done(conf, 'steer_schedule', status)
+return { status, conf.now }

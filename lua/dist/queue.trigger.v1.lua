@@ -1,0 +1,1112 @@
+#!lua
+-- generated from lua/queue/trigger.v1.lua by lua/bundle.py; do not edit
+-- queue.trigger.v1: enqueue a schedule's task outside of its times: now, or for a time that went by (`at_ms`). The overlap policy
+-- holds; the next time stays as it is, and a paused schedule paused. `rev` must be the schedule's, else it is `stale`; `id`
+-- names the task. The same call, sent again, answers the same.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   payload   prefix/string {base}:payload:  id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   lanes     set           {base}:lanes
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   deadlines zset          {base}:deadlines
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   ends      zset          {base}:ends
+-- KEYS   schedule  prefix/hash   {base}:schedule: name
+-- KEYS   events    stream        {base}:events
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   name      name
+-- ARGV   rid       id
+-- ARGV   rev       int 1..
+-- ARGV   at_ms     int 0..       ?=0
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   id        id
+-- ITEM   payload   bytes 0..1048576
+-- PAIR   kind      id
+-- PAIR   priority  int 0..9      ?=5
+-- PAIR   lane      lane          ?=any
+-- PAIR   fallback  lanes 1..3
+-- PAIR   fallback_after_ms int 0..315360000000
+-- PAIR   unclaimed enum wait|fail ?=wait
+-- PAIR   delay_ms  int 0..315360000000 ?=0
+-- PAIR   timeout_ms int 1..315360000000
+-- PAIR   user      id
+-- PAIR   tags      ids 1..16
+-- PAIR   unique    id
+-- PAIR   scope     id
+-- PAIR   coalesce  enum first|last ?=first
+-- PAIR   result_ms int 0..315360000000
+-- PAIR   max_attempts            int 1..1000
+-- PAIR   backoff_base_ms         int 0..86400000
+-- PAIR   backoff_multiplier_pct  int 100..10000
+-- PAIR   backoff_cap_ms          int 0..604800000
+-- PAIR   jitter_pct              int 0..100
+-- PAIR   headers   bytes 0..4096
+-- GROUP  item      1..1
+-- RETURN fired     now_ms:int
+-- RETURN exists    now_ms:int
+-- RETURN skipped   now_ms:int
+-- RETURN stale     now_ms:int
+-- RETURN not_found now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING
+-- EVENT  schedule.fired schedule.skipped task.enqueued task.unblocked task.dead task.cancelled task.removed
+-- COST   23 commands, 3 more for each task of it that has not ended, 10 where it waits for them, up to 20 where it cancels them, more for what the task says, as in enqueue, O(log m)
+-- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task
+-- INCLUDE add_tasks
+-- RARELY sweep_once push_due await_deadline delay_until join_gathering begin_chains note_end make_awaited
+-- RARELY await_others hold_once hold_keys merge_task find_missing find_twin known_as remove_task trim_set retain
+-- RARELY untie answer_waiters bury_task cancel_task tell_waiting rank_after read_record find_set state_of
+-- RARELY push_control lane_emptied cancel_one cancel_children pass_on note_done read_open fire_once refuse_new
+-- RARELY done_before
+
+local LAYOUT = 1
+local MAX_SAFE = 9007199254740991
+local BAND = 281474976710656
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local arg_empty = {}
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+local function arg_ids(v, min, max)
+  local list, n = {}, 0
+  if not v or #v > max * 201 then return nil end
+  if v ~= '' then
+    for id in string.gmatch(v .. ',', '([^,]*),') do
+      if #id > 200 or not arg_find(id, '^[%w._:/@+-]+$') then return nil end
+      n = n + 1
+      list[n] = id
+    end
+  end
+  if n >= min and n <= max then return list end
+end
+local function arg_lane(v)
+  if not v or v == 'any' then return v end
+  local group, rest = string.match(v, '^group/([%w._@+-]+)(.*)$')
+  if not group or #group > 100 then return nil end
+  if rest == '' then return v end
+  local inst = string.match(rest, '^/inst/([%w._@+-]+)$')
+  if inst and #inst <= 100 then return v end
+end
+local function arg_lanes(v, min, max)
+  local list, n = {}, 0
+  if not v or #v > max * 213 then return nil end
+  if v ~= '' then
+    for lane in string.gmatch(v .. ',', '([^,]*),') do
+      if not arg_lane(lane) then return nil end
+      n = n + 1
+      list[n] = lane
+    end
+  end
+  if n >= min and n <= max then return list end
+end
+
+if #KEYS ~= 28 then
+  return redis.error_reply('ADEQ_ARG expected 28 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local running = KEYS[2]
+local leases = KEYS[3]
+local task = KEYS[4]
+local payload = KEYS[5]
+local result = KEYS[6]
+local ready = KEYS[7]
+local lanes = KEYS[8]
+local wake = KEYS[9]
+local delayed = KEYS[10]
+local finished = KEYS[11]
+local dead = KEYS[12]
+local deadlines = KEYS[13]
+local once = KEYS[14]
+local once_due = KEYS[15]
+local by_user = KEYS[16]
+local by_tag = KEYS[17]
+local children = KEYS[18]
+local blocked = KEYS[19]
+local reply = KEYS[20]
+local channel = KEYS[21]
+local log = KEYS[22]
+local control = KEYS[23]
+local dependents = KEYS[24]
+local ends = KEYS[25]
+local schedule = KEYS[26]
+local events = KEYS[27]
+local counters = KEYS[28]
+
+local name = ARGV[1]
+if not name or #name > 100 or not arg_find(name, '^[%w._@+-]+$') then
+  return refuse('name', name, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+end
+local rid = ARGV[2]
+if not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$') then
+  return refuse('rid', rid, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local rev = ARGV[3]
+rev = arg_uint(rev, 1, 9007199254740991)
+if not rev then return refuse('rev', ARGV[3], 'an integer from 1 to 9007199254740991') end
+local at_ms = ARGV[4]
+if at_ms == '' then
+  at_ms = 0
+else
+  at_ms = arg_uint(at_ms, 0, 9007199254740991)
+  if not at_ms then return refuse('at_ms', ARGV[4], 'an integer from 0 to 9007199254740991') end
+end
+local trace = ARGV[5]
+if not trace or #trace > 128 then
+  return refuse('trace', trace and #trace, '0 to 128 bytes long')
+end
+local source = ARGV[6]
+if not source or #source > 200 then
+  return refuse('source', source and #source, '0 to 200 bytes long')
+end
+local now_ms = ARGV[7]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[7], 'an integer from 0 to 9007199254740991') end
+end
+local arg_at = 8
+local item_count = ARGV[arg_at]
+item_count = arg_uint(item_count, 1, 1)
+if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 1') end
+arg_at = arg_at + 1
+local item_id, item_payload, item_pairs = {}, {}, {}
+local arg_seen_item = {}
+for i = 1, item_count do
+  local v = ARGV[arg_at]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('item[' .. i .. '].id', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  item_id[i] = v
+  v = ARGV[arg_at + 1]
+  if not v or #v > 1048576 then
+    return refuse('item[' .. i .. '].payload', v and #v, '0 to 1048576 bytes long')
+  end
+  item_payload[i] = v
+  arg_at = arg_at + 2
+  local size = ARGV[arg_at]
+  size = arg_uint(size, 0, 20)
+  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 20') end
+  arg_at = arg_at + 1
+  local entry, filled = arg_empty, 0
+  if size > 0 then entry = {} end
+  for at = arg_at, arg_at + 2 * size - 2, 2 do
+    local name, raw = ARGV[at], ARGV[at + 1]
+    local v = raw
+    if name == 'kind' then
+      if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+        return refuse('item[' .. i .. '].kind', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+      end
+    elseif name == 'priority' then
+      if raw == '' then
+        v = nil
+      else
+        v = arg_uint(v, 0, 9)
+        if not v then return refuse('item[' .. i .. '].priority', raw, 'an integer from 0 to 9') end
+        if v == 5 then v = nil end
+      end
+    elseif name == 'lane' then
+      if raw == '' then
+        v = nil
+      else
+        v = arg_lane(v)
+        if not v then return refuse('item[' .. i .. '].lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
+        if v == 'any' then v = nil end
+      end
+    elseif name == 'fallback' then
+      v = arg_lanes(v, 1, 3)
+      if not v then return refuse('item[' .. i .. '].fallback', raw, '1 to 3 lanes with commas between them') end
+    elseif name == 'fallback_after_ms' then
+      v = arg_uint(v, 0, 315360000000)
+      if not v then return refuse('item[' .. i .. '].fallback_after_ms', raw, 'an integer from 0 to 315360000000') end
+    elseif name == 'unclaimed' then
+      if raw == '' then
+        v = nil
+      else
+        if v ~= 'wait' and v ~= 'fail' then
+          return refuse('item[' .. i .. '].unclaimed', v, 'one of wait, fail')
+        end
+        if v == 'wait' then v = nil end
+      end
+    elseif name == 'delay_ms' then
+      if raw == '' then
+        v = nil
+      else
+        v = arg_uint(v, 0, 315360000000)
+        if not v then return refuse('item[' .. i .. '].delay_ms', raw, 'an integer from 0 to 315360000000') end
+        if v == 0 then v = nil end
+      end
+    elseif name == 'timeout_ms' then
+      v = arg_uint(v, 1, 315360000000)
+      if not v then return refuse('item[' .. i .. '].timeout_ms', raw, 'an integer from 1 to 315360000000') end
+    elseif name == 'user' then
+      if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+        return refuse('item[' .. i .. '].user', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+      end
+    elseif name == 'tags' then
+      v = arg_ids(v, 1, 16)
+      if not v then return refuse('item[' .. i .. '].tags', raw, '1 to 16 ids with commas between them') end
+    elseif name == 'unique' then
+      if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+        return refuse('item[' .. i .. '].unique', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+      end
+    elseif name == 'scope' then
+      if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+        return refuse('item[' .. i .. '].scope', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+      end
+    elseif name == 'coalesce' then
+      if raw == '' then
+        v = nil
+      else
+        if v ~= 'first' and v ~= 'last' then
+          return refuse('item[' .. i .. '].coalesce', v, 'one of first, last')
+        end
+        if v == 'first' then v = nil end
+      end
+    elseif name == 'result_ms' then
+      v = arg_uint(v, 0, 315360000000)
+      if not v then return refuse('item[' .. i .. '].result_ms', raw, 'an integer from 0 to 315360000000') end
+    elseif name == 'max_attempts' then
+      v = arg_uint(v, 1, 1000)
+      if not v then return refuse('item[' .. i .. '].max_attempts', raw, 'an integer from 1 to 1000') end
+    elseif name == 'backoff_base_ms' then
+      v = arg_uint(v, 0, 86400000)
+      if not v then return refuse('item[' .. i .. '].backoff_base_ms', raw, 'an integer from 0 to 86400000') end
+    elseif name == 'backoff_multiplier_pct' then
+      v = arg_uint(v, 100, 10000)
+      if not v then return refuse('item[' .. i .. '].backoff_multiplier_pct', raw, 'an integer from 100 to 10000') end
+    elseif name == 'backoff_cap_ms' then
+      v = arg_uint(v, 0, 604800000)
+      if not v then return refuse('item[' .. i .. '].backoff_cap_ms', raw, 'an integer from 0 to 604800000') end
+    elseif name == 'jitter_pct' then
+      v = arg_uint(v, 0, 100)
+      if not v then return refuse('item[' .. i .. '].jitter_pct', raw, 'an integer from 0 to 100') end
+    elseif name == 'headers' then
+      if not v or #v > 4096 then
+        return refuse('item[' .. i .. '].headers', v and #v, '0 to 4096 bytes long')
+      end
+    else
+      return refuse('item[' .. i .. '].pairs', name, 'names from kind, priority, lane, fallback, fallback_after_ms, unclaimed, delay_ms, timeout_ms, user, tags, unique, scope, coalesce, result_ms, max_attempts, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, headers')
+    end
+    if arg_seen_item[name] == i then
+      return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
+    end
+    arg_seen_item[name] = i
+    if v ~= nil then
+      entry[filled + 1] = name
+      entry[filled + 2] = raw
+      entry[name] = v
+      filled = filled + 2
+    end
+  end
+  arg_at = arg_at + 2 * size
+  item_pairs[i] = entry
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+
+local arg_rare
+local function sweep_once(...) return arg_rare().sweep_once(...) end
+local function await_deadline(...) return arg_rare().await_deadline(...) end
+local function delay_until(...) return arg_rare().delay_until(...) end
+local function join_gathering(...) return arg_rare().join_gathering(...) end
+local function await_others(...) return arg_rare().await_others(...) end
+local function hold_keys(...) return arg_rare().hold_keys(...) end
+local function merge_task(...) return arg_rare().merge_task(...) end
+local function find_missing(...) return arg_rare().find_missing(...) end
+local function find_twin(...) return arg_rare().find_twin(...) end
+local function known_as(...) return arg_rare().known_as(...) end
+local function retain(...) return arg_rare().retain(...) end
+local function pass_on(...) return arg_rare().pass_on(...) end
+local function note_done(...) return arg_rare().note_done(...) end
+local function fire_once(...) return arg_rare().fire_once(...) end
+local function refuse_new(...) return arg_rare().refuse_new(...) end
+local function done_before(...) return arg_rare().done_before(...) end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains', 'schedules')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
+  return {
+    exists = row[1],
+    now = now,
+    now_text = now_text,
+    lease_ms = tonumber(row[3] or 15000),
+    events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    chains = row[8],
+    schedules = row[9],
+    ended = 0,
+  }
+end
+
+-- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- NEEDS events trace source
+local function emit(conf, event, id, detail)
+  if detail ~= '' and source == '' and trace == '' then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+end
+
+-- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- counter, a table of buckets to one counter per bucket.
+-- NEEDS counters
+local function add_counts(tally)
+  for name, counted in pairs(tally) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
+-- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+-- NEEDS wake
+local function push_wake(conf, lane)
+  if conf.paused then return end
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+end
+
+-- line_up(by_lane, lane, score, id): note a task for make_ready.
+local function line_up(by_lane, lane, score, id)
+  local members = by_lane[lane]
+  if not members then
+    members = {}
+    by_lane[lane] = members
+  end
+  members[#members + 1] = score
+  members[#members + 1] = id
+end
+
+-- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- NEEDS ready lanes push_wake
+local function make_ready(conf, by_lane)
+  for lane, members in pairs(by_lane) do
+    redis.call('ZADD', ready .. lane, unpack(members))
+    redis.call('SADD', lanes, lane)
+    push_wake(conf, lane)
+  end
+end
+
+-- index_task(conf, by_index, id, own): note a new task for the indexes of its user, tags and parent.
+-- NEEDS by_user by_tag children line_up
+local function index_task(conf, by_index, id, own)
+  if own.user then line_up(by_index, by_user .. own.user, conf.now_text, id) end
+  if own.tags then
+    local seen = {}
+    for _, tag in ipairs(own.tags) do
+      if not seen[tag] then line_up(by_index, by_tag .. tag, conf.now_text, id) end
+      seen[tag] = true
+    end
+  end
+  if own.parent then line_up(by_index, children .. own.parent, conf.now_text, id) end
+end
+
+-- write_record(id, stamp, conf, own, size): the record of a new task. `ties` says that it has more than the usual at its
+-- first lease, its return or its end. An older task of this id may have left a stub, whose settlement stays known.
+-- NEEDS task trace
+local function write_record(id, stamp, conf, own, size)
+  local key = task .. id
+  redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))
+  if size > 1024 then redis.call('HSET', key, 'size', size) end
+  if trace ~= '' then redis.call('HSET', key, 'trace', trace) end
+  if own.unique or own.scope or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply then
+    redis.call('HSET', key, 'ties', '1')
+  end
+  if conf.some_known and redis.call('HDEL', key, 'gone') == 1 then redis.call('PERSIST', key) end
+end
+
+-- place_task(conf, id, own, place, by_lane): let a new task wait for what it says: for other tasks, for its time, or in line.
+-- NEEDS await_others join_gathering delay_until line_up await_deadline
+local function place_task(conf, id, own, place, by_lane)
+  if own.parent and conf.chains then join_gathering(conf, id, own.parent) end
+  if own.after or own.gather then return await_others(conf, id, own, place) end
+  local due_ms = math.max(conf.now + (own.delay_ms or 0), own.run_after_ms or 0)
+  if due_ms > conf.now then
+    delay_until(conf, due_ms, id, own.lane or 'any')
+  else
+    line_up(by_lane, own.lane or 'any', (own.priority or 5) * BAND + place, id)
+  end
+  if own.fallback_after_ms or own.expires_at_ms then await_deadline(conf, id, due_ms) end
+end
+
+-- add_tasks(conf, ids, data, envelopes, stamps, tally): take in those tasks that are new, each with what its envelope says
+-- and the stamp of the call and its index in it. One answer each.
+-- NEEDS config payload emit known_as find_twin find_missing merge_task write_record hold_keys index_task place_task
+-- NEEDS make_ready sweep_once
+local function add_tasks(conf, ids, data, envelopes, stamps, tally)
+  local last = redis.call('HINCRBY', config, 'place', #ids)
+  local place = last - #ids
+  conf.there, conf.last_place = {}, string.format('%.0f', last)
+  local answers, created, seen, payloads, by_lane, by_index = {}, {}, {}, {}, {}, {}
+  for i, id in ipairs(ids) do
+    local own, twin, by = envelopes[i], nil, nil
+    local keyed = own.idempotency_key or own.unique or own.scope
+    local known = (conf.some_known and known_as(id, stamps[i])) or (seen[id] and 'exists')
+    if keyed and known ~= 'created' then twin, by = find_twin(conf, own, stamps[i]) end
+    local missing = own.after and not known and not twin and find_missing(conf, own.after, stamps[i])
+    if twin and (by == 'rid' or not known) then
+      answers[i] = { 'deduplicated', twin }
+      merge_task(conf, twin, by, stamps[i], own, data[i])
+    elseif known then
+      answers[i], seen[id] = { known }, true
+    elseif missing then
+      answers[i] = { 'unknown', missing }
+    else
+      answers[i], seen[id], created[#created + 1] = { 'created' }, true, id
+      if own.scope then
+        redis.call('SET', payload .. id, data[i])  -- for a later item may replace it
+      else
+        payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, data[i]
+      end
+      write_record(id, stamps[i], conf, own, #data[i])
+      if keyed then hold_keys(conf, id, own, false) end
+      index_task(conf, by_index, id, own)
+      place_task(conf, id, own, place + i, by_lane)
+    end
+  end
+  if conf.held then sweep_once(conf, 10 + 2 * conf.held) end
+  if #created == 0 then return answers end
+  if #payloads > 0 then redis.call('MSET', unpack(payloads)) end
+  for index, members in pairs(by_index) do redis.call('ZADD', index, unpack(members)) end
+  make_ready(conf, by_lane)
+  emit(conf, 'task.enqueued', table.concat(created, ' '), '')
+  tally.enqueued = (tally.enqueued or 0) + #created
+  return answers
+end
+
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
+-- NEEDS once once_due
+local function sweep_once(conf, limit)
+  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
+end
+
+-- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
+-- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+-- NEEDS wake
+local function push_due(lane)
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+  redis.call('PEXPIRE', wake .. lane, 60000)
+end
+
+-- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
+-- last, fails; or expires, if it was never leased: the earlier of the two.
+-- NEEDS task deadlines push_due
+local function await_deadline(conf, id, since_ms)
+  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+  local at_ms = MAX_SAFE
+  if own[1] then
+    at_ms = since_ms + own[1]
+    if at_ms - conf.now < 10000 then
+      for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
+    end
+  end
+  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
+  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
+end
+
+-- delay_until(conf, due_ms, id, lane): put a task aside.
+-- NEEDS delayed push_due
+local function delay_until(conf, due_ms, id, lane)
+  redis.call('ZADD', delayed, due_ms, id)
+  if due_ms - conf.now < 10000 then push_due(lane) end
+end
+
+-- join_gathering(conf, id, parent): where the parent waits for its children, note that this one counts, and for which
+-- task of that id: the one of this place.
+-- NEEDS task blocked
+local function join_gathering(conf, id, parent)
+  local score = redis.call('ZSCORE', blocked, parent)
+  if score and redis.call('HEXISTS', task .. parent, 'gather') == 1 then
+    redis.call('HSET', task .. id, 'gathered', string.format('%.0f', score % BAND), 'ties', '1')
+  end
+end
+
+-- begin_chains(conf): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
+-- NEEDS config
+local function begin_chains(conf)
+  if not conf.chains then redis.call('HSET', config, 'chains', '1') end
+  conf.chains = '1'
+end
+
+-- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
+-- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
+-- task of that id. `t`: cancel its children, under a stamp.
+-- NEEDS config ends
+local function note_end(conf, how, id, parent, stamp)
+  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, conf.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
+  conf.noted = true
+end
+
+-- make_awaited(conf, id): somebody waits for the end of this task: it has ties from now on; or, if it has ended, its end is noted
+-- for all that this call adds.
+-- NEEDS task running finished dead note_end
+local function make_awaited(conf, id)
+  if conf.there[id] == 'awaited' then return end
+  conf.there[id] = 'awaited'
+  local failed = redis.call('ZSCORE', dead, id) or redis.call('HEXISTS', task .. id, 'cancelled_ms') == 1
+  if failed or redis.call('ZSCORE', finished, id) then
+    return note_end(conf, failed and 'f' or 'c', id)
+  end
+  redis.call('HSET', task .. id, 'awaited', '1', 'ties', '1')
+  local held = redis.call('HGET', running, id)
+  if held and not string.find(held, ' ties[^|]*|') then
+    redis.call('HSET', running, id, (string.gsub(held, '^(%S+ %d+ [^ |]+)', '%1 ties')))
+  end
+end
+
+-- await_others(conf, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
+-- `gather` children, which may come later. What has ended before is noted as if it ended now.
+-- NEEDS task blocked deadlines dependents begin_chains make_awaited
+local function await_others(conf, id, own, place)
+  local seen, awaits = {}, own.gather or 0
+  for _, other in ipairs(own.after or {}) do
+    if not seen[other] then
+      seen[other], awaits = true, awaits + 1
+      redis.call('ZADD', dependents .. other, place, id)
+      make_awaited(conf, other)
+    end
+  end
+  redis.call('HSET', task .. id, 'awaits', awaits)
+  redis.call('ZADD', blocked, (own.priority or 5) * BAND + place, id)
+  if own.expires_at_ms then redis.call('ZADD', deadlines, own.expires_at_ms, id) end
+  begin_chains(conf)
+end
+
+-- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- NEEDS once once_due
+local function hold_once(conf, field, id, keep_ms)
+  if not keep_ms then
+    redis.call('HSET', once, field, id)
+    return
+  end
+  local until_text = string.format('%.0f', conf.now + keep_ms)
+  redis.call('HSET', once, field, id .. ' ' .. until_text)
+  redis.call('ZADD', once_due, until_text, field)
+  conf.held = (conf.held or 0) + 1
+end
+
+-- hold_keys(conf, id, own, is_twin): let a task stand for what its envelope says is to be there only once: the idempotency
+-- key for its time, the others (not for a twin, which has its own) until they are untied.
+-- NEEDS config task hold_once
+local function hold_keys(conf, id, own, is_twin)
+  if own.idempotency_key then
+    conf.keep_ms = conf.keep_ms or redis.call('HGET', config, 'idempotency_ms') or 86400000
+    hold_once(conf, 'key:' .. own.idempotency_key, id, conf.keep_ms)
+    if is_twin then redis.call('HSETNX', task .. id, 'idempotency_key', own.idempotency_key) end
+  end
+  if own.unique and not is_twin then hold_once(conf, 'unique:' .. own.unique, id) end
+  if own.scope and not is_twin then hold_once(conf, 'scope:' .. own.scope, id) end
+end
+
+-- merge_task(conf, twin, by, stamp, own, data): answer an enqueue with a task that is there, and was found by that name. The
+-- call may come again when that task has ended, so the answer is remembered; and with coalesce=last, a scope's task gets the
+-- newcomer's payload.
+-- NEEDS task payload hold_once hold_keys
+local function merge_task(conf, twin, by, stamp, own, data)
+  if by == 'rid' then return end
+  hold_once(conf, 'rid:' .. stamp, twin, 60000)
+  if by == 'key' then return end
+  hold_keys(conf, twin, own, true)
+  if by == 'scope' and own.coalesce == 'last' then
+    redis.call('SET', payload .. twin, data)
+    redis.call('HSET', task .. twin, 'size', #data)
+  end
+end
+
+-- find_missing(conf, ids, stamp): the first of these tasks that there is not, or that a later item of the call makes; nil if
+-- all are there. Those that are there are not looked up again in this call.
+-- NEEDS task
+local function find_missing(conf, ids, stamp)
+  local call, index = string.match(stamp, '^(.*)/(%d+)$')
+  for _, id in ipairs(ids) do
+    if not conf.there[id] then
+      local row = redis.call('HMGET', task .. id, 'created_ms', 'rid')
+      local by, at = string.match(row[2] or '', '^(.*)/(%d+)$')
+      if not row[1] or (by == call and tonumber(at) > tonumber(index)) then return id end
+      conf.there[id] = true
+    end
+  end
+end
+
+-- find_twin(conf, own, stamp): the task that stands for a new one, and by what: by what this call was answered before
+-- (rid), its idempotency key (key), its scope, or its unique key; nil if none does.
+-- NEEDS once task
+local function find_twin(conf, own, stamp)
+  local names = { 'rid', 'key', 'scope', 'unique' }
+  local found = redis.call('HMGET', once, 'rid:' .. stamp, 'key:' .. (own.idempotency_key or ''),
+    'scope:' .. (own.scope or ''), 'unique:' .. (own.unique or ''))
+  for i, name in ipairs(names) do
+    local id, until_ms = string.match(found[i] or '', '^(%S+) ?(%d*)$')
+    -- Of a task that was evicted a key may be left.
+    local stands = id and (until_ms ~= '' and tonumber(until_ms) > conf.now
+      or until_ms == '' and redis.call('HEXISTS', task .. id, 'created_ms') == 1)
+    if stands then return id, name end
+  end
+end
+
+-- known_as(id, stamp): what an id answers that is in use: created to the call that made it, else exists; nil if it is free.
+-- NEEDS task
+local function known_as(id, stamp)
+  local row = redis.call('HMGET', task .. id, 'rid', 'created_ms')
+  if row[1] == stamp then return 'created' end
+  if row[2] then return 'exists' end
+end
+
+-- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
+-- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
+-- NEEDS task payload result log reply by_user by_tag children
+local function remove_task(conf, id, since_ms, why)
+  local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply')
+  local stale = own[6] and log or reply  -- without a reply of its own, that of an older task of this id
+  redis.call('DEL', task .. id, payload .. id, result .. id, log .. id, stale .. id)
+  if own[1] then redis.call('ZREM', by_user .. own[1], id) end
+  for tag in string.gmatch(own[2] or '', '[^,]+') do redis.call('ZREM', by_tag .. tag, id) end
+  if own[3] then redis.call('ZREM', children .. own[3], id) end
+  local left_ms = math.min(60000, since_ms + 60000 - conf.now)
+  if left_ms <= 0 or not own[4] then return end
+  redis.call('HSET', task .. id, 'gone', why, 'rid', own[4])
+  if own[5] then redis.call('HSET', task .. id, 'settled', own[5]) end
+  redis.call('PEXPIRE', task .. id, string.format('%.0f', left_ms))
+end
+
+-- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
+-- and a number, at most limit; how many. The dead go with an event each.
+-- NEEDS dead emit remove_task
+local function trim_set(conf, set, keep_ms, max, limit, tally)
+  local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
+  if keep_ms then
+    gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+  end
+  if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
+  if #gone == 0 then return 0 end
+  local ids = {}
+  for i = 1, #gone, 2 do
+    ids[#ids + 1] = gone[i]
+    remove_task(conf, gone[i], tonumber(gone[i + 1]), 'trimmed')
+    if set == dead then emit(conf, 'task.removed', gone[i], 'reason=retention') end
+  end
+  redis.call('ZREM', set, unpack(ids))
+  local counter = set == dead and 'dropped' or 'trimmed'
+  tally[counter] = (tally[counter] or 0) + #ids
+  return #ids
+end
+
+-- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- trim_ended.
+-- NEEDS config finished dead trim_set
+local function retain(conf, tally)
+  if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
+    trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
+  end
+  if tally.dead then
+    local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
+    trim_set(conf, dead, nil, max, 100 + tally.dead, tally)
+  end
+end
+
+-- untie(conf, id, how): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks
+-- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
+-- somebody waits for its reply, and for how long its result is kept.
+-- NEEDS task once deadlines note_end
+local function untie(conf, id, how)
+  redis.call('ZREM', deadlines, id)
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent')
+  for i, kind in ipairs({ 'unique:', 'scope:' }) do
+    local field = own[i] and kind .. own[i]
+    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  end
+  if own[5] or own[6] then
+    redis.call('HDEL', task .. id, 'awaited', 'gathered')
+    note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
+  end
+  return own[3], own[4] and tonumber(own[4])
+end
+
+-- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
+-- it is not shown; the server deletes it later, by its own clock.
+-- NEEDS config reply channel
+local function answer_waiters(conf, id, how, value)
+  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
+  redis.pcall('SPUBLISH', channel .. id, how)
+end
+
+-- bury_task(conf, event, id, reason, tied, tally, error): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record.
+-- NEEDS dead emit untie answer_waiters
+local function bury_task(conf, event, id, reason, tied, tally, error)
+  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
+  redis.call('ZADD', dead, conf.now, id)
+  emit(conf, event, id, 'reason=' .. reason)
+  tally.dead = (tally.dead or 0) + 1
+end
+
+-- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
+-- NEEDS task finished emit untie answer_waiters
+local function cancel_task(conf, id, tied, tally)
+  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
+  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
+  redis.call('ZADD', finished, conf.now, id)
+  emit(conf, 'task.cancelled', id, '')
+  tally.cancelled = (tally.cancelled or 0) + 1
+  conf.ended = conf.ended + 1
+end
+
+-- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
+-- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
+-- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
+-- NEEDS task blocked delay_until await_deadline line_up bury_task cancel_task
+local function tell_waiting(conf, id, place, how, batch, tally)
+  local score = redis.call('ZSCORE', blocked, id)
+  if not score or score % BAND ~= tonumber(place) then return end
+  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties')
+  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
+  local decisive = good == (own[2] == '1')
+  if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
+  redis.call('ZREM', blocked, id)
+  if good then
+    local due_ms = math.max(conf.now + (own[4] or 0), tonumber(own[5] or 0))
+    redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+    if due_ms > conf.now then
+      delay_until(conf, due_ms, id, own[3] or 'any')
+    else
+      line_up(batch.by_lane, own[3] or 'any', score, id)
+    end
+    if own[6] then await_deadline(conf, id, due_ms) end
+    batch.freed[#batch.freed + 1] = id
+  elseif own[1] == 'failed' then
+    cancel_task(conf, id, own[6], tally)
+  else
+    redis.call('HSET', task .. id, 'reason', 'after_failed')
+    bury_task(conf, 'task.dead', id, 'after_failed', own[6], tally)
+  end
+end
+
+-- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
+-- still there or not. Members of one score stand in the order of their bytes.
+local function rank_after(set, score, id)
+  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
+  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
+    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+-- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
+-- NEEDS task
+local function read_record(id)
+  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0
+  if #flat == 0 then return nil, 0 end
+  for f = 1, #flat, 2 do
+    record[flat[f]] = flat[f + 1]
+    bytes = bytes + #flat[f + 1]
+  end
+  return record, bytes
+end
+
+-- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
+-- NEEDS ready delayed blocked leases finished dead
+local function find_set(id, record)
+  if not record then return nil end
+  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
+    local score = redis.call('ZSCORE', set, id)
+    if score then return set, score end
+  end
+end
+
+-- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
+-- NEEDS delayed blocked leases finished dead
+local function state_of(conf, set, score, record)
+  if not set then return nil end
+  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
+  return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
+end
+
+-- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
+-- by itself where nobody waits for it.
+-- NEEDS control
+local function push_control(conf, name)
+  conf.called = conf.called or {}
+  if conf.called[name] then return end
+  conf.called[name] = true
+  if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
+  redis.call('PEXPIRE', control .. name, 60000)
+end
+
+-- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- NEEDS lanes wake delayed deadlines
+local function lane_emptied(lane)
+  redis.call('SREM', lanes, lane)
+  if redis.call('EXISTS', delayed, deadlines) == 0 then
+    redis.call('DEL', wake .. lane)
+  else
+    redis.call('PEXPIRE', wake .. lane, 60000)
+  end
+end
+
+-- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied cancel_task
+local function cancel_one(conf, id, tally)
+  local record = read_record(id)
+  local set, score = find_set(id, record)
+  local state = state_of(conf, set, score, record)
+  if not state then return 'not_found' end
+  if state == 'cancelled' then return 'cancelled' end
+  if state == 'completed' or state == 'dead' then return 'finished' end
+  if set == leases then
+    local held = redis.call('HGET', running, id)
+    if held and not string.find(held, ' cancel|', 1, true) then
+      redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
+      push_control(conf, string.match(held, '%S+$'))
+    end
+    return 'cancelling'
+  end
+  redis.call('ZREM', set, id)
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
+  cancel_task(conf, id, record.ties, tally)
+  return 'cancelled'
+end
+
+-- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
+-- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a circle. How many, and
+-- the last of them with its score.
+-- NEEDS task children rank_after cancel_one note_end
+local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally)
+  local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
+  local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
+  for i = 1, #page, 2 do
+    cancel_one(conf, page[i], tally)
+    local row = redis.call('EXISTS', children .. page[i]) == 1 and redis.call('HMGET', task .. page[i], 'created_ms', 'pruned')
+    if row and row[1] and row[2] ~= stamp then
+      redis.call('HSET', task .. page[i], 'pruned', stamp)
+      note_end(conf, 't', page[i], nil, stamp)
+    end
+  end
+  return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
+end
+
+-- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
+-- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or its children are cancelled (`t`).
+-- What is left stays noted, at its time. How many.
+-- NEEDS ends dependents emit make_ready tell_waiting cancel_children
+local function pass_on(conf, limit, tally)
+  local batch, told = { by_lane = {}, freed = {} }, 0
+  local function line_up_freed()
+    make_ready(conf, batch.by_lane)
+    if #batch.freed > 0 then emit(conf, 'task.unblocked', table.concat(batch.freed, ' '), '') end
+    batch = { by_lane = {}, freed = {} }
+  end
+  local function follow(note, at_ms)
+    local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
+    local count, rest = 0, '- 0'
+    redis.call('ZREM', ends, note)
+    if how == 't' then
+      line_up_freed()  -- or it would miss them
+      count, rest = cancel_children(conf, id, other, at, upto, limit - told, tally)
+    elseif how then  -- else the note is damaged
+      if at ~= '0' then tell_waiting(conf, other, at, how, batch, tally) end
+      local waiting = redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
+      count = #waiting / 2
+      if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
+      for i = 1, #waiting, 2 do tell_waiting(conf, waiting[i], waiting[i + 1], how, batch, tally) end
+    end
+    if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
+    told = told + math.max(count, 1)
+  end
+  while told < limit do
+    local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
+    if #notes == 0 then break end
+    for i = 1, #notes, 2 do
+      if told < limit then follow(notes[i], notes[i + 1]) end
+    end
+  end
+  conf.noted = nil
+  line_up_freed()
+  return told
+end
+
+-- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+-- NEEDS rid hold_once sweep_once
+local function note_done(conf, verb, word)
+  if rid == '' then return end
+  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(conf, 10)
+end
+
+-- read_open(ids): which of these tasks, named with blanks between them, have not ended.
+-- NEEDS task finished dead
+local function read_open(ids)
+  local open = {}
+  for id in string.gmatch(ids, '%S+') do
+    local there = redis.call('HEXISTS', task .. id, 'created_ms') == 1
+    if there and not redis.call('ZSCORE', finished, id) and not redis.call('ZSCORE', dead, id) then open[#open + 1] = id end
+  end
+  return open
+end
+
+-- fire_once(conf, id, at_text, data, envelope, stamp, tally): enqueue a schedule's task for a time, as its overlap policy has it:
+-- with tasks of it that have not ended this one is left out, or follows them, or they are cancelled first. fired, exists
+-- (there is a task of that id) or skipped. What this call itself made before is `fired` again.
+-- NEEDS name schedule task emit known_as read_open cancel_one add_tasks
+local function fire_once(conf, id, at_text, data, envelope, stamp, tally)
+  local key = schedule .. name
+  local known = known_as(id, stamp)
+  if known then return known == 'created' and 'fired' or 'exists' end
+  local row = redis.call('HMGET', key, 'overlap', 'open')
+  local overlap, open = row[1] or 'skip', read_open(row[2] or '')
+  if overlap == 'cancel_other' then
+    local going = {}
+    for _, other in ipairs(open) do
+      if cancel_one(conf, other, tally) == 'cancelling' then going[#going + 1] = other end
+    end
+    open = going
+  end
+  local most = ({ allow = MAX_SAFE, skip = 0, buffer_one = 1 })[overlap] or 63
+  local status = 'skipped'
+  if #open <= most then
+    local own = { 'schedule', name, 'nominal_ms', at_text }
+    for field, value in pairs(envelope) do own[type(field) == 'number' and field + 4 or field] = value end
+    if #open > 0 and overlap ~= 'allow' then
+      for i, word in ipairs({ 'after', table.concat(open, ','), 'after_when', 'ended' }) do own[#envelope + 4 + i] = word end
+      own.after, own.after_when = open, 'ended'
+    end
+    conf.some_known = redis.call('EXISTS', task .. id) == 1
+    status = add_tasks(conf, { id }, { data }, { own }, { stamp }, tally)[1][1] == 'created' and 'fired' or 'skipped'
+  end
+  if status == 'fired' then
+    if #open > 63 then table.remove(open, 1) end  -- with `allow` only
+    open[#open + 1] = id
+    redis.call('HSET', key, 'last_id', id, 'last_ms', at_text)
+    emit(conf, 'schedule.fired', name, 'at_ms=' .. at_text .. ' task=' .. id)
+  else
+    emit(conf, 'schedule.skipped', name, 'at_ms=' .. at_text)
+  end
+  redis.call('HSET', key, 'open', table.concat(open, ' '))
+  redis.call('HINCRBY', key, status, 1)
+  return status
+end
+
+-- refuse_new(conf, ids, envelopes, stamps): the error of a queue that is being drained, unless no task of the call is new.
+-- NEEDS known_as find_twin
+local function refuse_new(conf, ids, envelopes, stamps)
+  local seen = {}
+  for i, id in ipairs(ids) do
+    if not seen[id] and not known_as(id, stamps[i]) and not find_twin(conf, envelopes[i], stamps[i]) then
+      return redis.error_reply('ADEQ_DRAINING this queue is being drained and takes no new tasks: resume it, or use another')
+    end
+    seen[id] = true
+  end
+end
+
+-- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+-- NEEDS once rid
+local function done_before(conf, verb)
+  if rid == '' then return nil end
+  local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
+  if word and tonumber(until_ms) > conf.now then return word end
+end
+
+  arg_made = { sweep_once = sweep_once, await_deadline = await_deadline, delay_until = delay_until, join_gathering = join_gathering, await_others = await_others, hold_keys = hold_keys, merge_task = merge_task, find_missing = find_missing, find_twin = find_twin, known_as = known_as, retain = retain, pass_on = pass_on, note_done = note_done, fire_once = fire_once, refuse_new = refuse_new, done_before = done_before }
+  return arg_made
+end
+
+local conf, refused = open_queue()
+if refused then return refused end
+local before = done_before(conf, 'trigger')
+if before then return { before, conf.now } end
+local found = redis.call('HGET', schedule .. name, 'rev')
+if not found then return { 'not_found', conf.now } end
+if tonumber(found) ~= rev then return { 'stale', conf.now } end
+refused = conf.draining and refuse_new(conf, item_id, { {} }, { rid .. '/1' })
+if refused then return refused end
+
+local tally = {}
+local at_text = at_ms > 0 and string.format('%.0f', at_ms) or conf.now_text
+local status = fire_once(conf, item_id[1], at_text, item_payload[1], item_pairs[1], rid .. '/1', tally)
+note_done(conf, 'trigger', status)
+if conf.noted then pass_on(conf, 100, tally) end
+retain(conf, tally)
+add_counts(tally)
+return { status, conf.now }

@@ -1,0 +1,41 @@
+-- fire_once(conf, id, at_text, data, envelope, stamp, tally): enqueue a schedule's task for a time, as its overlap policy has it:
+-- with tasks of it that have not ended this one is left out, or follows them, or they are cancelled first. fired, exists
+-- (there is a task of that id) or skipped. What this call itself made before is `fired` again.
+-- NEEDS name schedule task emit known_as read_open cancel_one add_tasks
+local function fire_once(conf, id, at_text, data, envelope, stamp, tally)
+  local key = schedule .. name
+  local known = known_as(id, stamp)
+  if known then return known == 'created' and 'fired' or 'exists' end
+  local row = redis.call('HMGET', key, 'overlap', 'open')
+  local overlap, open = row[1] or 'skip', read_open(row[2] or '')
+  if overlap == 'cancel_other' then
+    local going = {}
+    for _, other in ipairs(open) do
+      if cancel_one(conf, other, tally) == 'cancelling' then going[#going + 1] = other end
+    end
+    open = going
+  end
+  local most = ({ allow = MAX_SAFE, skip = 0, buffer_one = 1 })[overlap] or 63
+  local status = 'skipped'
+  if #open <= most then
+    local own = { 'schedule', name, 'nominal_ms', at_text }
+    for field, value in pairs(envelope) do own[type(field) == 'number' and field + 4 or field] = value end
+    if #open > 0 and overlap ~= 'allow' then
+      for i, word in ipairs({ 'after', table.concat(open, ','), 'after_when', 'ended' }) do own[#envelope + 4 + i] = word end
+      own.after, own.after_when = open, 'ended'
+    end
+    conf.some_known = redis.call('EXISTS', task .. id) == 1
+    status = add_tasks(conf, { id }, { data }, { own }, { stamp }, tally)[1][1] == 'created' and 'fired' or 'skipped'
+  end
+  if status == 'fired' then
+    if #open > 63 then table.remove(open, 1) end  -- with `allow` only
+    open[#open + 1] = id
+    redis.call('HSET', key, 'last_id', id, 'last_ms', at_text)
+    emit(conf, 'schedule.fired', name, 'at_ms=' .. at_text .. ' task=' .. id)
+  else
+    emit(conf, 'schedule.skipped', name, 'at_ms=' .. at_text)
+  end
+  redis.call('HSET', key, 'open', table.concat(open, ' '))
+  redis.call('HINCRBY', key, status, 1)
+  return status
+end

@@ -1,0 +1,116 @@
+-- queue.fire.v1: a schedule's time has come: enqueue its task, and note the time that follows. Of all who try, one succeeds: the
+-- schedule must be of revision `rev` and its next time `nominal_ms`; to the others it is `stale`, and `early` before that time.
+-- With `late` it is not made up for any more, and counts as missed, as do `missed` more before `next_ms` (0: there is none).
+-- `id` names the task, whose envelope the caller takes from the schedule. Sent again, the call answers
+-- the same until a later time has fired, and then it is `stale`; it never fires twice.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   payload   prefix/string {base}:payload:  id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   lanes     set           {base}:lanes
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   deadlines zset          {base}:deadlines
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   ends      zset          {base}:ends
+-- KEYS   schedules zset          {base}:schedules
+-- KEYS   schedule  prefix/hash   {base}:schedule: name
+-- KEYS   events    stream        {base}:events
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   name      name
+-- ARGV   rid       id
+-- ARGV   rev       int 1..
+-- ARGV   nominal_ms int 1..
+-- ARGV   next_ms   int 0..
+-- ARGV   late      bool          ?=0
+-- ARGV   missed    int 0..1000000000 ?=0
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   id        id
+-- ITEM   payload   bytes 0..1048576
+-- PAIR   kind      id
+-- PAIR   priority  int 0..9      ?=5
+-- PAIR   lane      lane          ?=any
+-- PAIR   fallback  lanes 1..3
+-- PAIR   fallback_after_ms int 0..315360000000
+-- PAIR   unclaimed enum wait|fail ?=wait
+-- PAIR   delay_ms  int 0..315360000000 ?=0
+-- PAIR   timeout_ms int 1..315360000000
+-- PAIR   user      id
+-- PAIR   tags      ids 1..16
+-- PAIR   unique    id
+-- PAIR   scope     id
+-- PAIR   coalesce  enum first|last ?=first
+-- PAIR   result_ms int 0..315360000000
+-- PAIR   max_attempts            int 1..1000
+-- PAIR   backoff_base_ms         int 0..86400000
+-- PAIR   backoff_multiplier_pct  int 100..10000
+-- PAIR   backoff_cap_ms          int 0..604800000
+-- PAIR   jitter_pct              int 0..100
+-- PAIR   headers   bytes 0..4096
+-- GROUP  item      0..1
+-- RETURN fired     now_ms:int
+-- RETURN exists    now_ms:int
+-- RETURN skipped   now_ms:int
+-- RETURN missed    now_ms:int
+-- RETURN stale     now_ms:int
+-- RETURN early     now_ms:int
+-- RETURN not_found now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING
+-- EVENT  schedule.fired schedule.skipped schedule.missed task.enqueued task.unblocked task.dead task.cancelled task.removed
+-- COST   22 commands, up to 3 more where it is due again within 10 s, 3 more for each task of it that has not ended, 10 where it waits for them, up to 20 where it cancels them, more for what the task says, as in enqueue, O(log m)
+-- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task
+-- INCLUDE add_tasks
+-- RARELY sweep_once push_due await_deadline delay_until join_gathering begin_chains note_end make_awaited
+-- RARELY await_others hold_once hold_keys merge_task find_missing find_twin known_as remove_task trim_set retain
+-- RARELY untie answer_waiters bury_task cancel_task tell_waiting rank_after read_record find_set state_of
+-- RARELY push_control lane_emptied cancel_one cancel_children pass_on plan_firing read_open fire_once refuse_new
+
+local conf, refused = open_queue()
+if refused then return refused end
+local key = schedule .. name
+local row = redis.call('HMGET', key, 'rev', 'next_ms', 'call')
+if not row[1] then
+  redis.call('ZREM', schedules, name)  -- an evicting server may have taken the rest
+  return { 'not_found', conf.now }
+end
+local by, answered = string.match(row[3] or '', '^(%S+) (%l+)$')
+if by == rid then return { answered, conf.now } end
+if tonumber(row[1]) ~= rev or tonumber(row[2]) ~= nominal_ms then return { 'stale', conf.now } end
+if nominal_ms > conf.now then return { 'early', conf.now } end
+if next_ms > 0 and next_ms <= nominal_ms then return refuse('next_ms', next_ms, '0, or later than nominal_ms') end
+if not late and item_count == 0 then return refuse('item_count', 0, '1, unless late') end
+refused = conf.draining and not late and refuse_new(conf, item_id, { {} }, { rid .. '/1' })
+if refused then return refused end
+
+local tally, status, passed = {}, 'missed', missed + (late and 1 or 0)
+if passed > 0 then
+  redis.call('HINCRBY', key, 'missed', passed)
+  emit(conf, 'schedule.missed', name, 'count=' .. passed .. ' next_ms=' .. string.format('%.0f', next_ms))
+end
+if not late then
+  status = fire_once(conf, item_id[1], string.format('%.0f', nominal_ms), item_payload[1], item_pairs[1], rid .. '/1', tally)
+end
+plan_firing(conf, next_ms)
+redis.call('HSET', key, 'call', rid .. ' ' .. status)
+if conf.noted then pass_on(conf, 100, tally) end
+retain(conf, tally)
+add_counts(tally)
+return { status, conf.now }

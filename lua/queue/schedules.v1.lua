@@ -1,0 +1,49 @@
+-- queue.schedules.v1: a page of the schedules: all by the time when they are due next, those that never are at the end; or, with
+-- `due`, those whose time has come; or the one of a name. Payloads of those that are due or named.
+-- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. One that fires
+-- meanwhile may come twice, one that is resumed not at all. A page stops before 4 MiB, but not before its first.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   schedules zset          {base}:schedules
+-- KEYS   schedule  prefix/hash   {base}:schedule: name
+-- ARGV   name      name          ?=
+-- ARGV   due       bool          ?=0
+-- ARGV   cursor    bytes 0..128  ?=
+-- ARGV   limit     int 1..200    ?=100
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN ok        now_ms:int cursor:text items:list(item)
+-- EACH   item      found name:name record:pairs payload:bytes
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   3 + n commands, 2 more on a page that follows another, O(n log m)
+-- INCLUDE base_time open_queue rank_after
+
+local conf, refused = open_queue()
+if refused then return refused end
+local last_score, last_name = string.match(cursor, '^(%d+) (%S+)$')
+if cursor ~= '' and not last_name then return refuse('cursor', cursor, 'empty, or what the page before answered') end
+
+local page = { name, '' }
+if name == '' then
+  local start = last_name and rank_after(schedules, last_score, last_name) or 0
+  page = redis.call('ZRANGE', schedules, start, start + limit - 1, 'WITHSCORES')
+end
+local answers, bytes, at = {}, 0, 1
+while page[at] do
+  if due and name == '' and tonumber(page[at + 1]) > conf.now then return { 'ok', conf.now, '', answers } end
+  local fields, record, data = redis.call('HGETALL', schedule .. page[at]), {}, ''
+  for i = 1, #fields, 2 do
+    if fields[i] ~= 'payload' then
+      record[#record + 1], record[#record + 2] = fields[i], fields[i + 1]
+      bytes = bytes + #fields[i + 1]
+    elseif due or name ~= '' then
+      data = fields[i + 1]
+      bytes = bytes + #data
+    end
+  end
+  if bytes > 4194304 and at > 1 then break end
+  if #record > 0 then answers[#answers + 1] = { 'found', page[at], record, data } end
+  at = at + 2
+end
+local more = name == '' and (page[at] or at > 2 * limit) and at > 1
+return { 'ok', conf.now, more and page[at - 1] .. ' ' .. page[at - 2] or '', answers }

@@ -1,0 +1,60 @@
+-- queue.steer_schedule.v1: pause a schedule, let it go on, or remove it; its tasks stay as they are. A paused one misses its times
+-- without a count. A pause is a new revision. To go on, the caller says which one it reckoned with, and the first time from now
+-- on; another revision answers `stale`. The same call, sent again, does nothing again and answers the same.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   schedules zset          {base}:schedules
+-- KEYS   schedule  prefix/hash   {base}:schedule: name
+-- KEYS   events    stream        {base}:events
+-- ARGV   name      name
+-- ARGV   rid       id
+-- ARGV   verb      enum pause|resume|remove
+-- ARGV   rev       int 0..       ?=0
+-- ARGV   next_ms   int 0..       ?=0
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN done      now_ms:int
+-- RETURN unchanged now_ms:int
+-- RETURN stale     now_ms:int
+-- RETURN not_found now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  schedule.paused schedule.resumed schedule.removed
+-- FLAGS  allow-oom
+-- COST   12 commands, up to 3 more where it is due within 10 s, O(log m)
+-- INCLUDE base_time open_queue emit done_before sweep_once hold_once note_done push_due plan_firing
+
+local conf, refused = open_queue()
+if refused then return refused end
+local key = schedule .. name
+local before = done_before(conf, 'steer_schedule')
+if before then return { before, conf.now } end
+local row = redis.call('HMGET', key, 'rev', 'paused')
+if not row[1] then
+  redis.call('ZREM', schedules, name)  -- an evicting server may have taken the rest
+  if conf.exists then note_done(conf, 'steer_schedule', 'not_found') end
+  return { 'not_found', conf.now }
+end
+if verb == 'resume' and tonumber(row[1]) ~= rev then return { 'stale', conf.now } end
+
+local status = 'done'
+if verb == 'remove' then
+  redis.call('DEL', key)
+  redis.call('ZREM', schedules, name)
+  emit(conf, 'schedule.removed', name, '')
+elseif (verb == 'pause') == (row[2] == '1') then
+  status = 'unchanged'
+elseif verb == 'pause' then
+  plan_firing(conf, 0)
+  redis.call('HSET', key, 'paused', '1', 'rev', redis.call('HINCRBY', config, 'revisions', 1))
+  emit(conf, 'schedule.paused', name, '')
+else
+  plan_firing(conf, next_ms)
+  redis.call('HDEL', key, 'paused')
+  emit(conf, 'schedule.resumed', name, 'next_ms=' .. string.format('%.0f', next_ms))
+end
+note_done(conf, 'steer_schedule', status)
+return { status, conf.now }

@@ -1,0 +1,96 @@
+-- queue.trigger.v1: enqueue a schedule's task outside of its times: now, or for a time that went by (`at_ms`). The overlap policy
+-- holds; the next time stays as it is, and a paused schedule paused. `rev` must be the schedule's, else it is `stale`; `id`
+-- names the task. The same call, sent again, answers the same.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   payload   prefix/string {base}:payload:  id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   lanes     set           {base}:lanes
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   deadlines zset          {base}:deadlines
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   ends      zset          {base}:ends
+-- KEYS   schedule  prefix/hash   {base}:schedule: name
+-- KEYS   events    stream        {base}:events
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   name      name
+-- ARGV   rid       id
+-- ARGV   rev       int 1..
+-- ARGV   at_ms     int 0..       ?=0
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   id        id
+-- ITEM   payload   bytes 0..1048576
+-- PAIR   kind      id
+-- PAIR   priority  int 0..9      ?=5
+-- PAIR   lane      lane          ?=any
+-- PAIR   fallback  lanes 1..3
+-- PAIR   fallback_after_ms int 0..315360000000
+-- PAIR   unclaimed enum wait|fail ?=wait
+-- PAIR   delay_ms  int 0..315360000000 ?=0
+-- PAIR   timeout_ms int 1..315360000000
+-- PAIR   user      id
+-- PAIR   tags      ids 1..16
+-- PAIR   unique    id
+-- PAIR   scope     id
+-- PAIR   coalesce  enum first|last ?=first
+-- PAIR   result_ms int 0..315360000000
+-- PAIR   max_attempts            int 1..1000
+-- PAIR   backoff_base_ms         int 0..86400000
+-- PAIR   backoff_multiplier_pct  int 100..10000
+-- PAIR   backoff_cap_ms          int 0..604800000
+-- PAIR   jitter_pct              int 0..100
+-- PAIR   headers   bytes 0..4096
+-- GROUP  item      1..1
+-- RETURN fired     now_ms:int
+-- RETURN exists    now_ms:int
+-- RETURN skipped   now_ms:int
+-- RETURN stale     now_ms:int
+-- RETURN not_found now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING
+-- EVENT  schedule.fired schedule.skipped task.enqueued task.unblocked task.dead task.cancelled task.removed
+-- COST   23 commands, 3 more for each task of it that has not ended, 10 where it waits for them, up to 20 where it cancels them, more for what the task says, as in enqueue, O(log m)
+-- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task
+-- INCLUDE add_tasks
+-- RARELY sweep_once push_due await_deadline delay_until join_gathering begin_chains note_end make_awaited
+-- RARELY await_others hold_once hold_keys merge_task find_missing find_twin known_as remove_task trim_set retain
+-- RARELY untie answer_waiters bury_task cancel_task tell_waiting rank_after read_record find_set state_of
+-- RARELY push_control lane_emptied cancel_one cancel_children pass_on note_done read_open fire_once refuse_new
+-- RARELY done_before
+
+local conf, refused = open_queue()
+if refused then return refused end
+local before = done_before(conf, 'trigger')
+if before then return { before, conf.now } end
+local found = redis.call('HGET', schedule .. name, 'rev')
+if not found then return { 'not_found', conf.now } end
+if tonumber(found) ~= rev then return { 'stale', conf.now } end
+refused = conf.draining and refuse_new(conf, item_id, { {} }, { rid .. '/1' })
+if refused then return refused end
+
+local tally = {}
+local at_text = at_ms > 0 and string.format('%.0f', at_ms) or conf.now_text
+local status = fire_once(conf, item_id[1], at_text, item_payload[1], item_pairs[1], rid .. '/1', tally)
+note_done(conf, 'trigger', status)
+if conf.noted then pass_on(conf, 100, tally) end
+retain(conf, tally)
+add_counts(tally)
+return { status, conf.now }

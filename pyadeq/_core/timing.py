@@ -1,0 +1,153 @@
+"""When a schedule fires: the times of a cron expression or an interval, or one moment; in ms since the epoch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from pyadeq.errors import BadArgument, ConfigError
+from pyadeq.models import Moment, to_epoch_ms, to_ms
+from pyadeq.schedule_models import At, Cron, Every, Timing
+
+SHORTEST_PERIOD_MS = 100
+CALENDAR_END_MS = 4_102_444_800_000  # 2100: no schedule is reckoned beyond
+
+
+def timing_text(timing: Timing) -> bytes:
+    """A timing as it is stored. Equal ones have equal bytes: who declares the same schedule again changes nothing."""
+    fields: dict[str, Any]
+    check_timing(timing)
+    match timing:
+        case Cron():
+            fields = {"cron": " ".join(timing.expression.split()), "tz": timing.tz}
+        case Every():
+            fields = {"every_ms": to_ms("period", timing.period), "offset_ms": to_ms("offset", timing.offset)}
+        case At():
+            fields = {"at_ms": to_epoch_ms("moment", timing.moment)}
+    for name in ("start", "until"):
+        if (moment := getattr(timing, name, None)) is not None:
+            fields[f"{name}_ms"] = to_epoch_ms(name, moment)
+    return json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()
+
+
+def read_timing(text: bytes) -> Timing | None:
+    """The timing of a stored text; None for one that this release does not know."""
+    try:
+        fields = json.loads(text)
+        ends = {name: fields[f"{name}_ms"] / 1000 for name in ("start", "until") if f"{name}_ms" in fields}
+        if "cron" in fields:
+            return Cron(expression=fields["cron"], tz=fields["tz"], **ends)
+        if "every_ms" in fields:
+            return Every(period=fields["every_ms"] / 1000, offset=fields["offset_ms"] / 1000, **ends)
+        return At(moment=fields["at_ms"] / 1000)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def times(timing: Timing, after_ms: int) -> Iterator[int]:
+    """The times later than after_ms, in order; there may be no end of them, or none."""
+    match timing:
+        case At():
+            moment_ms = to_epoch_ms("moment", timing.moment)
+            return iter([moment_ms] if moment_ms > after_ms else [])
+        case Every():
+            reckoned = _every(timing, after_ms)
+        case _:
+            reckoned = _cron(timing, after_ms)
+    return _within(timing, reckoned)
+
+
+def next_time(timing: Timing, after_ms: int) -> int:
+    """The first time later than after_ms; 0 if there is none."""
+    return next(times(timing, after_ms), 0)
+
+
+def _within(timing: Cron | Every, reckoned: Iterator[int]) -> Iterator[int]:
+    until_ms = CALENDAR_END_MS if timing.until is None else to_epoch_ms("until", timing.until)
+    for at_ms in reckoned:
+        if at_ms > until_ms:
+            return
+        yield at_ms
+
+
+def _since(timing: Cron | Every, after_ms: int) -> int:
+    """The moment after which a timing begins: just before its start, if it has one."""
+    return after_ms if timing.start is None else max(after_ms, to_epoch_ms("start", timing.start) - 1)
+
+
+def _every(timing: Every, after_ms: int) -> Iterator[int]:
+    period_ms, offset_ms = to_ms("period", timing.period), to_ms("offset", timing.offset)
+    at_ms = (_since(timing, after_ms) - offset_ms) // period_ms * period_ms + offset_ms
+    while True:
+        at_ms += period_ms
+        yield at_ms
+
+
+def _cron(timing: Cron, after_ms: int) -> Iterator[int]:
+    since_ms = _since(timing, after_ms)
+    try:
+        since = datetime.fromtimestamp(since_ms / 1000, UTC)
+        for moment in _cronsim().CronSim(timing.expression, since.astimezone(ZoneInfo(timing.tz))):
+            at_ms = round(moment.timestamp() * 1000)
+            if at_ms > since_ms:  # an hour that comes twice is told from its first coming
+                yield at_ms
+    except (OverflowError, ValueError):  # beyond what a calendar can say
+        return
+
+
+def _cronsim() -> Any:
+    try:
+        import cronsim
+    except ImportError:
+        raise ConfigError("cron expressions need an extra: pip install 'pyadeq[schedules]'") from None
+    return cronsim
+
+
+def check_timing(timing: Timing) -> None:
+    """Refuse a timing that is none, or has no sense."""
+    match timing:
+        case Cron():
+            _check_cron(timing.expression, timing.tz)
+        case Every():
+            if to_ms("period", timing.period) < SHORTEST_PERIOD_MS:
+                raise _unfit("period", timing.period, "0.1 seconds and more")
+        case At():
+            _check_moment("moment", timing.moment)
+            return
+        case _:
+            raise BadArgument("ADEQ_ARG", "pyadeq", f"timing must be a Cron, Every or At, got {type(timing).__name__}")
+    start, until = timing.start, timing.until
+    for name, moment in (("start", start), ("until", until)):
+        if moment is not None:
+            _check_moment(name, moment)
+    if start is not None and until is not None and to_epoch_ms("start", start) > to_epoch_ms("until", until):
+        raise _unfit("until", until, "what is not before start")
+
+
+def _check_moment(name: str, moment: Moment) -> None:
+    if not 0 < to_epoch_ms(name, moment) < CALENDAR_END_MS:
+        raise _unfit(name, moment, "a datetime, or seconds since the epoch, from 1970 to 2099")
+
+
+def _check_cron(expression: str, tz: str) -> None:
+    cronsim = _cronsim()
+    if not isinstance(expression, str):
+        raise _unfit("expression", expression, "a text like '0 3 * * *'")
+    try:
+        zone = ZoneInfo(tz)
+    except (ValueError, OSError, KeyError, TypeError):
+        raise _unfit("tz", tz, "a time zone that this machine knows, Europe/Berlin for instance") from None
+    try:
+        next(cronsim.CronSim(expression, datetime.now(zone)))
+    except cronsim.CronSimError as problem:
+        allowed = f"five fields (minute hour day month weekday), or six with seconds first ({problem})"
+        raise _unfit("expression", expression, allowed) from None
+    except (StopIteration, OverflowError):
+        raise _unfit("expression", expression, "one that comes some day") from None
+
+
+def _unfit(name: str, value: Any, allowed: str) -> BadArgument:
+    return BadArgument("ADEQ_ARG", "pyadeq", f"{name}: {value!r} is not accepted; allowed: {allowed}")

@@ -1,0 +1,169 @@
+"""`adeq schedule`: tasks that are enqueued when their time comes."""
+
+from __future__ import annotations
+
+import sys
+from itertools import chain, islice
+from typing import Annotated, Any, cast
+
+import typer
+from rich.text import Text
+
+from pyadeq import Queue, Schedule
+from pyadeq.errors import BadArgument, ConfigError
+from pyadeq.ext.cli import schedule_fire, schedule_put, schedule_steer
+from pyadeq.ext.cli.common import (
+    DEFAULT_URL,
+    Format,
+    Output,
+    Url,
+    as_json,
+    columns,
+    connected,
+    iso,
+    print_json,
+    print_lines,
+    print_rows,
+    safe,
+    stdout,
+)
+from pyadeq.ext.cli.listing import shown_value
+from pyadeq.ext.cli.lock_listing import ahead, span
+from pyadeq.ext.cli.queue_control import existing
+from pyadeq.ext.cli.schedule_listing import (
+    PAGE,
+    Name,
+    as_dict,
+    local,
+    local_and_ahead,
+    read_all,
+    read_one,
+    timing_fields,
+    words,
+)
+from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
+
+app = typer.Typer(help="Schedules: tasks that are enqueued when their time comes.", no_args_is_help=True)
+COLUMNS = ("name", "timing", "next", "in", "state", "overlap", "fired", "skipped", "missed", "last")
+RIGHT = ("in", "fired", "skipped", "missed")
+UPCOMING = 5  # times that `show` tells
+
+
+@app.callback()
+def noun() -> None:
+    """Schedules: tasks that are enqueued when their time comes."""
+
+
+@app.command()
+def ls(
+    queue: QueueOption = DEFAULT_QUEUE,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100,
+    all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """List the schedules of a queue by when they fire next, without their payloads.
+
+    Tables have times in the time zone of this machine, JSON in UTC. `ended` has no time left.
+    """
+    with connected(url) as adeq:
+        rest = read_all(adeq, existing(adeq, queue), PAGE if all else min(limit + 1, PAGE))
+        shown = rest if all else islice(rest, limit)
+        if output != Format.table:
+            print_lines((as_dict(schedule, headers=False) for schedule, _ in shown), output)
+            return
+        rows = (_row(schedule, now) for schedule, now in shown)
+        first = list(islice(rows, 1))
+        print_rows(COLUMNS, chain(first, rows), right=RIGHT)
+        if not first:
+            typer.echo(f"\nqueue {queue!r} has no schedules; adeq schedule add makes one", err=True)
+        if not all and next(rest, None) is not None:
+            print(f"\nThere are more than {limit:,}: --limit N, or --all", file=sys.stderr)
+
+
+def _row(schedule: Schedule, now: float) -> tuple[str, ...]:
+    return (
+        schedule.name,
+        words(schedule),
+        local(schedule.next),
+        ahead(now, schedule.next),
+        schedule.state,
+        schedule.overlap,
+        f"{schedule.fired:,}",
+        f"{schedule.skipped:,}",
+        f"{schedule.missed:,}",
+        local(schedule.last),
+    )
+
+
+@app.command()
+def show(name: Name, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Show all that is known of a schedule, what it enqueues, and when it fires the next five times."""
+    with connected(url) as adeq:
+        there = existing(adeq, queue)
+        schedule, now = read_one(adeq, there, name)
+        times = _upcoming(there, schedule)
+    payload = shown_value(cast(Any, schedule), "payload")
+    if output != Format.table:
+        upcoming = [{"at": at, "at_iso": iso(at)} for at in times]
+        print_json({"queue": queue, **as_dict(schedule), "payload": payload, "upcoming": upcoming}, output)
+        return
+    console = stdout()
+    console.print(columns(["field", "value"], [(field, safe(text)) for field, text in _fields(schedule, now)]))
+    if len(times) > 1:
+        console.print(Text("\nnext", style="bold"))
+        for at in times:
+            console.print(Text(local_and_ahead(at, now)))
+    if payload is not None:
+        console.print(Text("\npayload", style="bold"))
+        console.print(Text(safe(as_json(payload, 2))), soft_wrap=True)
+
+
+def _upcoming(queue: Queue, schedule: Schedule) -> list[float]:
+    """The times when it fires next; of one whose calendar is not to be had here, the first."""
+    try:
+        return queue.schedules.upcoming(schedule, UPCOMING)
+    except (ConfigError, BadArgument) as error:
+        print(f"adeq: the next times but the first are not known: {error}", file=sys.stderr)
+        return [] if schedule.next is None else [schedule.next]
+
+
+def _fields(schedule: Schedule, now: float) -> list[tuple[str, str]]:
+    """What is set, for people."""
+    timing: dict[str, Any] = timing_fields(schedule) or {}
+    moments: dict[str, object] = {field: local(timing[field]) for field in ("start", "until") if field in timing}
+    fields: dict[str, object] = {
+        "name": schedule.name,
+        "state": schedule.state,
+        "timing": words(schedule),
+        **{field: timing[field] for field in ("cron", "tz") if field in timing},
+        **moments,
+        "next": local_and_ahead(schedule.next, now) if schedule.next is not None else "",
+        "overlap": schedule.overlap,
+        "catch-up": span(schedule.catch_up),
+        "jitter": span(schedule.jitter) if schedule.jitter else "",
+        "fired": f"{schedule.fired:,}",
+        "skipped": f"{schedule.skipped:,}",
+        "missed": f"{schedule.missed:,}",
+        "last": local(schedule.last),
+        "last task": schedule.last_id or "",
+        "open": " ".join(schedule.open),
+        "created": local(schedule.created),
+        "changed": local(schedule.changed),
+        "rev": schedule.rev,
+        **{f"task {field}": _text(value) for field, value in schedule.envelope.items()},
+    }
+    return [(field, str(value)) for field, value in fields.items() if value != ""]
+
+
+def _text(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+app.command()(schedule_put.add)
+app.command()(schedule_steer.pause)
+app.command()(schedule_steer.resume)
+app.command()(schedule_fire.trigger)
+app.command()(schedule_fire.backfill)
+app.command()(schedule_fire.fire)
+app.command()(schedule_steer.rm)

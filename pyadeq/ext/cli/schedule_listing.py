@@ -1,0 +1,146 @@
+"""Schedules as they are shown: when they fire, in words; times by this machine's clock for people, in UTC in JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from pyadeq import Adeq, At, Cron, Every, Firing, Queue, Schedule
+from pyadeq.errors import AdeqError
+from pyadeq.ext.cli.arguments import UNITS
+from pyadeq.ext.cli.common import FAILED, Format, columns, iso, print_json, safe, stdout
+from pyadeq.ext.cli.complete import schedule_names
+from pyadeq.ext.cli.lock_listing import ahead
+from pyadeq.keys import check_name
+from pyadeq.models import Moment
+
+PAGE = 100
+TIMES = ("next", "last", "created", "changed")
+LEFT_OUT = {"timing", "payload"}
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule.", autocompletion=schedule_names)]
+Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="The schedules.", autocompletion=schedule_names)]
+
+
+def read_all(adeq: Adeq, queue: Queue, page: int = PAGE) -> Iterator[tuple[Schedule, float]]:
+    """All schedules by when they are due next, each with the server's time when it was read."""
+    cursor = ""
+    while True:
+        found, cursor, now = adeq.send(queue.calls.schedules(cursor=cursor, limit=page))
+        yield from ((schedule, now) for schedule in found)
+        if not cursor:
+            return
+
+
+def read_one(adeq: Adeq, queue: Queue, name: str) -> tuple[Schedule, float]:
+    """A schedule with its payload, and the server's time. AdeqError if there is none of that name."""
+    found, _, now = adeq.send(queue.calls.schedules(name=check_name("schedule", name)))
+    if not found:
+        raise not_found(queue.name, name)
+    return found[0], now
+
+
+def not_found(queue: str, name: str) -> AdeqError:
+    """The error for a schedule that there is not."""
+    return AdeqError(f"schedule: queue {queue!r} has none with the name {name!r}; see adeq schedule ls --queue {queue}")
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """The names in order, each once. ConfigError for what can be none."""
+    return [check_name("schedule", name) for name in dict.fromkeys(names)]
+
+
+def as_dict(schedule: Schedule, *, headers: bool = True) -> dict[str, Any]:
+    """A schedule as JSON has it, but for its payload. headers: with those of its tasks."""
+    fields = schedule.model_dump(exclude=LEFT_OUT)
+    if not headers:
+        fields["envelope"].pop("headers", None)
+    times = {f"{name}_iso": iso(fields[name]) for name in TIMES if fields[name] is not None}
+    shown = {"name": fields.pop("name"), "state": schedule.state, "timing": timing_fields(schedule)}
+    return {**shown, "words": words(schedule), **fields, **times}
+
+
+def firing_dict(firing: Firing) -> dict[str, Any]:
+    """What became of a time, as JSON has it."""
+    return {**firing.model_dump(), "at_iso": iso(firing.at)}
+
+
+def timing_fields(schedule: Schedule) -> dict[str, Any] | None:
+    """When it fires, by the names of the command line's options."""
+    match timing := schedule.timing:
+        case None:
+            return None
+        case At():
+            return {"at": _seconds(timing.moment), "at_iso": iso(_seconds(timing.moment))}
+        case Every():
+            fields: dict[str, Any] = {"every": timing.period, "offset": timing.offset}
+        case Cron():
+            fields = {"cron": timing.expression, "tz": timing.tz}
+    for name, moment in (("start", timing.start), ("until", timing.until)):
+        if moment is not None:
+            fields |= {name: _seconds(moment), f"{name}_iso": iso(_seconds(moment))}
+    return fields
+
+
+def words(schedule: Schedule) -> str:
+    """`at 03:00 every day, Europe/Berlin`, `every 15m`, `at 2030-01-31T09:00:00+01:00`."""
+    match schedule.timing:
+        case None:
+            return "at times that this release does not know: upgrade it"
+        case At(moment=moment):
+            return f"at {local(_seconds(moment))}"
+        case Every(period=period, offset=offset):
+            return f"every {_period(period)}" + (f", {_period(offset)} past" if offset else "")
+        case Cron(expression=expression, tz=tz):
+            return safe(f"{_explained(expression)}, {tz}")
+
+
+def _explained(expression: str) -> str:
+    """A cron expression in words; as it stands where there are none to be had."""
+    try:
+        from cronsim import CronSim, CronSimError
+    except ImportError:
+        return f"cron {expression}"
+    try:
+        text = CronSim(expression, datetime.now(UTC)).explain()
+    except CronSimError:
+        return f"cron {expression}"
+    return text[:1].lower() + text[1:]
+
+
+def _period(seconds: Any) -> str:
+    """A span as options take it: `15m`, `90s`, `0.5s`."""
+    for unit in ("d", "h", "m"):
+        if seconds and seconds % UNITS[unit] == 0:
+            return f"{seconds / UNITS[unit]:.0f}{unit}"
+    return f"{seconds:.12g}s"
+
+
+def _seconds(moment: Moment) -> float:
+    return moment.timestamp() if isinstance(moment, datetime) else moment
+
+
+def local(seconds: float | None) -> str:
+    """A point in time as ISO 8601 in this machine's time zone, or nothing."""
+    if seconds is None:
+        return ""
+    precision = "milliseconds" if seconds % 1 else "seconds"
+    return datetime.fromtimestamp(seconds, UTC).astimezone().isoformat(timespec=precision)
+
+
+def local_and_ahead(seconds: float, now: float) -> str:
+    """`2030-01-31T03:00:00+01:00 (in 2h10m)`."""
+    return f"{local(seconds)} ({ahead(now, seconds)})"
+
+
+def answer_each(queue: str, rows: Sequence[Mapping[str, str | None]], good: Sequence[str], output: Format) -> None:
+    """Print what became of each schedule; exit with 1 unless all statuses are good ones."""
+    if output != Format.table:
+        print_json({"queue": queue, "schedules": rows}, output)
+    else:
+        stdout().print(columns(list(rows[0]), [[cell or "" for cell in row.values()] for row in rows]))
+    if any(row["status"] not in good for row in rows):
+        raise typer.Exit(FAILED)

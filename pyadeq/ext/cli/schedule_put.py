@@ -1,0 +1,156 @@
+"""`adeq schedule add`: a schedule is made, or changed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from pyadeq import At, Cron, Every
+from pyadeq.errors import ConfigError
+from pyadeq.ext.cli.arguments import time_option
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
+from pyadeq.ext.cli.complete import zone_names
+from pyadeq.ext.cli.schedule_listing import Name, as_dict, local_and_ahead, read_one, words
+from pyadeq.ext.cli.task_enqueue import enqueue, moment_option, option, read_payload
+from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
+from pyadeq.keys import check_name
+
+# What `task enqueue` takes, and can be said of each task of a schedule.
+OF_TASKS = (
+    "payload",
+    "kind",
+    "priority",
+    "lane",
+    "fallback",
+    "fallback_after",
+    "delay",
+    "timeout",
+    "user",
+    "tag",
+    "unique",
+    "scope",
+    "coalesce",
+    "result_ttl",
+    "max_attempts",
+)
+
+
+class OverlapPolicy(StrEnum):
+    """What happens where a task of the schedule has not ended when the next is due."""
+
+    skip = "skip"
+    buffer_one = "buffer_one"
+    buffer_all = "buffer_all"
+    cancel_other = "cancel_other"
+    allow = "allow"
+
+
+def with_task_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that takes options of `task enqueue` as they are there, in place of **task."""
+    theirs = inspect.signature(enqueue, eval_str=True).parameters
+    own = dict(inspect.signature(command, eval_str=True).parameters)
+    del own["task"]
+    last = [own.pop(name) for name in ("queue", "url", "output")]
+    options = [*own.values(), *(theirs[name] for name in OF_TASKS), *last]
+    command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    return command
+
+
+@with_task_options
+def add(
+    name: Name,
+    cron: Annotated[
+        str | None, option("When: minute, hour, day, month, weekday; with six fields, seconds first.", "'* * * * *'")
+    ] = None,
+    tz: Annotated[
+        str | None,
+        typer.Option(metavar="ZONE", help="The time zone of --cron. [default: UTC]", autocompletion=zone_names),
+    ] = None,
+    every: Annotated[float | None, time_option("When: each time that so long has gone by since 1970.")] = None,
+    offset: Annotated[float | None, time_option("So much later than --every says: 5 minutes past the hour.")] = None,
+    at: Annotated[float | None, moment_option("When: once, at this time.")] = None,
+    start: Annotated[float | None, moment_option("No time before this.")] = None,
+    until: Annotated[float | None, moment_option("No time after this.")] = None,
+    overlap: Annotated[
+        OverlapPolicy,
+        typer.Option(
+            help="Where a task of it has not ended when the next is due: leave that out; let one wait, or up to 63;"
+            " cancel the other; or let them run side by side."
+        ),
+    ] = OverlapPolicy.skip,
+    catch_up: Annotated[
+        float | None, time_option("For how long a time is made up for that nobody fired. [default: 1h]")
+    ] = None,
+    jitter: Annotated[float | None, time_option("Each task starts up to so much later.")] = None,
+    raw: Annotated[bool, typer.Option("--raw", help="The payload is sent as it stands.")] = False,
+    queue: QueueOption = DEFAULT_QUEUE,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+    **task: Any,
+) -> None:
+    """Make a schedule, or change the one of that name. Its queue is made if there is none.
+
+    It becomes what this command says: what is not named is at its default. The answer is `created`, `changed`, or
+    `unchanged` where it is that already. One that is paused stays so. Workers fire it; `adeq schedule fire` does where
+    none run.
+
+    TIME is in seconds, or with a unit: 90, 500ms, 1.5h, 7d. WHEN is an ISO 8601 time with a zone, or seconds since the
+    epoch.
+    """
+    check_name("schedule", name)
+    timing = _timing(cron, tz, every, offset, at, start, until)
+    data = read_payload(task.pop("payload"), raw)
+    given = {"catch_up": catch_up, "jitter": jitter, **_of_task(**task)}
+    fields = {field: value for field, value in given.items() if value is not None}
+    with connected(url) as adeq:
+        there = adeq.queue(queue)
+        answer = there.schedules.put(name, timing, data, overlap=overlap.value, **fields)
+        schedule, now = read_one(adeq, there, name)
+    if output != Format.table:
+        print_json({"queue": queue, "status": answer.status, **as_dict(schedule)}, output)
+        return
+    when = {
+        "active": f"next {local_and_ahead(schedule.next or now, now)}",
+        "paused": "paused: adeq schedule resume ends this",
+        "ended": "it has no time left",
+    }
+    print(f"{answer.status} {name}: {words(schedule)}; {when[schedule.state]}")
+
+
+def _timing(
+    cron: str | None,
+    tz: str | None,
+    every: float | None,
+    offset: float | None,
+    at: float | None,
+    start: float | None,
+    until: float | None,
+) -> Cron | Every | At:
+    if (cron is not None) + (every is not None) + (at is not None) != 1:
+        raise ConfigError("when? Give --cron '0 3 * * *', or --every 15m, or --at 2030-01-31T09:00:00Z; one of these")
+    if tz is not None and cron is None:
+        raise ConfigError("--tz: it is the time zone of --cron; leave it out, or give --cron")
+    if offset is not None and every is None:
+        raise ConfigError("--offset: it goes with --every; leave it out, or give --every")
+    if cron is not None:
+        return Cron(cron, tz=tz or "UTC", start=start, until=until)
+    if every is not None:
+        return Every(every, offset=offset or 0.0, start=start, until=until)
+    if start is not None or until is not None:
+        raise ConfigError("--start, --until: --at is one moment; leave them out, or give --cron or --every")
+    assert at is not None
+    return At(at)
+
+
+def _of_task(tag: Any, fallback: Any, coalesce: Any, **others: Any) -> dict[str, Any]:
+    """The options of a task as `enqueue` takes them."""
+    return {
+        **others,
+        "tags": tag,
+        "fallback": "wider" if fallback == ["wider"] else fallback,
+        "coalesce": coalesce and coalesce.value,
+    }

@@ -1,0 +1,212 @@
+"""Schedules: at what times they enqueue which task, and what becomes of those times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from tests.property.model import Model
+from tests.property.records import ENDED, Answer, Spec
+
+END = 4_102_444_800_000  # 2100: no schedule has times beyond
+MOST_MISSED = 2000  # that are counted in one call
+MOST = {"skip": 0, "buffer_one": 1, "buffer_all": 63, "cancel_other": 63, "allow": 1_000_000}  # that have not ended
+
+
+class Times(NamedTuple):
+    """Every period, counted from the epoch; or, where it is 0, the one moment `start`."""
+
+    period: int
+    offset: int = 0
+    start: int = 0
+    until: int = END
+
+    def after(self, ms: int) -> int:
+        """The first time after it, or 0."""
+        at = self.start
+        if self.period:
+            at = max(ms + 1, self.start)
+            at += (self.offset - at) % self.period
+        return at if ms < at <= self.until else 0
+
+    def between(self, ms: int, end: int) -> list[int]:
+        """All times after the one and before the other."""
+        found, at = list[int](), self.after(ms)
+        while at and at < end:
+            found.append(at)
+            at = self.after(at)
+        return found
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is put."""
+
+    times: Times
+    spec: Spec
+    overlap: str = "skip"
+    catch_up: int = 3_600_000
+    jitter: int = 0
+
+
+class Due(NamedTuple):
+    """What who fires says: the time that has come, the one to follow, whether it is late, and how many more are."""
+
+    nominal: int
+    next: int
+    late: bool
+    missed: int
+
+
+@dataclass
+class Plan:
+    """A schedule."""
+
+    name: str
+    wish: Wish
+    rev: int
+    created: int
+    changed: int
+    next: int = 0
+    paused: bool = False
+    counts: dict[str, int] = field(default_factory=dict)  # fired, skipped and missed
+    last: tuple[str, int] | None = None  # the task that was enqueued last, and its time
+    open: list[str] = field(default_factory=list)
+    call: tuple[str, str] | None = None  # the last one that fired, and its answer
+
+    def due(self, now: int) -> Due:
+        """What to say of its next time, for one who has read it as it is here, and takes it to be now."""
+        times, oldest = self.wish.times, now - self.wish.catch_up
+        if self.next >= oldest:
+            return Due(self.next, times.after(self.next), False, 0)
+        late = times.between(self.next, oldest)
+        if len(late) > MOST_MISSED:
+            return Due(self.next, late[MOST_MISSED], True, MOST_MISSED)
+        return Due(self.next, times.after(oldest - 1), True, len(late))
+
+
+class ScheduleModel(Model):
+    def __init__(self, now: int) -> None:
+        super().__init__(now)
+        self.plans: dict[str, Plan] = {}
+        self.revisions = 0
+
+    def next_firing(self) -> int:
+        """What workers are told."""
+        times = [plan.next for plan in self.plans.values() if plan.next]
+        return 0 if self.mode == "draining" else min(times, default=0)
+
+    def resume(self, rid: str) -> str:
+        answer = super().resume(rid)
+        if self.revisions:
+            self._tell("any", self.now)  # while it was drained nobody heard of their times
+        return answer
+
+    def put_schedule(self, name: str, rid: str, wish: Wish, now: int) -> Answer:
+        if word := self._done("put_schedule", rid):
+            status, rev = word.split("=")
+            return status, int(rev)
+        plan, status = self.plans.get(name), "changed"
+        if not plan:
+            plan, status = Plan(name, wish, 0, self.now, 0), "created"
+        elif plan.wish == wish:
+            status = "unchanged"
+        if status != "unchanged":
+            again = status == "created" or plan.wish.times != wish.times
+            self.plans[name], self.revisions = plan, self.revisions + 1
+            plan.wish, plan.rev, plan.changed = wish, self.revisions, self.now
+            if again and not plan.paused:
+                self._plan(plan, wish.times.after(now))
+            self._tell_of(plan, status)
+        self._note_done("put_schedule", rid, f"{status}={plan.rev}")
+        return status, plan.rev
+
+    def steer_schedule(self, verb: str, seen: Plan, rid: str, now: int) -> str:
+        if word := self._done("steer_schedule", rid):
+            return word
+        plan, status = self.plans.get(seen.name), "done"
+        if not plan:
+            self._note_done("steer_schedule", rid, "not_found")
+            return "not_found"
+        if verb == "resume" and plan.rev != seen.rev:
+            return "stale"
+        if verb == "remove":
+            del self.plans[plan.name]
+            self._tell_of(plan, "removed")
+        elif plan.paused == (verb == "pause"):
+            status = "unchanged"
+        else:
+            plan.paused = verb == "pause"
+            self.revisions += plan.paused
+            plan.rev = self.revisions if plan.paused else plan.rev
+            self._plan(plan, 0 if plan.paused else seen.wish.times.after(now))
+            self._tell_of(plan, f"{verb}d")
+        self._note_done("steer_schedule", rid, status)
+        return status
+
+    def fire(self, seen: Plan, rid: str, now: int, delay: int) -> str:
+        plan, due = self.plans.get(seen.name), seen.due(now)
+        if not plan:
+            return "not_found"
+        if plan.call and plan.call[0] == rid:
+            return plan.call[1]
+        if plan.rev != seen.rev or plan.next != due.nominal or plan.paused:
+            return "stale"
+        if due.nominal > self.now:
+            return "early"
+        spec = replace(seen.wish.spec, id=f"{plan.name}@{due.nominal}", delay=seen.wish.spec.delay + delay)
+        if self.mode == "draining" and not due.late and self._are_new([Spec(spec.id)], [f"{rid}/1"]):
+            return "ADEQ_DRAINING"
+        status = "missed"
+        if due.late:
+            self._count(plan, "missed", 1 + due.missed)
+        else:
+            status = self._fire_once(plan, spec, rid, due.nominal)
+        self._plan(plan, due.next)
+        plan.call = rid, status
+        return status
+
+    def trigger(self, seen: Plan, rid: str, id: str, at: int) -> str:
+        if word := self._done("trigger", rid):
+            return word
+        plan, spec = self.plans.get(seen.name), replace(seen.wish.spec, id=id)
+        if not plan:
+            return "not_found"
+        if plan.rev != seen.rev:
+            return "stale"
+        if self.mode == "draining" and self._are_new([Spec(id)], [f"{rid}/1"]):
+            return "ADEQ_DRAINING"
+        status = self._fire_once(plan, spec, rid, at or self.now)
+        self._note_done("trigger", rid, status)
+        return status
+
+    def _fire_once(self, plan: Plan, spec: Spec, rid: str, at: int) -> str:
+        if known := self._known(spec.id, f"{rid}/1"):
+            return "fired" if known == "created" else "exists"
+        overlap, status = plan.wish.overlap, "skipped"
+        going = [id for id in plan.open if id in self.tasks and self.tasks[id].state not in ENDED]
+        if overlap == "cancel_other":
+            going = [id for id in going if self._cancel(self.tasks[id]) == "cancelling"]
+        if len(going) <= MOST[overlap]:
+            if going and overlap != "allow":
+                spec = replace(spec, after=tuple(going), after_when="ended")
+            created = self.enqueue(rid, [spec]) == [("created", spec.id)]
+            status = "fired" if created else "skipped"
+        if status == "fired":
+            going = [*going[-63:], spec.id]
+            plan.last = spec.id, at
+        plan.open = going
+        self._count(plan, status, 1)
+        return status
+
+    def _plan(self, plan: Plan, next: int) -> None:
+        plan.next = next
+        if next:
+            self._tell("any", next)
+
+    def _count(self, plan: Plan, what: str, number: int) -> None:
+        plan.counts[what] = plan.counts.get(what, 0) + number
+        self._tell_of(plan, what)
+
+    def _tell_of(self, plan: Plan, what: str) -> None:
+        self.events.append((f"schedule.{what}", plan.name, self.now))
