@@ -263,7 +263,7 @@ def test_what_nobody_has_taken_fails(queue: Queue, clock: Clock) -> None:
         ({"delay": "some"}, "delay must be seconds"),
         ({"fallback": "wider"}, "fallback: 'wider' of lane 'any'"),
         ({"backoff": 5}, "backoff must be a Backoff"),
-        ({"payload": {1, object()}}, "the value must be bytes or JSON"),
+        ({"payload": float("nan")}, "the value must be bytes or JSON"),
         ({"name": ""}, "name"),
         ({"name": "a b"}, "name"),
         ({"name": "x" * 129}, "name"),
