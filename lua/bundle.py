@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from header import BuildError, read_include, read_script
-from model import ID, LANE, MAX_BYTES, MAX_ITEMS, MAX_SAFE, NAME, Arg, Group, Include, Script, Status
+from model import ID, LANE, LIMIT, MAX_BYTES, MAX_ITEMS, MAX_SAFE, NAME, Arg, Group, Include, Script, Status
 from preamble import LAYOUT, preamble
 from scan import GLOBALS, LuaError, parse
 
@@ -32,6 +32,7 @@ _TYPES: dict[str, dict[str, Any]] = {
     "id": {"pattern": ID, "min": 1, "max": 200, "doc": "1 to 200 of A-Z a-z 0-9 . _ : / @ + -"},
     "name": {"pattern": NAME, "min": 1, "max": 100, "doc": "1 to 100 of A-Z a-z 0-9 . _ @ + -"},
     "lane": {"pattern": LANE, "doc": "any, group/<name> or group/<name>/inst/<name>"},
+    "limit": {"pattern": LIMIT, "doc": "all, or user:, tag: or key: and an id, or * for each that has none of its own"},
     "ids": {"min": 0, "max": MAX_ITEMS, "doc": "ids, joined by commas; min and max count them"},
     "lanes": {"min": 0, "max": MAX_ITEMS, "doc": "lanes, joined by commas; min and max count them"},
     "int": {

@@ -352,7 +352,7 @@ class _Header:
             if len(set(values)) != len(values) or not all(_WORD.fullmatch(value) for value in values):
                 raise self.fail(f"enum must be different words with | between them, got {rest!r}")
             return Type(name, values=values)
-        if name in ("id", "name", "lane", "bool"):
+        if name in ("id", "name", "lane", "limit", "bool"):
             if rest is not None:
                 raise self.fail(f"{name} takes no {rest!r}")
             return Type(name)

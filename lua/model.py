@@ -11,16 +11,17 @@ MAX_BYTES = 16 * 1024 * 1024
 
 # A channel stores nothing; it is named like a key, so that it is in the slot of its base.
 KEY_TYPES = ("hash", "zset", "set", "list", "stream", "string", "channel")
-SUFFIX_TYPES = ("id", "name", "lane")
-ARG_TYPES = ("id", "name", "lane", "ids", "lanes", "int", "bytes", "enum", "bool")
-FIELD_TYPES = ("int", "id", "name", "lane", "bytes", "text", "ids", "pairs")
+SUFFIX_TYPES = ("id", "name", "lane", "limit")
+ARG_TYPES = ("id", "name", "lane", "limit", "ids", "lanes", "int", "bytes", "enum", "bool")
+FIELD_TYPES = ("int", "id", "name", "lane", "limit", "bytes", "text", "ids", "pairs")
 FLAGS = ("no-writes", "allow-oom")
 
 # Patterns that are both Python's and JavaScript's; the manifest carries them.
 ID = r"^[A-Za-z0-9._:/@+-]{1,200}$"
 NAME = r"^[A-Za-z0-9._@+-]{1,100}$"
 LANE = r"^(any|group/[A-Za-z0-9._@+-]{1,100}(/inst/[A-Za-z0-9._@+-]{1,100})?)$"
-_PATTERNS = {"id": ID, "name": NAME, "lane": LANE}
+LIMIT = r"^(all|(user|tag|key):(\*|[A-Za-z0-9._:/@+-]{1,200}))$"
+_PATTERNS = {"id": ID, "name": NAME, "lane": LANE, "limit": LIMIT}
 
 
 @dataclass(frozen=True)

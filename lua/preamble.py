@@ -71,6 +71,13 @@ local function arg_lane(v)
   local inst = string.match(rest, '^/inst/([%w._@+-]+)$')
   if inst and #inst <= 100 then return v end
 end""",
+    "arg_limit": f"""
+local function arg_limit(v)
+  if v == 'all' then return v end
+  local kind, id = string.match(v or '', '^(%l+):(.*)$')
+  local known = kind == 'user' or kind == 'tag' or kind == 'key'
+  if known and (id == '*' or (#id <= {_ID[1]} and arg_find(id, '{_ID[2]}'))) then return v end
+end""",
     "arg_lanes": """
 local function arg_lanes(v, min, max)
   local list, n = {}, 0
@@ -117,6 +124,8 @@ def want(type_: Type) -> str:
             return _NAME[0]
         case "lane":
             return "any, group/<name> or group/<name>/inst/<name>"
+        case "limit":
+            return "all, or user:, tag: or key: and an id or *"
         case "bool":
             return "0 or 1"
         case "enum":
@@ -135,11 +144,11 @@ def _check(arg: Arg, var: str, source: str, label: str) -> list[str]:
     """
     type_, default = arg.type, arg.default
     got = var
-    if type_.name in ("int", "ids", "lane", "lanes"):
+    if type_.name in ("int", "ids", "lane", "lanes", "limit"):
         if type_.name == "int":
             call = f"{'arg_uint' if type_.min >= 0 else 'arg_int'}({var}, {type_.min}, {type_.max})"
-        elif type_.name == "lane":
-            call = f"arg_lane({var})"
+        elif type_.name in ("lane", "limit"):
+            call = f"arg_{type_.name}({var})"
         else:
             call = f"arg_{type_.name}({var}, {type_.min}, {type_.max})"
         refusal = f"refuse({label}, {source}, '{want(type_)}')"

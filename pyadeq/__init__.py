@@ -25,8 +25,10 @@ from pyadeq._sync.locks import Locks
 from pyadeq._sync.mailbox import Batch, Mailbox
 from pyadeq._sync.pipeline import Pipeline
 from pyadeq._sync.queue import Queue
+from pyadeq._sync.queue_limits import Limits
 from pyadeq._sync.queue_results import Receipt
 from pyadeq._sync.queue_schedules import Schedules
+from pyadeq._sync.queue_shares import Shares
 from pyadeq._sync.queue_tasks import QueueTask
 from pyadeq._version import __version__
 from pyadeq._worker.context import TaskContext
@@ -56,6 +58,7 @@ from pyadeq.errors import (
     WaitTimeout,
     WorkerReplaced,
 )
+from pyadeq.limit_models import Limit, LimitUse
 from pyadeq.lock_models import (
     Capacity,
     CycleEdge,
@@ -133,6 +136,9 @@ __all__ = [
     "LayoutError",
     "Lease",
     "LeaseLost",
+    "Limit",
+    "LimitUse",
+    "Limits",
     "LockCalls",
     "LockGraph",
     "LockLost",
@@ -171,6 +177,7 @@ __all__ = [
     "ScriptError",
     "Settings",
     "Settled",
+    "Shares",
     "Snoozed",
     "Task",
     "TaskCancelled",

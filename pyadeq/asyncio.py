@@ -6,8 +6,10 @@ from pyadeq._async.locks import Locks
 from pyadeq._async.mailbox import Batch, Mailbox
 from pyadeq._async.pipeline import Pipeline
 from pyadeq._async.queue import Queue
+from pyadeq._async.queue_limits import Limits
 from pyadeq._async.queue_results import Receipt
 from pyadeq._async.queue_schedules import Schedules
+from pyadeq._async.queue_shares import Shares
 from pyadeq._async.queue_tasks import QueueTask
 from pyadeq._core.call import Call
 from pyadeq._core.failures import Failures, ProcessDied, Rule, TaskFailed
@@ -47,6 +49,7 @@ from pyadeq.errors import (
     WaitTimeout,
     WorkerReplaced,
 )
+from pyadeq.limit_models import Limit, LimitUse
 from pyadeq.lock_models import (
     Capacity,
     CycleEdge,
@@ -126,6 +129,9 @@ __all__ = [
     "LayoutError",
     "Lease",
     "LeaseLost",
+    "Limit",
+    "LimitUse",
+    "Limits",
     "LockCalls",
     "LockGraph",
     "LockLost",
@@ -166,6 +172,7 @@ __all__ = [
     "ScriptError",
     "Settings",
     "Settled",
+    "Shares",
     "Snoozed",
     "Task",
     "TaskCancelled",

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from pyadeq.errors import ConfigError
 
-NameType = Literal["id", "name", "lane"]
+NameType = Literal["id", "name", "lane", "limit"]
 
 SLOTS: Final = 16384
 
@@ -25,12 +25,14 @@ PATTERNS: Final[dict[str, re.Pattern[str]]] = {
     "id": re.compile(_ID),
     "name": re.compile(_NAME),
     "lane": re.compile(rf"any|group/{_NAME}(?:/inst/{_NAME})?"),
+    "limit": re.compile(rf"all|(?:user|tag|key):(?:\*|{_ID})"),
 }
 
 ALLOWED: Final[dict[str, str]] = {
     "id": "1 to 200 of A-Z a-z 0-9 . _ : / @ + -",
     "name": "1 to 100 of A-Z a-z 0-9 . _ @ + -",
     "lane": "any, group/<name> or group/<name>/inst/<name>",
+    "limit": "all, or user:, tag: or key: and an id or *",
 }
 
 

@@ -108,7 +108,8 @@ class Task(Model):
     priority: 0 (first) to 9. lane: `any`, `group/<g>` or `group/<g>/inst/<i>`. fallback: where the task goes if nobody
     has taken it within fallback_after seconds: a lane, or several in turn, or `wider`, from an instance to its group to
     any; after the last it waits on or, where that is `fail`, goes to the dead set. delay: seconds from now; run_after:
-    a point in time, on the server's clock. expires_at: not started by then, the task goes to the dead set. timeout:
+    a point in time, on the server's clock. limits: keys, 8 at most, by which the queue's limits count it, besides its
+    user and tags. expires_at: not started by then, the task goes to the dead set. timeout:
     seconds that one run may take. parent: the id of the task that this one belongs to.
     after: ids or receipts of up to 64 tasks; this one is `blocked` until all of them have ended, or with after_any one
     of them, as after_when says: `completed`, `failed` (dead, cancelled or deleted) or `ended`, either way. gather: it
@@ -135,6 +136,7 @@ class Task(Model):
     timeout: Seconds | None = None
     user: str | None = None
     tags: Sequence[str] = ()
+    limits: Sequence[str] = ()
     parent: str | None = None
     after: Earlier = ()
     after_any: bool = False
@@ -296,8 +298,8 @@ class TaskView(Model):
     """A task as it is now. In lists, payload, result, error and headers are left out (None).
 
     after, after_any, after_when, gather: what it waits or waited for, as in `Task`; None where that is nothing.
-    awaits: how many ends a blocked task waits for still. schedule, nominal: which schedule has enqueued it, and for
-    which of its times.
+    awaits: how many ends a blocked task waits for still. limited_by: the limit in whose line it is. schedule, nominal:
+    which schedule has enqueued it, and for which of its times.
     """
 
     id: str
@@ -307,6 +309,8 @@ class TaskView(Model):
     lane: str = "any"
     user: str | None = None
     tags: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    limited_by: str | None = None
     place: int | None = None
     due: float | None = None
     deadline: float | None = None
@@ -401,7 +405,7 @@ class Settings(Model):
     finished_keep, finished_max, dead_keep, dead_max: for how long ended tasks are kept, and how many at most.
     result_ttl: for how long results are kept; None: as long as their tasks. reply_ttl: for how long those who wait for
     a task with `reply` find how it ended. idempotency: how long a key stands.
-    timeout_grace: how long a task that timed out is still renewed.
+    timeout_grace: how long a task that timed out is still renewed. fair: users take turns, see `queue.shares`.
     """
 
     clock: Literal["server", "test"] = "server"
@@ -420,6 +424,7 @@ class Settings(Model):
     reply_ttl: float = 3600.0
     idempotency: float = 86_400.0
     timeout_grace: float = 10.0
+    fair: bool = False
 
 
 def read_json(data: bytes | None) -> Any:

@@ -10,14 +10,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from pyadeq.keys import PATTERNS
 from tests.audit_locks import LockAudit, names_below
 
 BASE = re.compile(r"[^{]*\{(?:(?:queue|lock):[^}]+\}|[^}]+\}:(?:queue|lock):[^:]+)")
 KINDS = re.compile(
     r"config|counters|events|lanes|delayed|blocked|leases|running|finished|dead|deadlines|once|once:due|workers|ends"
-    r"|schedules|(?:task|payload|result|log|reply|ready|wake|worker|control|by:user|by:tag|children|dependents|schedule)"
-    r":(?P<suffix>.+)"
+    r"|schedules|limits|limit:lines|rates|weights|(?:task|payload|result|log|reply|ready|wake|worker|control|by:user"
+    r"|by:tag|children|dependents|schedule|holding|waiting|shares):(?P<suffix>.+)"
 )
+HELD = re.compile(r"\S+ \d+ [^ |]+(?P<flags>[^|]*)\|\d+ \d+ \d+ \d+ (?P<fence>\d+) \S+")
+RULE = re.compile(r"\d+ (?:queue|reject|cancel_newest|cancel_oldest) \d+(?:\.\d{6})? [1-9]\d*")
+MOST_WEIGHT = 100_000  # percent
+LOOK_MS = 5_000  # no line of a limit is looked at later than that
 NOTE = re.compile(r"[cf] (?P<ended>\S+) (?:- 0|\S+ \d+) (?P<place>\d+)|t \S+ (?:- 0|\S+ \d+) \d+")
 BAND = 2**48  # the width of a priority in a score
 NEVER = 2**53 - 1  # ms: the score of a schedule that is not due by itself
@@ -74,6 +79,8 @@ class Audit:
         yield from self._hints()
         yield from self._replies()
         yield from self._chains()
+        yield from self._limits()
+        yield from self._shares()
         yield from self._schedules()
 
     def _membership(self) -> Iterator[str]:
@@ -185,10 +192,11 @@ class Audit:
                     waits_for[id].add(other)
                 if place > told[other] and not self._is_awaited(other):
                     yield f"{id} depends on {other}, which is in {self.places[other]}: {self.tasks.get(other)}"
-        for id in blocked.keys() & self.tasks.keys():
+        waiting = {id for id in blocked.keys() & self.tasks.keys() if "limited_by" not in self.tasks[id]}
+        for id in waiting:
             yield from self._blocked(id, waits_for[id])
-        if (blocked or "ends" in self.names) and "chains" not in self._hash("config"):
-            yield f"tasks wait for others, {sorted(blocked)}, but config does not say so"
+        if (waiting or "ends" in self.names) and "chains" not in self._hash("config"):
+            yield f"tasks wait for others, {sorted(waiting)}, but config does not say so"
 
     def _is_awaited(self, id: str) -> bool:
         """Whether the end of this task will be noted."""
@@ -234,6 +242,53 @@ class Audit:
             yield f"schedule {name} has {len(open)} open tasks: {open}"
         if ("last_id" in record) != ("last_ms" in record) or ("fired" in record) != ("last_id" in record):
             yield f"schedule {name} does not say what fired last: {record}"
+
+    def _limits(self) -> Iterator[str]:
+        """Who holds a limit has a lease that says so; who waits is in a line, and each line is looked at."""
+        config, rules = self._hash("config"), self._hash("limits")
+        yield from (f"limits has {rule!r} for {key}" for key, rule in rules.items() if not RULE.fullmatch(rule))
+        held: defaultdict[str, dict[str, float]] = defaultdict(dict)
+        for id, lease in self._hash("running").items():
+            if match := HELD.fullmatch(lease):
+                for flag in match["flags"].split():
+                    for key in flag.removeprefix("limits=").split(",") if flag.startswith("limits=") else ():
+                        held[key][id] = float(match["fence"])
+        for key in sorted(held.keys() | set(self._suffixes("holding"))):
+            if (found := self._zset(f"holding:{key}")) != held[key]:
+                yield f"holding:{key} has {found}, the leases say {held[key]}"
+        lines = self._zset("limit:lines")
+        waiting = {key: self._zset(f"waiting:{key}") for key in self._suffixes("waiting")}
+        if waiting.keys() - lines.keys():
+            yield f"limit:lines has {sorted(lines)}, there are lines of {sorted(waiting)}"
+        for key, at_ms in lines.items():
+            if self.now_ms and at_ms > self.now_ms + LOOK_MS:
+                yield f"the line of {key} is looked at in {at_ms - self.now_ms} ms"
+        for id, score in self._zset("blocked").items():
+            by = self.tasks.get(id, {}).get("limited_by")
+            if by and waiting.get(by, {}).get(id) != score:
+                yield f"task {id} waits for {by} at {score}, but is not in its line: {waiting.get(by)}"
+        if (rules or held or waiting) and "limits" not in config:
+            yield f"there are limits, {sorted(rules.keys() | held.keys() | waiting.keys())}, but config does not say so"
+        for key in rules.keys() | held.keys() | lines.keys() | waiting.keys() | self._zset("rates").keys():
+            if not PATTERNS["limit"].fullmatch(key):
+                yield f"{key!r} is no key of a limit"
+
+    def _shares(self) -> Iterator[str]:
+        """How far users have come, in each lane and band, and their weights."""
+        for user, weight_pct in self._hash("weights").items():
+            if not PATTERNS["id"].fullmatch(user) or not 1 <= int(weight_pct) <= MOST_WEIGHT:
+                yield f"the weight of {user!r} is {weight_pct}"
+        top = int(self._hash("config").get("fair_top", 0))
+        for lane in self._suffixes("shares"):
+            if not PATTERNS["lane"].fullmatch(lane):
+                yield f"shares:{lane} is of no lane"
+            for member, score in self._zset(f"shares:{lane}").items():
+                band, user = member[:1], member[1:]
+                if user not in ("", " claimed") and not PATTERNS["id"].fullmatch(user):
+                    yield f"shares:{lane} has {member!r}"
+                place = score - int(band) * BAND
+                if place != int(place) or not 0 <= place <= max(top, BAND if user == " claimed" else 0):
+                    yield f"shares:{lane} has {member!r} at {place}, above {top}"
 
     def _records(self) -> dict[str, dict[str, str]]:
         ids = self._suffixes("task")

@@ -28,6 +28,8 @@
 -- KEYS   log       prefix/list   {base}:log:      id
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   ends      zset          {base}:ends
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id            ?=
@@ -48,8 +50,8 @@
 -- INCLUDE base_time open_queue emit add_counts untie answer_waiters cancel_task lane_emptied read_record find_set
 -- INCLUDE state_of remove_task trim_set retain done_before push_control recall_answers sweep_once hold_once note_done
 -- INCLUDE note_answers
--- RARELY note_end cancel_one push_wake make_ready push_due delay_until await_deadline line_up bury_task tell_waiting
--- RARELY rank_after cancel_children pass_on begin_chains
+-- RARELY note_end cancel_one push_wake make_ready push_due delay_until await_deadline line_up bury_task share_place
+-- RARELY tell_waiting rank_after cancel_children pass_on begin_chains
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -71,8 +73,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 27 then
-  return redis.error_reply('ADEQ_ARG expected 27 keys, got ' .. #KEYS)
+if #KEYS ~= 29 then
+  return redis.error_reply('ADEQ_ARG expected 29 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -99,8 +101,10 @@ local channel = KEYS[22]
 local log = KEYS[23]
 local dependents = KEYS[24]
 local ends = KEYS[25]
-local events = KEYS[26]
-local counters = KEYS[27]
+local weights = KEYS[26]
+local shares = KEYS[27]
+local events = KEYS[28]
+local counters = KEYS[29]
 
 local rid = ARGV[1]
 if rid ~= '' and (not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$')) then
@@ -173,7 +177,7 @@ end
 -- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   return {
@@ -188,6 +192,15 @@ local function open_queue()
     result_ms = row[7] and tonumber(row[7]) or nil,
     chains = row[8],
     schedules = row[9],
+    limits = row[10],
+    limit = row[10] and {},
+    limited = row[10] and {},
+    in_line = row[10] and {},
+    victims = row[10] and {},
+    spared = row[10] and {},
+    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
+    fair_top = tonumber(row[12] or 0),
+    shares = {},
     ended = 0,
   }
 end
@@ -528,14 +541,40 @@ local function bury_task(conf, event, id, reason, tied, tally, error)
   tally.dead = (tally.dead or 0) + 1
 end
 
+-- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
+-- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
+-- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
+-- NEEDS config shares weights
+local function share_place(conf, lane, user, band)
+  local name = lane .. ' ' .. band .. user
+  local own = conf.shares[name]
+  if not own then
+    local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
+    redis.call('PERSIST', shares .. lane)
+    local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
+    local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
+    own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
+    conf.shares[name] = own
+  end
+  local place = own.place
+  own.place = place + own.lasts
+  redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
+  if own.place > conf.fair_top then
+    conf.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', conf.fair_top))
+  end
+  return place
+end
+
 -- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
--- NEEDS task blocked delay_until await_deadline line_up bury_task cancel_task
+-- NEEDS task blocked delay_until await_deadline line_up share_place bury_task cancel_task
 local function tell_waiting(conf, id, place, how, batch, tally)
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
-  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties')
+  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
+  if own[8] then return end  -- what it waited for has come
   local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
   local decisive = good == (own[2] == '1')
   if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
@@ -546,6 +585,8 @@ local function tell_waiting(conf, id, place, how, batch, tally)
     if due_ms > conf.now then
       delay_until(conf, due_ms, id, own[3] or 'any')
     else
+      local band = math.floor(score / BAND)
+      if conf.fair then score = band * BAND + share_place(conf, own[3] or 'any', own[7] or '', band) end
       line_up(batch.by_lane, own[3] or 'any', score, id)
     end
     if own[6] then await_deadline(conf, id, due_ms) end

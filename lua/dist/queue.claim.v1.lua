@@ -35,6 +35,13 @@
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   schedules zset          {base}:schedules
+-- KEYS   limits    hash          {base}:limits
+-- KEYS   holding   prefix/zset   {base}:holding:  limit
+-- KEYS   waiting   prefix/zset   {base}:waiting:  limit
+-- KEYS   limit_lines zset        {base}:limit:lines
+-- KEYS   rates     zset          {base}:rates
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   worker    name
@@ -57,16 +64,18 @@
 -- EACH   lease     leased id:id token:id fence:int attempt:int delivery:int payload:bytes record:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.claimed task.promoted task.stalled task.dead task.expired task.moved task.cancelled task.removed
--- EVENT  task.alert worker.lost task.unblocked
+-- EVENT  task.alert worker.lost task.unblocked task.limited
 -- FLAGS  allow-oom
--- COST   17 + n commands, 25 + n once a second, 1 more where the queue has schedules, O(n log m)
--- INCLUDE base_time open_queue emit add_counts observe sweep retain push_wake lane_emptied check_slot peek_ready
--- INCLUDE read_task take_out write_lease add_payloads claim_tasks
--- RARELY line_up make_ready note_end drop_task promote_due read_lease end_leases read_policy backoff push_due
--- RARELY delay_until await_deadline untie answer_waiters bury_task cancel_task reap_expired read_record find_set
--- RARELY next_lane expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on
--- RARELY remove_task trim_set start_tied retire_worker sweep_workers trim_ended sweep_once housekeep reclaim_tasks
--- RARELY window_left next_firing
+-- COST   17 + n commands, 25 + n once a second, 1 more where the queue has schedules, 5 more where there are limits, 1 for each that a task holds, 6 for a task that joins or leaves a line, O(n log m)
+-- INCLUDE base_time open_queue emit add_counts observe sweep retain push_wake lane_emptied check_slot peek_ready read_task
+-- INCLUDE take_out write_lease add_payloads claim_tasks
+-- RARELY line_up make_ready note_end drop_task share_place promote_due read_lease read_limits limits_of room_left
+-- RARELY push_due await_deadline open_line open_lines free_limits end_leases read_policy backoff delay_until untie
+-- RARELY answer_waiters bury_task cancel_task reap_expired read_record find_set next_lane expire_waiting tell_waiting
+-- RARELY rank_after state_of push_control cancel_one cancel_children pass_on remove_task trim_set start_tied
+-- RARELY retire_worker sweep_workers trim_ended sweep_once sweep_rates sweep_shares housekeep reclaim_tasks
+-- RARELY window_left next_firing hold_limits find_full make_way join_limit held_back open_due_lines note_claimed
+-- RARELY end_limited
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -101,8 +110,8 @@ local function arg_lane(v)
   if inst and #inst <= 100 then return v end
 end
 
-if #KEYS ~= 30 then
-  return redis.error_reply('ADEQ_ARG expected 30 keys, got ' .. #KEYS)
+if #KEYS ~= 37 then
+  return redis.error_reply('ADEQ_ARG expected 37 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -132,8 +141,15 @@ local control = KEYS[25]
 local dependents = KEYS[26]
 local ends = KEYS[27]
 local schedules = KEYS[28]
-local events = KEYS[29]
-local counters = KEYS[30]
+local limits = KEYS[29]
+local holding = KEYS[30]
+local waiting = KEYS[31]
+local limit_lines = KEYS[32]
+local rates = KEYS[33]
+local weights = KEYS[34]
+local shares = KEYS[35]
+local events = KEYS[36]
+local counters = KEYS[37]
 
 local worker = ARGV[1]
 if not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$') then
@@ -223,6 +239,11 @@ local function housekeep(...) return arg_rare().housekeep(...) end
 local function reclaim_tasks(...) return arg_rare().reclaim_tasks(...) end
 local function window_left(...) return arg_rare().window_left(...) end
 local function next_firing(...) return arg_rare().next_firing(...) end
+local function hold_limits(...) return arg_rare().hold_limits(...) end
+local function held_back(...) return arg_rare().held_back(...) end
+local function open_due_lines(...) return arg_rare().open_due_lines(...) end
+local function note_claimed(...) return arg_rare().note_claimed(...) end
+local function end_limited(...) return arg_rare().end_limited(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -247,7 +268,7 @@ end
 -- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   return {
@@ -262,6 +283,15 @@ local function open_queue()
     result_ms = row[7] and tonumber(row[7]) or nil,
     chains = row[8],
     schedules = row[9],
+    limits = row[10],
+    limit = row[10] and {},
+    limited = row[10] and {},
+    in_line = row[10] and {},
+    victims = row[10] and {},
+    spared = row[10] and {},
+    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
+    fair_top = tonumber(row[12] or 0),
+    shares = {},
     ended = 0,
   }
 end
@@ -306,9 +336,9 @@ local function observe(tally, name, value)
   buckets[bound] = (buckets[bound] or 0) + 1
 end
 
--- sweep(conf, tally): reap, expire and promote what is due, and pass on what has ended, at most 100 of each; the time of the
--- next of them, or 0.
--- NEEDS delayed leases deadlines ends promote_due reap_expired expire_waiting pass_on
+-- sweep(conf, tally): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
+-- of each; the time of the next of them, or 0.
+-- NEEDS delayed leases deadlines ends limit_lines promote_due reap_expired expire_waiting pass_on open_due_lines
 local function sweep(conf, tally)
   local next_ms = MAX_SAFE
   local function sweep_set(set, move)
@@ -325,6 +355,7 @@ local function sweep(conf, tally)
     sweep_set(delayed, promote_due)
   end
   if conf.chains then sweep_set(ends, pass_on) end
+  if conf.limits then sweep_set(limit_lines, open_due_lines) end
   return next_ms < MAX_SAFE and next_ms or 0
 end
 
@@ -440,10 +471,11 @@ local function take_out(conf, wanted, counts, there)
   end
 end
 
--- write_lease(conf, token, score, lane, tied, runs, fence, worker): an entry of `running`, as read_lease reads it;
--- runs is '<attempt> <delivery> <crashes>'.
-local function write_lease(conf, token, score, lane, tied, runs, fence, worker)
-  return token .. ' ' .. score .. ' ' .. lane .. (tied and ' ties|' or '|') .. conf.now_text .. ' ' .. runs .. ' '
+-- write_lease(conf, token, score, lane, tied, limited, runs, fence, worker): an entry of `running`, as read_lease reads it;
+-- runs is '<attempt> <delivery> <crashes>', limited '' or the keys of the limits that it holds.
+local function write_lease(conf, token, score, lane, tied, limited, runs, fence, worker)
+  if limited ~= '' then limited = ' limits=' .. limited end
+  return token .. ' ' .. score .. ' ' .. lane .. (tied and ' ties' or '') .. limited .. '|' .. conf.now_text .. ' ' .. runs .. ' '
     .. fence .. ' ' .. worker
 end
 
@@ -465,37 +497,41 @@ end
 -- claim_tasks(conf, wanted, limit, seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
 -- the reply would pass 4 MiB; seen_ms is when the slot kept house last. The deadline, and the answer's list of leases.
 -- NEEDS config task running leases worker_hash worker incarnation slot n busy emit observe
--- NEEDS peek_ready read_task drop_task start_tied bury_task take_out write_lease add_payloads
+-- NEEDS peek_ready read_task drop_task held_back hold_limits start_tied bury_task take_out note_claimed write_lease add_payloads
 local function claim_tasks(conf, wanted, limit, seen_ms, tally)
   if conf.paused then wanted = {} end
-  local next_ids, scores, from, there = peek_ready(wanted, limit)
+  local next_ids, scores, from, there = peek_ready(wanted, conf.limits and limit + 100 or limit)
   local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
   local deadline_ms = conf.now + conf.lease_ms
   local deadline_text = string.format('%.0f', deadline_ms)
   local token_start = incarnation .. '.' .. slot .. '.' .. n .. '/'
-  local leased, ids, held, ending, counts, bytes = {}, {}, {}, {}, {}, 0
+  local leased, ids, held, ending, taken, counts, bytes = {}, {}, {}, {}, {}, {}, 0
   for i, id in ipairs(next_ids) do
     local record, failed, crashes, delivered, since_ms, size, tied = read_task(id)
     bytes = bytes + size
-    if bytes > 4194304 and i > 1 then break end
+    if (bytes > 4194304 and i > 1) or #leased == limit then break end
+    local waits, limited
+    if conf.limits and since_ms then waits, limited = held_back(conf, id, record, scores[i], tied, tally) end
     counts[from[i]] = (counts[from[i]] or 0) + 1
     if not since_ms then
       drop_task(conf, id)
-    elseif tied and start_tied(conf, id) then
+    elseif not waits and tied and start_tied(conf, id) then
       redis.call('HSET', task .. id, 'reason', 'expired')
       bury_task(conf, 'task.expired', id, 'expired', tied, tally)
-    else
+    elseif not waits then
       local at, attempt, delivery = #leased + 1, failed + 1, delivered + 1
       local token = token_start .. at
       local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
-      ids[at], leased[at] = id, { 'leased', id, token, fence + i, attempt, delivery, '', record }
+      local holds = limited and hold_limits(conf, id, limited, fence + i) or ''
+      ids[at], taken[at], leased[at] = id, i, { 'leased', id, token, fence + i, attempt, delivery, '', record }
       held[2 * at - 1] = id
-      held[2 * at] = write_lease(conf, token, scores[i], wanted[from[i]], tied, runs, fence + i, worker)
+      held[2 * at] = write_lease(conf, token, scores[i], wanted[from[i]], tied, holds, runs, fence + i, worker)
       ending[2 * at - 1], ending[2 * at] = deadline_text, id
       observe(tally, 'wait_ms', conf.now - since_ms)
     end
   end
   take_out(conf, wanted, counts, there)
+  if conf.fair then note_claimed(wanted, from, scores, taken) end
   redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
     n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '), 'busy',
     busy < 0 and '' or busy + #leased)
@@ -552,8 +588,33 @@ local function drop_task(conf, id)
   emit(conf, 'task.alert', id, 'reason=record_missing')
 end
 
+-- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
+-- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
+-- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
+-- NEEDS config shares weights
+local function share_place(conf, lane, user, band)
+  local name = lane .. ' ' .. band .. user
+  local own = conf.shares[name]
+  if not own then
+    local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
+    redis.call('PERSIST', shares .. lane)
+    local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
+    local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
+    own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
+    conf.shares[name] = own
+  end
+  local place = own.place
+  own.place = place + own.lasts
+  redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
+  if own.place > conf.fair_top then
+    conf.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', conf.fair_top))
+  end
+  return place
+end
+
 -- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first.
--- NEEDS config task delayed emit line_up make_ready drop_task
+-- NEEDS config task delayed emit line_up make_ready drop_task share_place
 local function promote_due(conf, limit, tally)
   local ids = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return 0 end
@@ -561,12 +622,14 @@ local function promote_due(conf, limit, tally)
   local by_lane, promoted = {}, {}
   redis.call('ZREM', delayed, unpack(ids))
   for i, id in ipairs(ids) do
-    local own = redis.call('HMGET', task .. id, 'created_ms', 'lane', 'priority')
+    local own = redis.call('HMGET', task .. id, 'created_ms', 'lane', 'priority', 'user')
     if not own[1] then
       drop_task(conf, id)
     else
       redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-      line_up(by_lane, own[2] or 'any', tonumber(own[3] or 5) * BAND + place + i, id)
+      local band = tonumber(own[3] or 5)
+      local own_place = conf.fair and share_place(conf, own[2] or 'any', own[4] or '', band) or place + i
+      line_up(by_lane, own[2] or 'any', band * BAND + own_place, id)
       promoted[#promoted + 1] = id
     end
   end
@@ -578,7 +641,7 @@ local function promote_due(conf, limit, tally)
 end
 
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
--- between: '<token> <score> <lane>[ ties][ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- between: '<token> <score> <lane>[ ties][ limits=<keys>][ cancel]', and what the record keeps once the lease has ended, `ran`:
 -- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
 local function read_lease(value)
   if not value then return nil end
@@ -593,10 +656,163 @@ local function read_lease(value)
   }
 end
 
--- end_leases(ids): nobody holds these tasks any more.
--- NEEDS running leases
-local function end_leases(ids)
+-- read_limits(conf, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
+-- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
+-- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
+-- NEEDS limits
+local function read_limits(conf, keys)
+  local names, found = {}, {}
+  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*$', ':*')) end
+  local rules = redis.call('HMGET', limits, unpack(names))
+  for i, key in ipairs(keys) do
+    local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
+    if rule and not limit then
+      local most, policy, interval_ms, burst = string.match(rule, '^(%d+) (%S+) (%S+) (%d+)$')
+      limit = {
+        key = key, policy = policy, most = most ~= '0' and tonumber(most),
+        interval_ms = interval_ms ~= '0' and tonumber(interval_ms), slack_ms = (burst - 1) * interval_ms,
+      }
+      conf.limit[key] = limit
+    end
+    found[#found + 1] = limit
+  end
+  return found
+end
+
+-- limits_of(conf, user, tags, words): the limits that hold for a task: of all, of its user, its tags and its limit keys, which
+-- are given as words with commas between them, or ''.
+-- NEEDS read_limits
+local function limits_of(conf, user, tags, words)
+  local known = user .. ' ' .. tags .. ' ' .. words
+  if not conf.limited[known] then
+    local keys, seen = { 'all' }, {}
+    for i, list in ipairs({ user, tags, words }) do
+      for word in string.gmatch(list, '[^,]+') do
+        local key = ({ 'user:', 'tag:', 'key:' })[i] .. word
+        if not seen[key] then keys[#keys + 1], seen[key] = key, true end
+      end
+    end
+    conf.limited[known] = read_limits(conf, keys)
+  end
+  return conf.limited[known]
+end
+
+-- room_left(conf, limit): how many more tasks a limit lets start now, and when to look again for one more, in 5 s at the latest.
+-- limit.idle: its rate has let one start for 5 s, and none has.
+-- NEEDS holding rates
+local function room_left(conf, limit)
+  local room, look_ms = MAX_SAFE, conf.now + 5000
+  if limit.most then
+    limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
+    room = math.max(0, limit.most - limit.held)
+  end
+  if limit.interval_ms then
+    local next_ms = limit.next_ms or tonumber(redis.call('ZSCORE', rates, limit.key) or 0)
+    if next_ms > conf.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end  -- it is of another rule for this key
+    limit.idle = next_ms - limit.slack_ms <= conf.now - 5000
+    limit.next_ms = math.max(conf.now, next_ms)
+    local ahead_ms = limit.next_ms - conf.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
+    local starts = ahead_ms > 0 and 0 or math.floor(-ahead_ms / limit.interval_ms) + 1
+    room, look_ms = math.min(room, starts), math.min(look_ms, math.ceil(conf.now + ahead_ms + starts * limit.interval_ms))
+  end
+  return room, look_ms
+end
+
+-- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
+-- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+-- NEEDS wake
+local function push_due(lane)
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+  redis.call('PEXPIRE', wake .. lane, 60000)
+end
+
+-- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
+-- last, fails; or expires, if it was never leased: the earlier of the two.
+-- NEEDS task deadlines push_due
+local function await_deadline(conf, id, since_ms)
+  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+  local at_ms = MAX_SAFE
+  if own[1] then
+    at_ms = since_ms + own[1]
+    if at_ms - conf.now < 10000 then
+      for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
+    end
+  end
+  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
+  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
+end
+
+-- open_line(conf, key, batch, again): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
+-- most. What becomes ready goes into the batch. again: the line is looked at after a while; if there is room still, who went
+-- before is not taken, by workers of his lane perhaps that are not there, so that more may go. Holders without a lease, as an
+-- evicting server leaves them, are forgotten.
+-- NEEDS task blocked leases holding waiting limit_lines line_up await_deadline read_limits room_left
+local function open_line(conf, key, batch, again)
+  local limit, room, look_ms, passed = read_limits(conf, { key })[1], 100, conf.now, 0
+  for _, id in ipairs(again and redis.call('ZRANGE', holding .. key, 0, 9) or {}) do
+    if not redis.call('ZSCORE', leases, id) then redis.call('ZREM', holding .. key, id) end
+  end
+  if limit then
+    if again then limit.held = nil end
+    room, look_ms = room_left(conf, limit)
+    local more = again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms)
+    room = more and 100 or math.min(room, 100)
+  end
+  local first = room > 0 and redis.call('ZRANGE', waiting .. key, 0, 99, 'WITHSCORES') or {}
+  while room > 0 and first[passed + 1] do
+    local id, score = first[passed + 1], first[passed + 2]
+    passed = passed + 2
+    if redis.call('ZSCORE', blocked, id) == score then  -- else it was cancelled, and may be another by now
+      room = room - 1
+      redis.call('ZREM', blocked, id)
+      local own = redis.call('HMGET', task .. id, 'lane', 'ties')
+      redis.call('HDEL', task .. id, 'limited_by')
+      redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+      line_up(batch.by_lane, own[1] or 'any', score, id)
+      if own[2] then await_deadline(conf, id, conf.now) end
+      batch.freed[#batch.freed + 1] = id
+    end
+  end
+  if passed > 0 then redis.call('ZREMRANGEBYRANK', waiting .. key, 0, passed / 2 - 1) end
+  if redis.call('EXISTS', waiting .. key) == 0 then
+    redis.call('ZREM', limit_lines, key)
+  else
+    redis.call('ZADD', limit_lines, passed == 200 and conf.now or look_ms, key)
+  end
+end
+
+-- open_lines(conf, keys, again): see to the lines of these limits, as open_line does.
+-- NEEDS emit make_ready open_line
+local function open_lines(conf, keys, again)
+  local batch = { by_lane = {}, freed = {} }
+  for _, key in ipairs(keys) do open_line(conf, key, batch, again) end
+  make_ready(conf, batch.by_lane)
+  if #batch.freed > 0 then emit(conf, 'task.unblocked', table.concat(batch.freed, ' '), '') end
+end
+
+-- free_limits(conf, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
+-- NEEDS running holding waiting open_lines
+local function free_limits(conf, ids)
+  local freed, keys = {}, {}
+  for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do
+    for key in string.gmatch(lease and string.match(lease, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
+      redis.call('ZREM', holding .. key, ids[i])
+      if conf.limit[key] then conf.limit[key].held = nil end
+      if not freed[key] then keys[#keys + 1], freed[key] = key, true end
+    end
+  end
+  local lined = {}
+  for _, key in ipairs(keys) do
+    if redis.call('EXISTS', waiting .. key) == 1 then lined[#lined + 1] = key end
+  end
+  if #lined > 0 then open_lines(conf, lined) end
+end
+
+-- end_leases(conf, ids): nobody holds these tasks any more.
+-- NEEDS running leases free_limits
+local function end_leases(conf, ids)
   if #ids == 0 then return end
+  if conf.limits then free_limits(conf, ids) end
   redis.call('HDEL', running, unpack(ids))
   redis.call('ZREM', leases, unpack(ids))
 end
@@ -619,35 +835,11 @@ local function backoff(own, all, n, jitter_ppm)
   return math.floor(math.min(delay * (1 + jitter * (jitter_ppm / 500000 - 1)), cap))
 end
 
--- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
--- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
--- NEEDS wake
-local function push_due(lane)
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
-  redis.call('PEXPIRE', wake .. lane, 60000)
-end
-
 -- delay_until(conf, due_ms, id, lane): put a task aside.
 -- NEEDS delayed push_due
 local function delay_until(conf, due_ms, id, lane)
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - conf.now < 10000 then push_due(lane) end
-end
-
--- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
--- last, fails; or expires, if it was never leased: the earlier of the two.
--- NEEDS task deadlines push_due
-local function await_deadline(conf, id, since_ms)
-  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
-  local at_ms = MAX_SAFE
-  if own[1] then
-    at_ms = since_ms + own[1]
-    if at_ms - conf.now < 10000 then
-      for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
-    end
-  end
-  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
-  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
 end
 
 -- untie(conf, id, how): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks
@@ -708,7 +900,7 @@ local function reap_expired(conf, limit, tally)
   if #ids == 0 then return 0 end
   local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
   local all = read_policy(config)
-  end_leases(ids)
+  end_leases(conf, ids)
   tally.stalled = (tally.stalled or 0) + #ids
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])
@@ -778,7 +970,7 @@ end
 -- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
 -- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
 -- lane, at its old place; how many.
--- NEEDS task ready deadlines read_record find_set lane_emptied line_up make_ready next_lane await_deadline bury_task drop_task
+-- NEEDS task ready deadlines read_record find_set lane_emptied line_up make_ready next_lane share_place await_deadline bury_task drop_task
 local function expire_waiting(conf, limit, tally)
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
@@ -804,7 +996,11 @@ local function expire_waiting(conf, limit, tally)
         bury_task(conf, expired and 'task.expired' or 'task.dead', id, reason, true, tally)
       else
         local to = record.fallback and next_lane(conf, id, record)
-        if to and in_line then line_up(by_lane, to, score, id) end
+        if to and in_line then
+          local band = math.floor(score / BAND)
+          if conf.fair then score = band * BAND + share_place(conf, to, record.user or '', band) end
+          line_up(by_lane, to, score, id)
+        end
         await_deadline(conf, id, conf.paused and conf.now + 1000 or conf.now)  -- not again at once
       end
     end
@@ -816,11 +1012,12 @@ end
 -- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
--- NEEDS task blocked delay_until await_deadline line_up bury_task cancel_task
+-- NEEDS task blocked delay_until await_deadline line_up share_place bury_task cancel_task
 local function tell_waiting(conf, id, place, how, batch, tally)
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
-  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties')
+  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
+  if own[8] then return end  -- what it waited for has come
   local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
   local decisive = good == (own[2] == '1')
   if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
@@ -831,6 +1028,8 @@ local function tell_waiting(conf, id, place, how, batch, tally)
     if due_ms > conf.now then
       delay_until(conf, due_ms, id, own[3] or 'any')
     else
+      local band = math.floor(score / BAND)
+      if conf.fair then score = band * BAND + share_place(conf, own[3] or 'any', own[7] or '', band) end
       line_up(batch.by_lane, own[3] or 'any', score, id)
     end
     if own[6] then await_deadline(conf, id, due_ms) end
@@ -1051,12 +1250,37 @@ local function sweep_once(conf, limit)
   return #fields
 end
 
--- housekeep(conf, tally): once a second for each slot that claims: note the worker's presence, forget silent workers, old
+-- sweep_rates(conf): forget the rates that let a full burst start by now, 100 of them.
+-- NEEDS rates
+local function sweep_rates(conf)
+  local over = redis.call('ZRANGE', rates, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 100)
+  if #over > 0 then redis.call('ZREM', rates, unpack(over)) end
+end
+
+-- sweep_shares(wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their next one
+-- starts like a newcomer's.
+-- NEEDS shares
+local function sweep_shares(wanted)
+  for _, lane in ipairs(wanted) do
+    local claimed = redis.call('ZMSCORE', shares .. lane, '0 claimed', '1 claimed', '2 claimed', '3 claimed', '4 claimed',
+      '5 claimed', '6 claimed', '7 claimed', '8 claimed', '9 claimed')
+    for band = 0, 9 do
+      local upto = claimed[band + 1]
+      local over = upto and redis.call('ZRANGE', shares .. lane, string.format('%.0f', band * BAND), '(' .. upto, 'BYSCORE',
+        'LIMIT', 0, 100) or {}
+      if #over > 0 then redis.call('ZREM', shares .. lane, unpack(over)) end
+    end
+  end
+end
+
+-- housekeep(conf, tally, wanted): once a second for each slot that claims: note the worker's presence, forget silent workers, old
 -- ended tasks and keys of `once` whose time is over. False if more of these are left, for the next call.
--- NEEDS workers worker sweep_workers trim_ended sweep_once
-local function housekeep(conf, tally)
+-- NEEDS workers worker sweep_workers sweep_rates sweep_shares trim_ended sweep_once
+local function housekeep(conf, tally, wanted)
   redis.call('ZADD', workers, conf.now_text, worker)
   sweep_workers(conf, tally)
+  if conf.limits then sweep_rates(conf) end
+  if conf.fair then sweep_shares(wanted) end
   return trim_ended(conf, 100, tally) + sweep_once(conf, 100) < 100
 end
 
@@ -1107,7 +1331,143 @@ local function next_firing(conf)
   return due_ms < MAX_SAFE and due_ms or 0
 end
 
-  arg_made = { drop_task = drop_task, promote_due = promote_due, bury_task = bury_task, reap_expired = reap_expired, expire_waiting = expire_waiting, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, housekeep = housekeep, reclaim_tasks = reclaim_tasks, window_left = window_left, next_firing = next_firing }
+-- hold_limits(conf, id, limited, fence): a task starts: it counts for its limits until its lease ends. The keys of those that it
+-- holds, for its lease.
+-- NEEDS holding rates
+local function hold_limits(conf, id, limited, fence)
+  local keys = {}
+  for _, limit in ipairs(limited) do
+    if limit.most then
+      redis.call('ZADD', holding .. limit.key, fence, id)
+      limit.held = limit.held + 1
+      keys[#keys + 1] = limit.key
+    end
+    if limit.interval_ms then
+      limit.next_ms = limit.next_ms + limit.interval_ms
+      redis.call('ZADD', rates, string.format('%.3f', limit.next_ms), limit.key)
+    end
+  end
+  return table.concat(keys, ',')
+end
+
+-- find_full(conf, limited): the first of these limits that lets no task start now, and when to look again; nil if all let one.
+-- NEEDS room_left
+local function find_full(conf, limited)
+  for _, limit in ipairs(limited) do
+    local room, look_ms = room_left(conf, limit)
+    if room == 0 then return limit, look_ms end
+  end
+end
+
+-- make_way(conf, limit): another task of a full limit has come, and the oldest is to go for it: of those that run one that
+-- nobody in line goes for already, or, where there is one for each, the first in line. It is cancelled by end_limited, for what
+-- this claim does with it is not written yet.
+-- NEEDS blocked holding waiting
+local function make_way(conf, limit)
+  local lined = redis.call('ZCARD', waiting .. limit.key)
+  if lined < limit.most then
+    local oldest = redis.call('ZRANGE', holding .. limit.key, lined, lined)[1]
+    conf.victims[#conf.victims + 1] = oldest
+    return
+  end
+  for _ = 1, 100 do
+    local first = redis.call('ZPOPMIN', waiting .. limit.key)
+    if not first[1] then return end
+    if redis.call('ZSCORE', blocked, first[1]) == first[2] then
+      conf.victims[#conf.victims + 1] = first[1]
+      return
+    end
+  end
+end
+
+-- join_limit(conf, id, score, limit, look_ms, tied): let a task wait in the line of a limit, by its place; the line is looked at
+-- again at the latest then. Meanwhile it may expire, but it does not wait for a worker to come.
+-- NEEDS task blocked deadlines waiting limit_lines
+local function join_limit(conf, id, score, limit, look_ms, tied)
+  redis.call('ZADD', blocked, score, id)
+  redis.call('ZADD', waiting .. limit.key, score, id)
+  redis.call('ZADD', limit_lines, 'LT', look_ms, limit.key)
+  redis.call('HSET', task .. id, 'limited_by', limit.key)
+  conf.in_line[limit.key] = true
+  if not tied then return end
+  local own = redis.call('HMGET', task .. id, 'expires_at_ms', 'deliveries')
+  redis.call('ZREM', deadlines, id)
+  if own[1] and not own[2] then redis.call('ZADD', deadlines, own[1], id) end
+end
+
+-- held_back(conf, id, record, score, tied, tally): whether a limit does not let a task start now: then it waits in its line, or is
+-- dead or cancelled, as the limit's policy says. Else the limits that it is to hold.
+-- NEEDS task emit bury_task cancel_task limits_of find_full make_way join_limit
+local function held_back(conf, id, record, score, tied, tally)
+  local user, tags, words = '', '', ''
+  for f = 1, #record, 2 do
+    local name = record[f]
+    if name == 'user' then user = record[f + 1]
+    elseif name == 'tags' then tags = record[f + 1]
+    elseif name == 'limits' then words = record[f + 1]
+    end
+  end
+  local limited = limits_of(conf, user, tags, words)
+  local full, look_ms = find_full(conf, limited)
+  if not full then return false, limited end
+  if full.policy == 'reject' then
+    redis.call('HSET', task .. id, 'reason', 'limited')
+    bury_task(conf, 'task.dead', id, 'limited', tied, tally)
+  elseif full.policy == 'cancel_newest' then
+    cancel_task(conf, id, tied, tally)
+  else
+    if full.policy == 'cancel_oldest' and full.held >= full.most then make_way(conf, full) end
+    join_limit(conf, id, score, full, look_ms, tied)
+    emit(conf, 'task.limited', id, 'limit=' .. full.key)
+    for _, other in ipairs(limited) do  -- where it may have been let go, and another may start instead
+      if other ~= full then conf.spared[#conf.spared + 1] = other.key end
+    end
+  end
+  return true
+end
+
+-- open_due_lines(conf, limit): see to the lines of limits that are to be looked at by now, a tenth of so many, for each may let 100 go.
+-- NEEDS limit_lines open_lines
+local function open_due_lines(conf, limit)
+  open_lines(conf, redis.call('ZRANGE', limit_lines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit / 10), true)
+end
+
+-- note_claimed(wanted, from, scores, taken): of fair shares, how far those have come that were claimed, in each lane and band; taken
+-- says which of the tasks that peek_ready found. A lane that stays empty for a day is forgotten.
+-- NEEDS ready shares
+local function note_claimed(wanted, from, scores, taken)
+  local highest = {}
+  for _, i in ipairs(taken) do
+    local lane, band = wanted[from[i]], math.floor(scores[i] / BAND)
+    highest[lane] = highest[lane] or {}
+    highest[lane][band] = math.max(highest[lane][band] or 0, scores[i])
+  end
+  for lane, bands in pairs(highest) do
+    for band, score in pairs(bands) do
+      redis.call('ZADD', shares .. lane, 'GT', string.format('%.0f', score), band .. ' claimed')
+    end
+    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, 86400) end
+  end
+end
+
+-- end_limited(conf, next_ms, tally): after a claim: cancel those that are to go for others of their limit, let others start where
+-- one was let go that waits for another limit now, and answer the earlier of a time (0: none) and that when the line of a limit
+-- is looked at next.
+-- NEEDS limit_lines cancel_one open_lines
+local function end_limited(conf, next_ms, tally)
+  for _, id in ipairs(conf.victims) do cancel_one(conf, id, tally) end
+  local lined, seen = {}, {}
+  for _, key in ipairs(conf.spared) do
+    if not seen[key] and redis.call('ZSCORE', limit_lines, key) then lined[#lined + 1] = key end
+    seen[key] = true
+  end
+  if #lined > 0 then open_lines(conf, lined) end
+  local look_ms = tonumber(redis.call('ZRANGE', limit_lines, 0, 0, 'WITHSCORES')[2] or 0)
+  if look_ms == 0 or next_ms == 0 then return math.max(look_ms, next_ms) end
+  return math.min(look_ms, next_ms)
+end
+
+  arg_made = { drop_task = drop_task, promote_due = promote_due, bury_task = bury_task, reap_expired = reap_expired, expire_waiting = expire_waiting, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, housekeep = housekeep, reclaim_tasks = reclaim_tasks, window_left = window_left, next_firing = next_firing, hold_limits = hold_limits, held_back = held_back, open_due_lines = open_due_lines, note_claimed = note_claimed, end_limited = end_limited }
   return arg_made
 end
 
@@ -1124,10 +1484,11 @@ local left_ms = window_ms > 0 and window_left(conf, item_lane, window_ms, limit)
 if standing == 'replay' then
   deadline_ms, leased = reclaim_tasks(conf, known)
 else
-  if math.abs(conf.now - known) >= 1000 and housekeep(conf, tally) then known = conf.now end
+  if math.abs(conf.now - known) >= 1000 and housekeep(conf, tally, item_lane) then known = conf.now end
   deadline_ms, leased = claim_tasks(conf, left_ms > 0 and {} or item_lane, limit, known, tally)
 end
 if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, conf.now + left_ms) end
+if conf.limits then next_ms = end_limited(conf, next_ms, tally) end
 local fires_ms = conf.schedules and next_firing(conf) or 0
 if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)

@@ -5,7 +5,8 @@
 -- Without settings it answers those that are stored. What is not stored is at its default: lease_ms 15000, max_attempts 3,
 -- max_crashes 5, backoff_base_ms 1000, backoff_multiplier_pct 200, backoff_cap_ms 300000, jitter_pct 10, events_max 100000,
 -- finished_keep_ms 7 days, finished_max 100000, dead_keep_ms 30 days, dead_max 100000, result_ms as long as the record,
--- idempotency_ms 1 day, reply_ms 1 hour, timeout_grace_ms 10000.
+-- idempotency_ms 1 day, reply_ms 1 hour, timeout_grace_ms 10000, fair 0:
+-- with 1 users take turns, each according to its weight, whatever they have in line.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   once      hash          {base}:once
@@ -29,11 +30,13 @@
 -- PAIR   settings.idempotency_ms int 1000..315360000000
 -- PAIR   settings.reply_ms      int 1000..315360000000
 -- PAIR   settings.timeout_grace_ms int 0..86400000
+-- PAIR   settings.fair           bool
 -- GROUP  settings  0..1
 -- RETURN ok        now_ms:int settings:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
 -- COST   10 commands
 -- INCLUDE base_time open_queue done_before sweep_once hold_once note_done
+-- RARELY set_fair
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -87,8 +90,8 @@ local settings_pairs = {}
 local arg_seen_settings = {}
 for i = 1, settings_count do
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 16)
-  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 16') end
+  size = arg_uint(size, 0, 17)
+  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 17') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -143,8 +146,13 @@ for i = 1, settings_count do
     elseif name == 'timeout_grace_ms' then
       v = arg_uint(v, 0, 86400000)
       if not v then return refuse('settings[' .. i .. '].timeout_grace_ms', raw, 'an integer from 0 to 86400000') end
+    elseif name == 'fair' then
+      if v ~= '0' and v ~= '1' then
+        return refuse('settings[' .. i .. '].fair', v, '0 or 1')
+      end
+      v = v == '1'
     else
-      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_attempts, max_crashes, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, events_max, finished_keep_ms, finished_max, dead_keep_ms, dead_max, result_ms, idempotency_ms, reply_ms, timeout_grace_ms')
+      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_attempts, max_crashes, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, events_max, finished_keep_ms, finished_max, dead_keep_ms, dead_max, result_ms, idempotency_ms, reply_ms, timeout_grace_ms, fair')
     end
     if arg_seen_settings[name] == i then
       return refuse('settings[' .. i .. '].' .. name, 2, 'given at most once')
@@ -163,6 +171,9 @@ end
 if #ARGV ~= arg_at - 1 then
   return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
 end
+
+local arg_rare
+local function set_fair(...) return arg_rare().set_fair(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -187,7 +198,7 @@ end
 -- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   return {
@@ -202,6 +213,15 @@ local function open_queue()
     result_ms = row[7] and tonumber(row[7]) or nil,
     chains = row[8],
     schedules = row[9],
+    limits = row[10],
+    limit = row[10] and {},
+    limited = row[10] and {},
+    in_line = row[10] and {},
+    victims = row[10] and {},
+    spared = row[10] and {},
+    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
+    fair_top = tonumber(row[12] or 0),
+    shares = {},
     ended = 0,
   }
 end
@@ -245,6 +265,30 @@ local function note_done(conf, verb, word)
   sweep_once(conf, 10)
 end
 
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- set_fair(conf, changes): switch fair shares on or off, once: the setting is the place from which they hold, 0 for none. Who comes
+-- after the change stands behind all who are in line.
+-- NEEDS config
+local function set_fair(conf, changes)
+  local place = math.max(tonumber(redis.call('HGET', config, 'place') or 0), conf.fair_top)
+  local value = string.format('%.0f', conf.fair or 0)
+  if changes.fair and not conf.fair then value = string.format('%.0f', place + 1) end
+  if conf.fair and not changes.fair then
+    value = '0'
+    redis.call('HSET', config, 'place', string.format('%.0f', place))
+  end
+  for i = 1, #changes, 2 do
+    if changes[i] == 'fair' then changes[i + 1] = value end
+  end
+end
+
+  arg_made = { set_fair = set_fair }
+  return arg_made
+end
+
 local stored = redis.call('HGET', config, 'clock')
 if stored then
   local conf, refused = open_queue()
@@ -259,6 +303,7 @@ else
 end
 local conf, changes = open_queue(), settings_pairs[1] or {}
 if #changes > 0 and not done_before(conf, 'configure') then
+  if changes.fair ~= nil then set_fair(conf, changes) end
   redis.call('HSET', config, unpack(changes))
   note_done(conf, 'configure', 'done')
 end

@@ -27,6 +27,8 @@
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   running   hash          {base}:running
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   limit     int 1..1000   ?=100
@@ -41,8 +43,8 @@
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline untie
 -- INCLUDE answer_waiters bury_task drop_task read_record find_set lane_emptied next_lane expire_waiting remove_task
 -- INCLUDE trim_set retain
--- RARELY note_end delay_until cancel_task tell_waiting rank_after state_of push_control cancel_one cancel_children
--- RARELY pass_on
+-- RARELY note_end delay_until cancel_task share_place tell_waiting rank_after state_of push_control
+-- RARELY cancel_one cancel_children pass_on
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -64,8 +66,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 26 then
-  return redis.error_reply('ADEQ_ARG expected 26 keys, got ' .. #KEYS)
+if #KEYS ~= 28 then
+  return redis.error_reply('ADEQ_ARG expected 28 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local leases = KEYS[2]
@@ -91,8 +93,10 @@ local control = KEYS[21]
 local dependents = KEYS[22]
 local ends = KEYS[23]
 local running = KEYS[24]
-local events = KEYS[25]
-local counters = KEYS[26]
+local weights = KEYS[25]
+local shares = KEYS[26]
+local events = KEYS[27]
+local counters = KEYS[28]
 
 local limit = ARGV[1]
 if limit == '' then
@@ -122,6 +126,7 @@ end
 
 local arg_rare
 local function note_end(...) return arg_rare().note_end(...) end
+local function share_place(...) return arg_rare().share_place(...) end
 local function pass_on(...) return arg_rare().pass_on(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
@@ -147,7 +152,7 @@ end
 -- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   return {
@@ -162,6 +167,15 @@ local function open_queue()
     result_ms = row[7] and tonumber(row[7]) or nil,
     chains = row[8],
     schedules = row[9],
+    limits = row[10],
+    limit = row[10] and {},
+    limited = row[10] and {},
+    in_line = row[10] and {},
+    victims = row[10] and {},
+    spared = row[10] and {},
+    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
+    fair_top = tonumber(row[12] or 0),
+    shares = {},
     ended = 0,
   }
 end
@@ -339,7 +353,7 @@ end
 -- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
 -- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
 -- lane, at its old place; how many.
--- NEEDS task ready deadlines read_record find_set lane_emptied line_up make_ready next_lane await_deadline bury_task drop_task
+-- NEEDS task ready deadlines read_record find_set lane_emptied line_up make_ready next_lane share_place await_deadline bury_task drop_task
 local function expire_waiting(conf, limit, tally)
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
@@ -365,7 +379,11 @@ local function expire_waiting(conf, limit, tally)
         bury_task(conf, expired and 'task.expired' or 'task.dead', id, reason, true, tally)
       else
         local to = record.fallback and next_lane(conf, id, record)
-        if to and in_line then line_up(by_lane, to, score, id) end
+        if to and in_line then
+          local band = math.floor(score / BAND)
+          if conf.fair then score = band * BAND + share_place(conf, to, record.user or '', band) end
+          line_up(by_lane, to, score, id)
+        end
         await_deadline(conf, id, conf.paused and conf.now + 1000 or conf.now)  -- not again at once
       end
     end
@@ -459,14 +477,40 @@ local function cancel_task(conf, id, tied, tally)
   conf.ended = conf.ended + 1
 end
 
+-- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
+-- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
+-- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
+-- NEEDS config shares weights
+local function share_place(conf, lane, user, band)
+  local name = lane .. ' ' .. band .. user
+  local own = conf.shares[name]
+  if not own then
+    local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
+    redis.call('PERSIST', shares .. lane)
+    local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
+    local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
+    own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
+    conf.shares[name] = own
+  end
+  local place = own.place
+  own.place = place + own.lasts
+  redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
+  if own.place > conf.fair_top then
+    conf.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', conf.fair_top))
+  end
+  return place
+end
+
 -- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
--- NEEDS task blocked delay_until await_deadline line_up bury_task cancel_task
+-- NEEDS task blocked delay_until await_deadline line_up share_place bury_task cancel_task
 local function tell_waiting(conf, id, place, how, batch, tally)
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
-  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties')
+  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
+  if own[8] then return end  -- what it waited for has come
   local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
   local decisive = good == (own[2] == '1')
   if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
@@ -477,6 +521,8 @@ local function tell_waiting(conf, id, place, how, batch, tally)
     if due_ms > conf.now then
       delay_until(conf, due_ms, id, own[3] or 'any')
     else
+      local band = math.floor(score / BAND)
+      if conf.fair then score = band * BAND + share_place(conf, own[3] or 'any', own[7] or '', band) end
       line_up(batch.by_lane, own[3] or 'any', score, id)
     end
     if own[6] then await_deadline(conf, id, due_ms) end
@@ -604,7 +650,7 @@ local function pass_on(conf, limit, tally)
   return told
 end
 
-  arg_made = { note_end = note_end, pass_on = pass_on }
+  arg_made = { note_end = note_end, share_place = share_place, pass_on = pass_on }
   return arg_made
 end
 

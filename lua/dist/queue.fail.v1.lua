@@ -28,6 +28,13 @@
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   ready     prefix/zset   {base}:ready:    lane
 -- KEYS   lanes     set           {base}:lanes
+-- KEYS   limits    hash          {base}:limits
+-- KEYS   holding   prefix/zset   {base}:holding:  limit
+-- KEYS   waiting   prefix/zset   {base}:waiting:  limit
+-- KEYS   limit_lines zset        {base}:limit:lines
+-- KEYS   rates     zset          {base}:rates
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   trace     bytes 0..128  ?=
@@ -51,12 +58,13 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.retried task.dead task.cancelled task.removed task.alert task.unblocked
 -- FLAGS  allow-oom
--- COST   8 + 6n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- COST   8 + 6n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 11 for each line that opens and 5 for each of up to 100 who leave it, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_due delay_until await_deadline read_lease settled_as settled_before
 -- INCLUDE untie end_leases read_policy backoff answer_waiters cancel_task bury_task fail_tasks remove_task trim_set
 -- INCLUDE retain
--- RARELY note_end push_wake make_ready line_up tell_waiting rank_after read_record find_set state_of push_control
--- RARELY lane_emptied cancel_one cancel_children pass_on
+-- RARELY note_end push_wake make_ready line_up share_place tell_waiting rank_after read_record find_set state_of
+-- RARELY push_control lane_emptied cancel_one cancel_children pass_on read_limits room_left open_line
+-- RARELY open_lines free_limits
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -84,8 +92,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 26 then
-  return redis.error_reply('ADEQ_ARG expected 26 keys, got ' .. #KEYS)
+if #KEYS ~= 33 then
+  return redis.error_reply('ADEQ_ARG expected 33 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -111,8 +119,15 @@ local dependents = KEYS[21]
 local ends = KEYS[22]
 local ready = KEYS[23]
 local lanes = KEYS[24]
-local events = KEYS[25]
-local counters = KEYS[26]
+local limits = KEYS[25]
+local holding = KEYS[26]
+local waiting = KEYS[27]
+local limit_lines = KEYS[28]
+local rates = KEYS[29]
+local weights = KEYS[30]
+local shares = KEYS[31]
+local events = KEYS[32]
+local counters = KEYS[33]
 
 local trace = ARGV[1]
 if not trace or #trace > 128 then
@@ -221,6 +236,7 @@ end
 local arg_rare
 local function note_end(...) return arg_rare().note_end(...) end
 local function pass_on(...) return arg_rare().pass_on(...) end
+local function free_limits(...) return arg_rare().free_limits(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -245,7 +261,7 @@ end
 -- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   return {
@@ -260,6 +276,15 @@ local function open_queue()
     result_ms = row[7] and tonumber(row[7]) or nil,
     chains = row[8],
     schedules = row[9],
+    limits = row[10],
+    limit = row[10] and {},
+    limited = row[10] and {},
+    in_line = row[10] and {},
+    victims = row[10] and {},
+    spared = row[10] and {},
+    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
+    fair_top = tonumber(row[12] or 0),
+    shares = {},
     ended = 0,
   }
 end
@@ -324,7 +349,7 @@ local function await_deadline(conf, id, since_ms)
 end
 
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
--- between: '<token> <score> <lane>[ ties][ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- between: '<token> <score> <lane>[ ties][ limits=<keys>][ cancel]', and what the record keeps once the lease has ended, `ran`:
 -- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
 local function read_lease(value)
   if not value then return nil end
@@ -373,10 +398,11 @@ local function untie(conf, id, how)
   return own[3], own[4] and tonumber(own[4])
 end
 
--- end_leases(ids): nobody holds these tasks any more.
--- NEEDS running leases
-local function end_leases(ids)
+-- end_leases(conf, ids): nobody holds these tasks any more.
+-- NEEDS running leases free_limits
+local function end_leases(conf, ids)
   if #ids == 0 then return end
+  if conf.limits then free_limits(conf, ids) end
   redis.call('HDEL', running, unpack(ids))
   redis.call('ZREM', leases, unpack(ids))
 end
@@ -470,7 +496,7 @@ local function fail_tasks(conf, fails, tally)
       if lease.tied and answers[i][2] then await_deadline(conf, id, answers[i][2]) end
     end
   end
-  end_leases(ended)
+  end_leases(conf, ended)
   return answers
 end
 
@@ -569,14 +595,40 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
+-- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
+-- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
+-- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
+-- NEEDS config shares weights
+local function share_place(conf, lane, user, band)
+  local name = lane .. ' ' .. band .. user
+  local own = conf.shares[name]
+  if not own then
+    local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
+    redis.call('PERSIST', shares .. lane)
+    local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
+    local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
+    own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
+    conf.shares[name] = own
+  end
+  local place = own.place
+  own.place = place + own.lasts
+  redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
+  if own.place > conf.fair_top then
+    conf.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', conf.fair_top))
+  end
+  return place
+end
+
 -- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
--- NEEDS task blocked delay_until await_deadline line_up bury_task cancel_task
+-- NEEDS task blocked delay_until await_deadline line_up share_place bury_task cancel_task
 local function tell_waiting(conf, id, place, how, batch, tally)
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
-  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties')
+  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
+  if own[8] then return end  -- what it waited for has come
   local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
   local decisive = good == (own[2] == '1')
   if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
@@ -587,6 +639,8 @@ local function tell_waiting(conf, id, place, how, batch, tally)
     if due_ms > conf.now then
       delay_until(conf, due_ms, id, own[3] or 'any')
     else
+      local band = math.floor(score / BAND)
+      if conf.fair then score = band * BAND + share_place(conf, own[3] or 'any', own[7] or '', band) end
       line_up(batch.by_lane, own[3] or 'any', score, id)
     end
     if own[6] then await_deadline(conf, id, due_ms) end
@@ -747,7 +801,117 @@ local function pass_on(conf, limit, tally)
   return told
 end
 
-  arg_made = { note_end = note_end, pass_on = pass_on }
+-- read_limits(conf, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
+-- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
+-- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
+-- NEEDS limits
+local function read_limits(conf, keys)
+  local names, found = {}, {}
+  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*$', ':*')) end
+  local rules = redis.call('HMGET', limits, unpack(names))
+  for i, key in ipairs(keys) do
+    local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
+    if rule and not limit then
+      local most, policy, interval_ms, burst = string.match(rule, '^(%d+) (%S+) (%S+) (%d+)$')
+      limit = {
+        key = key, policy = policy, most = most ~= '0' and tonumber(most),
+        interval_ms = interval_ms ~= '0' and tonumber(interval_ms), slack_ms = (burst - 1) * interval_ms,
+      }
+      conf.limit[key] = limit
+    end
+    found[#found + 1] = limit
+  end
+  return found
+end
+
+-- room_left(conf, limit): how many more tasks a limit lets start now, and when to look again for one more, in 5 s at the latest.
+-- limit.idle: its rate has let one start for 5 s, and none has.
+-- NEEDS holding rates
+local function room_left(conf, limit)
+  local room, look_ms = MAX_SAFE, conf.now + 5000
+  if limit.most then
+    limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
+    room = math.max(0, limit.most - limit.held)
+  end
+  if limit.interval_ms then
+    local next_ms = limit.next_ms or tonumber(redis.call('ZSCORE', rates, limit.key) or 0)
+    if next_ms > conf.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end  -- it is of another rule for this key
+    limit.idle = next_ms - limit.slack_ms <= conf.now - 5000
+    limit.next_ms = math.max(conf.now, next_ms)
+    local ahead_ms = limit.next_ms - conf.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
+    local starts = ahead_ms > 0 and 0 or math.floor(-ahead_ms / limit.interval_ms) + 1
+    room, look_ms = math.min(room, starts), math.min(look_ms, math.ceil(conf.now + ahead_ms + starts * limit.interval_ms))
+  end
+  return room, look_ms
+end
+
+-- open_line(conf, key, batch, again): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
+-- most. What becomes ready goes into the batch. again: the line is looked at after a while; if there is room still, who went
+-- before is not taken, by workers of his lane perhaps that are not there, so that more may go. Holders without a lease, as an
+-- evicting server leaves them, are forgotten.
+-- NEEDS task blocked leases holding waiting limit_lines line_up await_deadline read_limits room_left
+local function open_line(conf, key, batch, again)
+  local limit, room, look_ms, passed = read_limits(conf, { key })[1], 100, conf.now, 0
+  for _, id in ipairs(again and redis.call('ZRANGE', holding .. key, 0, 9) or {}) do
+    if not redis.call('ZSCORE', leases, id) then redis.call('ZREM', holding .. key, id) end
+  end
+  if limit then
+    if again then limit.held = nil end
+    room, look_ms = room_left(conf, limit)
+    local more = again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms)
+    room = more and 100 or math.min(room, 100)
+  end
+  local first = room > 0 and redis.call('ZRANGE', waiting .. key, 0, 99, 'WITHSCORES') or {}
+  while room > 0 and first[passed + 1] do
+    local id, score = first[passed + 1], first[passed + 2]
+    passed = passed + 2
+    if redis.call('ZSCORE', blocked, id) == score then  -- else it was cancelled, and may be another by now
+      room = room - 1
+      redis.call('ZREM', blocked, id)
+      local own = redis.call('HMGET', task .. id, 'lane', 'ties')
+      redis.call('HDEL', task .. id, 'limited_by')
+      redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+      line_up(batch.by_lane, own[1] or 'any', score, id)
+      if own[2] then await_deadline(conf, id, conf.now) end
+      batch.freed[#batch.freed + 1] = id
+    end
+  end
+  if passed > 0 then redis.call('ZREMRANGEBYRANK', waiting .. key, 0, passed / 2 - 1) end
+  if redis.call('EXISTS', waiting .. key) == 0 then
+    redis.call('ZREM', limit_lines, key)
+  else
+    redis.call('ZADD', limit_lines, passed == 200 and conf.now or look_ms, key)
+  end
+end
+
+-- open_lines(conf, keys, again): see to the lines of these limits, as open_line does.
+-- NEEDS emit make_ready open_line
+local function open_lines(conf, keys, again)
+  local batch = { by_lane = {}, freed = {} }
+  for _, key in ipairs(keys) do open_line(conf, key, batch, again) end
+  make_ready(conf, batch.by_lane)
+  if #batch.freed > 0 then emit(conf, 'task.unblocked', table.concat(batch.freed, ' '), '') end
+end
+
+-- free_limits(conf, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
+-- NEEDS running holding waiting open_lines
+local function free_limits(conf, ids)
+  local freed, keys = {}, {}
+  for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do
+    for key in string.gmatch(lease and string.match(lease, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
+      redis.call('ZREM', holding .. key, ids[i])
+      if conf.limit[key] then conf.limit[key].held = nil end
+      if not freed[key] then keys[#keys + 1], freed[key] = key, true end
+    end
+  end
+  local lined = {}
+  for _, key in ipairs(keys) do
+    if redis.call('EXISTS', waiting .. key) == 1 then lined[#lined + 1] = key end
+  end
+  if #lined > 0 then open_lines(conf, lined) end
+end
+
+  arg_made = { note_end = note_end, pass_on = pass_on, free_limits = free_limits }
   return arg_made
 end
 

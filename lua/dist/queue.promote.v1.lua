@@ -13,6 +13,8 @@
 -- KEYS   log       prefix/list   {base}:log:      id
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   ends      zset          {base}:ends
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   limit     int 1..1000   ?=100
@@ -23,9 +25,9 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.promoted task.alert
 -- FLAGS  allow-oom
--- COST   10 + 2n commands, O(n log m)
+-- COST   10 + 2n commands, 1 more with fair shares and 2 for each user, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready drop_task promote_due
--- RARELY note_end
+-- RARELY note_end share_place
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -46,8 +48,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 12 then
-  return redis.error_reply('ADEQ_ARG expected 12 keys, got ' .. #KEYS)
+if #KEYS ~= 14 then
+  return redis.error_reply('ADEQ_ARG expected 14 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local task = KEYS[2]
@@ -59,8 +61,10 @@ local delayed = KEYS[7]
 local log = KEYS[8]
 local dependents = KEYS[9]
 local ends = KEYS[10]
-local events = KEYS[11]
-local counters = KEYS[12]
+local weights = KEYS[11]
+local shares = KEYS[12]
+local events = KEYS[13]
+local counters = KEYS[14]
 
 local limit = ARGV[1]
 if limit == '' then
@@ -90,6 +94,7 @@ end
 
 local arg_rare
 local function note_end(...) return arg_rare().note_end(...) end
+local function share_place(...) return arg_rare().share_place(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -114,7 +119,7 @@ end
 -- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   return {
@@ -129,6 +134,15 @@ local function open_queue()
     result_ms = row[7] and tonumber(row[7]) or nil,
     chains = row[8],
     schedules = row[9],
+    limits = row[10],
+    limit = row[10] and {},
+    limited = row[10] and {},
+    in_line = row[10] and {},
+    victims = row[10] and {},
+    spared = row[10] and {},
+    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
+    fair_top = tonumber(row[12] or 0),
+    shares = {},
     ended = 0,
   }
 end
@@ -198,7 +212,7 @@ local function drop_task(conf, id)
 end
 
 -- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first.
--- NEEDS config task delayed emit line_up make_ready drop_task
+-- NEEDS config task delayed emit line_up make_ready drop_task share_place
 local function promote_due(conf, limit, tally)
   local ids = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return 0 end
@@ -206,12 +220,14 @@ local function promote_due(conf, limit, tally)
   local by_lane, promoted = {}, {}
   redis.call('ZREM', delayed, unpack(ids))
   for i, id in ipairs(ids) do
-    local own = redis.call('HMGET', task .. id, 'created_ms', 'lane', 'priority')
+    local own = redis.call('HMGET', task .. id, 'created_ms', 'lane', 'priority', 'user')
     if not own[1] then
       drop_task(conf, id)
     else
       redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-      line_up(by_lane, own[2] or 'any', tonumber(own[3] or 5) * BAND + place + i, id)
+      local band = tonumber(own[3] or 5)
+      local own_place = conf.fair and share_place(conf, own[2] or 'any', own[4] or '', band) or place + i
+      line_up(by_lane, own[2] or 'any', band * BAND + own_place, id)
       promoted[#promoted + 1] = id
     end
   end
@@ -237,7 +253,32 @@ local function note_end(conf, how, id, parent, stamp)
   conf.noted = true
 end
 
-  arg_made = { note_end = note_end }
+-- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
+-- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
+-- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
+-- NEEDS config shares weights
+local function share_place(conf, lane, user, band)
+  local name = lane .. ' ' .. band .. user
+  local own = conf.shares[name]
+  if not own then
+    local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
+    redis.call('PERSIST', shares .. lane)
+    local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
+    local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
+    own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
+    conf.shares[name] = own
+  end
+  local place = own.place
+  own.place = place + own.lasts
+  redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
+  if own.place > conf.fair_top then
+    conf.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', conf.fair_top))
+  end
+  return place
+end
+
+  arg_made = { note_end = note_end, share_place = share_place }
   return arg_made
 end
 

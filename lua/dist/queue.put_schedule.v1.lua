@@ -148,7 +148,7 @@ end
 -- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   return {
@@ -163,6 +163,15 @@ local function open_queue()
     result_ms = row[7] and tonumber(row[7]) or nil,
     chains = row[8],
     schedules = row[9],
+    limits = row[10],
+    limit = row[10] and {},
+    limited = row[10] and {},
+    in_line = row[10] and {},
+    victims = row[10] and {},
+    spared = row[10] and {},
+    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
+    fair_top = tonumber(row[12] or 0),
+    shares = {},
     ended = 0,
   }
 end

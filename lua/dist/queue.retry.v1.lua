@@ -13,6 +13,8 @@
 -- KEYS   deadlines zset          {base}:deadlines
 -- KEYS   once      hash          {base}:once
 -- KEYS   once_due  zset          {base}:once:due
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id            ?=
@@ -27,9 +29,10 @@
 -- EACH   item      not_found
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.retried
--- COST   12 + 6n commands, O(n log m)
+-- COST   12 + 6n commands, 1 more with fair shares and 2 for each user, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline holder_of hold_once
 -- INCLUDE revive_task done_before recall_answers sweep_once note_done note_answers
+-- RARELY share_place
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -51,8 +54,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 11 then
-  return redis.error_reply('ADEQ_ARG expected 11 keys, got ' .. #KEYS)
+if #KEYS ~= 13 then
+  return redis.error_reply('ADEQ_ARG expected 13 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local task = KEYS[2]
@@ -63,8 +66,10 @@ local dead = KEYS[6]
 local deadlines = KEYS[7]
 local once = KEYS[8]
 local once_due = KEYS[9]
-local events = KEYS[10]
-local counters = KEYS[11]
+local weights = KEYS[10]
+local shares = KEYS[11]
+local events = KEYS[12]
+local counters = KEYS[13]
 
 local rid = ARGV[1]
 if rid ~= '' and (not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$')) then
@@ -103,6 +108,9 @@ if #ARGV ~= arg_at - 1 then
   return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
 end
 
+local arg_rare
+local function share_place(...) return arg_rare().share_place(...) end
+
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
 -- NEEDS now_ms
@@ -126,7 +134,7 @@ end
 -- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   return {
@@ -141,6 +149,15 @@ local function open_queue()
     result_ms = row[7] and tonumber(row[7]) or nil,
     chains = row[8],
     schedules = row[9],
+    limits = row[10],
+    limit = row[10] and {},
+    limited = row[10] and {},
+    in_line = row[10] and {},
+    victims = row[10] and {},
+    spared = row[10] and {},
+    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
+    fair_top = tonumber(row[12] or 0),
+    shares = {},
     ended = 0,
   }
 end
@@ -300,6 +317,39 @@ local function note_answers(conf, verb, answers)
   note_done(conf, verb, table.concat(words, ','))
 end
 
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
+-- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
+-- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
+-- NEEDS config shares weights
+local function share_place(conf, lane, user, band)
+  local name = lane .. ' ' .. band .. user
+  local own = conf.shares[name]
+  if not own then
+    local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
+    redis.call('PERSIST', shares .. lane)
+    local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
+    local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
+    own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
+    conf.shares[name] = own
+  end
+  local place = own.place
+  own.place = place + own.lasts
+  redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
+  if own.place > conf.fair_top then
+    conf.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', conf.fair_top))
+  end
+  return place
+end
+
+  arg_made = { share_place = share_place }
+  return arg_made
+end
+
 local conf, refused = open_queue()
 if refused then return refused end
 
@@ -309,7 +359,7 @@ answers = {}
 local place = redis.call('HINCRBY', config, 'place', item_count) - item_count
 for i = 1, item_count do
   local id = item_id[i]
-  local row = redis.call('HMGET', task .. id, 'created_ms', 'unique', 'scope', 'lane', 'priority', 'ties')
+  local row = redis.call('HMGET', task .. id, 'created_ms', 'unique', 'scope', 'lane', 'priority', 'ties', 'user')
   local holder = holder_of(id, row[2] and 'unique:' .. row[2]) or holder_of(id, row[3] and 'scope:' .. row[3])
   if not row[1] then
     answers[i] = { 'not_found' }
@@ -320,7 +370,9 @@ for i = 1, item_count do
   else
     answers[i], retried = { 'retried' }, retried + 1
     revive_task(conf, id, row[2], row[3])
-    line_up(by_lane, row[4] or 'any', (row[5] or 5) * BAND + place + i, id)
+    local band = tonumber(row[5] or 5)
+    local own_place = conf.fair and share_place(conf, row[4] or 'any', row[7] or '', band) or place + i
+    line_up(by_lane, row[4] or 'any', band * BAND + own_place, id)
     if row[6] then await_deadline(conf, id, conf.now) end
     emit(conf, 'task.retried', id, 'reason=by_hand')
   end

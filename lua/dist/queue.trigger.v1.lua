@@ -30,6 +30,11 @@
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   schedule  prefix/hash   {base}:schedule: name
+-- KEYS   limits    hash          {base}:limits
+-- KEYS   waiting   prefix/zset   {base}:waiting:  limit
+-- KEYS   limit_lines zset        {base}:limit:lines
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   name      name
@@ -51,6 +56,7 @@
 -- PAIR   timeout_ms int 1..315360000000
 -- PAIR   user      id
 -- PAIR   tags      ids 1..16
+-- PAIR   limits    ids 1..8
 -- PAIR   unique    id
 -- PAIR   scope     id
 -- PAIR   coalesce  enum first|last ?=first
@@ -68,15 +74,15 @@
 -- RETURN stale     now_ms:int
 -- RETURN not_found now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING
--- EVENT  schedule.fired schedule.skipped task.enqueued task.unblocked task.dead task.cancelled task.removed
+-- EVENT  schedule.fired schedule.skipped task.enqueued task.unblocked task.dead task.cancelled task.removed task.limited
 -- COST   23 commands, 3 more for each task of it that has not ended, 10 where it waits for them, up to 20 where it cancels them, more for what the task says, as in enqueue, O(log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task
 -- INCLUDE add_tasks
 -- RARELY sweep_once push_due await_deadline delay_until join_gathering begin_chains note_end make_awaited
 -- RARELY await_others hold_once hold_keys merge_task find_missing find_twin known_as remove_task trim_set retain
--- RARELY untie answer_waiters bury_task cancel_task tell_waiting rank_after read_record find_set state_of
+-- RARELY untie answer_waiters bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of
 -- RARELY push_control lane_emptied cancel_one cancel_children pass_on note_done read_open fire_once refuse_new
--- RARELY done_before
+-- RARELY done_before join_limit read_limits limits_of find_line
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -131,8 +137,8 @@ local function arg_lanes(v, min, max)
   if n >= min and n <= max then return list end
 end
 
-if #KEYS ~= 28 then
-  return redis.error_reply('ADEQ_ARG expected 28 keys, got ' .. #KEYS)
+if #KEYS ~= 33 then
+  return redis.error_reply('ADEQ_ARG expected 33 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -160,8 +166,13 @@ local control = KEYS[23]
 local dependents = KEYS[24]
 local ends = KEYS[25]
 local schedule = KEYS[26]
-local events = KEYS[27]
-local counters = KEYS[28]
+local limits = KEYS[27]
+local waiting = KEYS[28]
+local limit_lines = KEYS[29]
+local weights = KEYS[30]
+local shares = KEYS[31]
+local events = KEYS[32]
+local counters = KEYS[33]
 
 local name = ARGV[1]
 if not name or #name > 100 or not arg_find(name, '^[%w._@+-]+$') then
@@ -216,8 +227,8 @@ for i = 1, item_count do
   item_payload[i] = v
   arg_at = arg_at + 2
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 20)
-  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 20') end
+  size = arg_uint(size, 0, 21)
+  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 21') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -277,6 +288,9 @@ for i = 1, item_count do
     elseif name == 'tags' then
       v = arg_ids(v, 1, 16)
       if not v then return refuse('item[' .. i .. '].tags', raw, '1 to 16 ids with commas between them') end
+    elseif name == 'limits' then
+      v = arg_ids(v, 1, 8)
+      if not v then return refuse('item[' .. i .. '].limits', raw, '1 to 8 ids with commas between them') end
     elseif name == 'unique' then
       if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
         return refuse('item[' .. i .. '].unique', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
@@ -317,7 +331,7 @@ for i = 1, item_count do
         return refuse('item[' .. i .. '].headers', v and #v, '0 to 4096 bytes long')
       end
     else
-      return refuse('item[' .. i .. '].pairs', name, 'names from kind, priority, lane, fallback, fallback_after_ms, unclaimed, delay_ms, timeout_ms, user, tags, unique, scope, coalesce, result_ms, max_attempts, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, headers')
+      return refuse('item[' .. i .. '].pairs', name, 'names from kind, priority, lane, fallback, fallback_after_ms, unclaimed, delay_ms, timeout_ms, user, tags, limits, unique, scope, coalesce, result_ms, max_attempts, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, headers')
     end
     if arg_seen_item[name] == i then
       return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
@@ -349,11 +363,14 @@ local function find_missing(...) return arg_rare().find_missing(...) end
 local function find_twin(...) return arg_rare().find_twin(...) end
 local function known_as(...) return arg_rare().known_as(...) end
 local function retain(...) return arg_rare().retain(...) end
+local function share_place(...) return arg_rare().share_place(...) end
 local function pass_on(...) return arg_rare().pass_on(...) end
 local function note_done(...) return arg_rare().note_done(...) end
 local function fire_once(...) return arg_rare().fire_once(...) end
 local function refuse_new(...) return arg_rare().refuse_new(...) end
 local function done_before(...) return arg_rare().done_before(...) end
+local function join_limit(...) return arg_rare().join_limit(...) end
+local function find_line(...) return arg_rare().find_line(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -378,7 +395,7 @@ end
 -- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   return {
@@ -393,6 +410,15 @@ local function open_queue()
     result_ms = row[7] and tonumber(row[7]) or nil,
     chains = row[8],
     schedules = row[9],
+    limits = row[10],
+    limit = row[10] and {},
+    limited = row[10] and {},
+    in_line = row[10] and {},
+    victims = row[10] and {},
+    spared = row[10] and {},
+    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
+    fair_top = tonumber(row[12] or 0),
+    shares = {},
     ended = 0,
   }
 end
@@ -481,18 +507,27 @@ local function write_record(id, stamp, conf, own, size)
   if conf.some_known and redis.call('HDEL', key, 'gone') == 1 then redis.call('PERSIST', key) end
 end
 
--- place_task(conf, id, own, place, by_lane): let a new task wait for what it says: for other tasks, for its time, or in line.
--- NEEDS await_others join_gathering delay_until line_up await_deadline
+-- place_task(conf, id, own, place, by_lane): let a new task wait for what it says: for other tasks, for its time, or in line; or
+-- in the line of a limit, where others wait already.
+-- NEEDS await_others join_gathering delay_until line_up await_deadline share_place find_line join_limit
 local function place_task(conf, id, own, place, by_lane)
   if own.parent and conf.chains then join_gathering(conf, id, own.parent) end
   if own.after or own.gather then return await_others(conf, id, own, place) end
   local due_ms = math.max(conf.now + (own.delay_ms or 0), own.run_after_ms or 0)
+  local tied = own.fallback_after_ms or own.expires_at_ms
   if due_ms > conf.now then
     delay_until(conf, due_ms, id, own.lane or 'any')
   else
-    line_up(by_lane, own.lane or 'any', (own.priority or 5) * BAND + place, id)
+    local band = own.priority or 5
+    local score = band * BAND + (conf.fair and share_place(conf, own.lane or 'any', own.user or '', band) or place)
+    local limit = conf.limits and find_line(conf, own)
+    if limit then
+      conf.lined[#conf.lined + 1] = id
+      return join_limit(conf, id, string.format('%.0f', score), limit, conf.now + 5000, tied)
+    end
+    line_up(by_lane, own.lane or 'any', score, id)
   end
-  if own.fallback_after_ms or own.expires_at_ms then await_deadline(conf, id, due_ms) end
+  if tied then await_deadline(conf, id, due_ms) end
 end
 
 -- add_tasks(conf, ids, data, envelopes, stamps, tally): take in those tasks that are new, each with what its envelope says
@@ -502,7 +537,7 @@ end
 local function add_tasks(conf, ids, data, envelopes, stamps, tally)
   local last = redis.call('HINCRBY', config, 'place', #ids)
   local place = last - #ids
-  conf.there, conf.last_place = {}, string.format('%.0f', last)
+  conf.there, conf.lined, conf.last_place = {}, {}, string.format('%.0f', last)
   local answers, created, seen, payloads, by_lane, by_index = {}, {}, {}, {}, {}, {}
   for i, id in ipairs(ids) do
     local own, twin, by = envelopes[i], nil, nil
@@ -536,6 +571,7 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
   for index, members in pairs(by_index) do redis.call('ZADD', index, unpack(members)) end
   make_ready(conf, by_lane)
   emit(conf, 'task.enqueued', table.concat(created, ' '), '')
+  if #conf.lined > 0 then emit(conf, 'task.limited', table.concat(conf.lined, ' '), '') end
   tally.enqueued = (tally.enqueued or 0) + #created
   return answers
 end
@@ -590,7 +626,8 @@ end
 -- NEEDS task blocked
 local function join_gathering(conf, id, parent)
   local score = redis.call('ZSCORE', blocked, parent)
-  if score and redis.call('HEXISTS', task .. parent, 'gather') == 1 then
+  local own = score and redis.call('HMGET', task .. parent, 'gather', 'limited_by') or {}
+  if own[1] and not own[2] then
     redis.call('HSET', task .. id, 'gathered', string.format('%.0f', score % BAND), 'ties', '1')
   end
 end
@@ -829,14 +866,40 @@ local function cancel_task(conf, id, tied, tally)
   conf.ended = conf.ended + 1
 end
 
+-- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
+-- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
+-- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
+-- NEEDS config shares weights
+local function share_place(conf, lane, user, band)
+  local name = lane .. ' ' .. band .. user
+  local own = conf.shares[name]
+  if not own then
+    local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
+    redis.call('PERSIST', shares .. lane)
+    local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
+    local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
+    own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
+    conf.shares[name] = own
+  end
+  local place = own.place
+  own.place = place + own.lasts
+  redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
+  if own.place > conf.fair_top then
+    conf.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', conf.fair_top))
+  end
+  return place
+end
+
 -- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
--- NEEDS task blocked delay_until await_deadline line_up bury_task cancel_task
+-- NEEDS task blocked delay_until await_deadline line_up share_place bury_task cancel_task
 local function tell_waiting(conf, id, place, how, batch, tally)
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
-  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties')
+  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
+  if own[8] then return end  -- what it waited for has come
   local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
   local decisive = good == (own[2] == '1')
   if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
@@ -847,6 +910,8 @@ local function tell_waiting(conf, id, place, how, batch, tally)
     if due_ms > conf.now then
       delay_until(conf, due_ms, id, own[3] or 'any')
     else
+      local band = math.floor(score / BAND)
+      if conf.fair then score = band * BAND + share_place(conf, own[3] or 'any', own[7] or '', band) end
       line_up(batch.by_lane, own[3] or 'any', score, id)
     end
     if own[6] then await_deadline(conf, id, due_ms) end
@@ -1088,7 +1153,73 @@ local function done_before(conf, verb)
   if word and tonumber(until_ms) > conf.now then return word end
 end
 
-  arg_made = { sweep_once = sweep_once, await_deadline = await_deadline, delay_until = delay_until, join_gathering = join_gathering, await_others = await_others, hold_keys = hold_keys, merge_task = merge_task, find_missing = find_missing, find_twin = find_twin, known_as = known_as, retain = retain, pass_on = pass_on, note_done = note_done, fire_once = fire_once, refuse_new = refuse_new, done_before = done_before }
+-- join_limit(conf, id, score, limit, look_ms, tied): let a task wait in the line of a limit, by its place; the line is looked at
+-- again at the latest then. Meanwhile it may expire, but it does not wait for a worker to come.
+-- NEEDS task blocked deadlines waiting limit_lines
+local function join_limit(conf, id, score, limit, look_ms, tied)
+  redis.call('ZADD', blocked, score, id)
+  redis.call('ZADD', waiting .. limit.key, score, id)
+  redis.call('ZADD', limit_lines, 'LT', look_ms, limit.key)
+  redis.call('HSET', task .. id, 'limited_by', limit.key)
+  conf.in_line[limit.key] = true
+  if not tied then return end
+  local own = redis.call('HMGET', task .. id, 'expires_at_ms', 'deliveries')
+  redis.call('ZREM', deadlines, id)
+  if own[1] and not own[2] then redis.call('ZADD', deadlines, own[1], id) end
+end
+
+-- read_limits(conf, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
+-- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
+-- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
+-- NEEDS limits
+local function read_limits(conf, keys)
+  local names, found = {}, {}
+  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*$', ':*')) end
+  local rules = redis.call('HMGET', limits, unpack(names))
+  for i, key in ipairs(keys) do
+    local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
+    if rule and not limit then
+      local most, policy, interval_ms, burst = string.match(rule, '^(%d+) (%S+) (%S+) (%d+)$')
+      limit = {
+        key = key, policy = policy, most = most ~= '0' and tonumber(most),
+        interval_ms = interval_ms ~= '0' and tonumber(interval_ms), slack_ms = (burst - 1) * interval_ms,
+      }
+      conf.limit[key] = limit
+    end
+    found[#found + 1] = limit
+  end
+  return found
+end
+
+-- limits_of(conf, user, tags, words): the limits that hold for a task: of all, of its user, its tags and its limit keys, which
+-- are given as words with commas between them, or ''.
+-- NEEDS read_limits
+local function limits_of(conf, user, tags, words)
+  local known = user .. ' ' .. tags .. ' ' .. words
+  if not conf.limited[known] then
+    local keys, seen = { 'all' }, {}
+    for i, list in ipairs({ user, tags, words }) do
+      for word in string.gmatch(list, '[^,]+') do
+        local key = ({ 'user:', 'tag:', 'key:' })[i] .. word
+        if not seen[key] then keys[#keys + 1], seen[key] = key, true end
+      end
+    end
+    conf.limited[known] = read_limits(conf, keys)
+  end
+  return conf.limited[known]
+end
+
+-- find_line(conf, own): the first of the limits of a new task in whose line others wait; it goes behind them at once.
+-- NEEDS waiting limits_of
+local function find_line(conf, own)
+  local limited = limits_of(conf, own.user or '', table.concat(own.tags or {}, ','), table.concat(own.limits or {}, ','))
+  for _, limit in ipairs(limited) do
+    if conf.in_line[limit.key] == nil then conf.in_line[limit.key] = redis.call('EXISTS', waiting .. limit.key) == 1 end
+    if conf.in_line[limit.key] and limit.policy == 'queue' then return limit end
+  end
+end
+
+  arg_made = { sweep_once = sweep_once, await_deadline = await_deadline, delay_until = delay_until, join_gathering = join_gathering, await_others = await_others, hold_keys = hold_keys, merge_task = merge_task, find_missing = find_missing, find_twin = find_twin, known_as = known_as, retain = retain, share_place = share_place, pass_on = pass_on, note_done = note_done, fire_once = fire_once, refuse_new = refuse_new, done_before = done_before, join_limit = join_limit, find_line = find_line }
   return arg_made
 end
 

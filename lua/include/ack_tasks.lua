@@ -29,7 +29,7 @@ local function ack_tasks(conf, ids, tokens, results, tally)
     end
   end
   if #done == 0 then return answers end
-  end_leases(done)
+  end_leases(conf, done)
   redis.call('ZADD', finished, unpack(by_time))
   if #kept > 0 then redis.call('MSET', unpack(kept)) end
   emit(conf, 'task.completed', table.concat(done, ' '), '')

@@ -5,7 +5,7 @@
 local function add_tasks(conf, ids, data, envelopes, stamps, tally)
   local last = redis.call('HINCRBY', config, 'place', #ids)
   local place = last - #ids
-  conf.there, conf.last_place = {}, string.format('%.0f', last)
+  conf.there, conf.lined, conf.last_place = {}, {}, string.format('%.0f', last)
   local answers, created, seen, payloads, by_lane, by_index = {}, {}, {}, {}, {}, {}
   for i, id in ipairs(ids) do
     local own, twin, by = envelopes[i], nil, nil
@@ -39,6 +39,7 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
   for index, members in pairs(by_index) do redis.call('ZADD', index, unpack(members)) end
   make_ready(conf, by_lane)
   emit(conf, 'task.enqueued', table.concat(created, ' '), '')
+  if #conf.lined > 0 then emit(conf, 'task.limited', table.concat(conf.lined, ' '), '') end
   tally.enqueued = (tally.enqueued or 0) + #created
   return answers
 end

@@ -1,37 +1,41 @@
 -- claim_tasks(conf, wanted, limit, seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
 -- the reply would pass 4 MiB; seen_ms is when the slot kept house last. The deadline, and the answer's list of leases.
 -- NEEDS config task running leases worker_hash worker incarnation slot n busy emit observe
--- NEEDS peek_ready read_task drop_task start_tied bury_task take_out write_lease add_payloads
+-- NEEDS peek_ready read_task drop_task held_back hold_limits start_tied bury_task take_out note_claimed write_lease add_payloads
 local function claim_tasks(conf, wanted, limit, seen_ms, tally)
   if conf.paused then wanted = {} end
-  local next_ids, scores, from, there = peek_ready(wanted, limit)
+  local next_ids, scores, from, there = peek_ready(wanted, conf.limits and limit + 100 or limit)
   local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
   local deadline_ms = conf.now + conf.lease_ms
   local deadline_text = string.format('%.0f', deadline_ms)
   local token_start = incarnation .. '.' .. slot .. '.' .. n .. '/'
-  local leased, ids, held, ending, counts, bytes = {}, {}, {}, {}, {}, 0
+  local leased, ids, held, ending, taken, counts, bytes = {}, {}, {}, {}, {}, {}, 0
   for i, id in ipairs(next_ids) do
     local record, failed, crashes, delivered, since_ms, size, tied = read_task(id)
     bytes = bytes + size
-    if bytes > 4194304 and i > 1 then break end
+    if (bytes > 4194304 and i > 1) or #leased == limit then break end
+    local waits, limited
+    if conf.limits and since_ms then waits, limited = held_back(conf, id, record, scores[i], tied, tally) end
     counts[from[i]] = (counts[from[i]] or 0) + 1
     if not since_ms then
       drop_task(conf, id)
-    elseif tied and start_tied(conf, id) then
+    elseif not waits and tied and start_tied(conf, id) then
       redis.call('HSET', task .. id, 'reason', 'expired')
       bury_task(conf, 'task.expired', id, 'expired', tied, tally)
-    else
+    elseif not waits then
       local at, attempt, delivery = #leased + 1, failed + 1, delivered + 1
       local token = token_start .. at
       local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
-      ids[at], leased[at] = id, { 'leased', id, token, fence + i, attempt, delivery, '', record }
+      local holds = limited and hold_limits(conf, id, limited, fence + i) or ''
+      ids[at], taken[at], leased[at] = id, i, { 'leased', id, token, fence + i, attempt, delivery, '', record }
       held[2 * at - 1] = id
-      held[2 * at] = write_lease(conf, token, scores[i], wanted[from[i]], tied, runs, fence + i, worker)
+      held[2 * at] = write_lease(conf, token, scores[i], wanted[from[i]], tied, holds, runs, fence + i, worker)
       ending[2 * at - 1], ending[2 * at] = deadline_text, id
       observe(tally, 'wait_ms', conf.now - since_ms)
     end
   end
   take_out(conf, wanted, counts, there)
+  if conf.fair then note_claimed(wanted, from, scores, taken) end
   redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
     n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '), 'busy',
     busy < 0 and '' or busy + #leased)

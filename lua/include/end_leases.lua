@@ -1,7 +1,8 @@
--- end_leases(ids): nobody holds these tasks any more.
--- NEEDS running leases
-local function end_leases(ids)
+-- end_leases(conf, ids): nobody holds these tasks any more.
+-- NEEDS running leases free_limits
+local function end_leases(conf, ids)
   if #ids == 0 then return end
+  if conf.limits then free_limits(conf, ids) end
   redis.call('HDEL', running, unpack(ids))
   redis.call('ZREM', leases, unpack(ids))
 end

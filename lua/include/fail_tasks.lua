@@ -38,6 +38,6 @@ local function fail_tasks(conf, fails, tally)
       if lease.tied and answers[i][2] then await_deadline(conf, id, answers[i][2]) end
     end
   end
-  end_leases(ended)
+  end_leases(conf, ended)
   return answers
 end

@@ -3,7 +3,8 @@
 -- NEEDS task blocked
 local function join_gathering(conf, id, parent)
   local score = redis.call('ZSCORE', blocked, parent)
-  if score and redis.call('HEXISTS', task .. parent, 'gather') == 1 then
+  local own = score and redis.call('HMGET', task .. parent, 'gather', 'limited_by') or {}
+  if own[1] and not own[2] then
     redis.call('HSET', task .. id, 'gathered', string.format('%.0f', score % BAND), 'ties', '1')
   end
 end

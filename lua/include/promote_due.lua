@@ -1,5 +1,5 @@
 -- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first.
--- NEEDS config task delayed emit line_up make_ready drop_task
+-- NEEDS config task delayed emit line_up make_ready drop_task share_place
 local function promote_due(conf, limit, tally)
   local ids = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return 0 end
@@ -7,12 +7,14 @@ local function promote_due(conf, limit, tally)
   local by_lane, promoted = {}, {}
   redis.call('ZREM', delayed, unpack(ids))
   for i, id in ipairs(ids) do
-    local own = redis.call('HMGET', task .. id, 'created_ms', 'lane', 'priority')
+    local own = redis.call('HMGET', task .. id, 'created_ms', 'lane', 'priority', 'user')
     if not own[1] then
       drop_task(conf, id)
     else
       redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-      line_up(by_lane, own[2] or 'any', tonumber(own[3] or 5) * BAND + place + i, id)
+      local band = tonumber(own[3] or 5)
+      local own_place = conf.fair and share_place(conf, own[2] or 'any', own[4] or '', band) or place + i
+      line_up(by_lane, own[2] or 'any', band * BAND + own_place, id)
       promoted[#promoted + 1] = id
     end
   end

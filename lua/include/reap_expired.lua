@@ -7,7 +7,7 @@ local function reap_expired(conf, limit, tally)
   if #ids == 0 then return 0 end
   local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
   local all = read_policy(config)
-  end_leases(ids)
+  end_leases(conf, ids)
   tally.stalled = (tally.stalled or 0) + #ids
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])

@@ -34,7 +34,7 @@ local function return_leases(conf, ids, tokens, delays, tally)
       end
     end
   end
-  end_leases(ended)
+  end_leases(conf, ended)
   make_ready(conf, by_lane)
   return answers
 end

@@ -1,6 +1,6 @@
--- sweep(conf, tally): reap, expire and promote what is due, and pass on what has ended, at most 100 of each; the time of the
--- next of them, or 0.
--- NEEDS delayed leases deadlines ends promote_due reap_expired expire_waiting pass_on
+-- sweep(conf, tally): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
+-- of each; the time of the next of them, or 0.
+-- NEEDS delayed leases deadlines ends limit_lines promote_due reap_expired expire_waiting pass_on open_due_lines
 local function sweep(conf, tally)
   local next_ms = MAX_SAFE
   local function sweep_set(set, move)
@@ -17,5 +17,6 @@ local function sweep(conf, tally)
     sweep_set(delayed, promote_due)
   end
   if conf.chains then sweep_set(ends, pass_on) end
+  if conf.limits then sweep_set(limit_lines, open_due_lines) end
   return next_ms < MAX_SAFE and next_ms or 0
 end

@@ -1,11 +1,12 @@
 -- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
--- NEEDS task blocked delay_until await_deadline line_up bury_task cancel_task
+-- NEEDS task blocked delay_until await_deadline line_up share_place bury_task cancel_task
 local function tell_waiting(conf, id, place, how, batch, tally)
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
-  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties')
+  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
+  if own[8] then return end  -- what it waited for has come
   local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
   local decisive = good == (own[2] == '1')
   if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
@@ -16,6 +17,8 @@ local function tell_waiting(conf, id, place, how, batch, tally)
     if due_ms > conf.now then
       delay_until(conf, due_ms, id, own[3] or 'any')
     else
+      local band = math.floor(score / BAND)
+      if conf.fair then score = band * BAND + share_place(conf, own[3] or 'any', own[7] or '', band) end
       line_up(batch.by_lane, own[3] or 'any', score, id)
     end
     if own[6] then await_deadline(conf, id, due_ms) end

@@ -27,6 +27,13 @@
 -- KEYS   ready     prefix/zset   {base}:ready:    lane
 -- KEYS   lanes     set           {base}:lanes
 -- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   limits    hash          {base}:limits
+-- KEYS   holding   prefix/zset   {base}:holding:  limit
+-- KEYS   waiting   prefix/zset   {base}:waiting:  limit
+-- KEYS   limit_lines zset        {base}:limit:lines
+-- KEYS   rates     zset          {base}:rates
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   trace     bytes 0..128  ?=
@@ -42,11 +49,12 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.completed task.removed task.unblocked task.dead task.cancelled
 -- FLAGS  allow-oom
--- COST   10 + n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- COST   10 + n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 11 for each line that opens and 5 for each of up to 100 who leave it, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result answer_waiters ack_tasks retain
 -- RARELY is_full settled_before note_end untie remove_task trim_set push_wake make_ready push_due delay_until
--- RARELY await_deadline line_up bury_task cancel_task tell_waiting rank_after read_record find_set state_of
--- RARELY push_control lane_emptied cancel_one cancel_children pass_on
+-- RARELY await_deadline line_up bury_task cancel_task share_place tell_waiting rank_after read_record find_set
+-- RARELY state_of push_control lane_emptied cancel_one cancel_children pass_on read_limits room_left
+-- RARELY open_line open_lines free_limits
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -26,6 +26,8 @@
 -- KEYS   log       prefix/list   {base}:log:      id
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   ends      zset          {base}:ends
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id            ?=
@@ -46,8 +48,8 @@
 -- INCLUDE base_time open_queue emit add_counts untie answer_waiters cancel_task lane_emptied read_record find_set
 -- INCLUDE state_of remove_task trim_set retain done_before push_control recall_answers sweep_once hold_once note_done
 -- INCLUDE note_answers
--- RARELY note_end cancel_one push_wake make_ready push_due delay_until await_deadline line_up bury_task tell_waiting
--- RARELY rank_after cancel_children pass_on begin_chains
+-- RARELY note_end cancel_one push_wake make_ready push_due delay_until await_deadline line_up bury_task share_place
+-- RARELY tell_waiting rank_after cancel_children pass_on begin_chains
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -33,6 +33,13 @@
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   schedules zset          {base}:schedules
+-- KEYS   limits    hash          {base}:limits
+-- KEYS   holding   prefix/zset   {base}:holding:  limit
+-- KEYS   waiting   prefix/zset   {base}:waiting:  limit
+-- KEYS   limit_lines zset        {base}:limit:lines
+-- KEYS   rates     zset          {base}:rates
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   worker    name
@@ -55,16 +62,18 @@
 -- EACH   lease     leased id:id token:id fence:int attempt:int delivery:int payload:bytes record:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.claimed task.promoted task.stalled task.dead task.expired task.moved task.cancelled task.removed
--- EVENT  task.alert worker.lost task.unblocked
+-- EVENT  task.alert worker.lost task.unblocked task.limited
 -- FLAGS  allow-oom
--- COST   17 + n commands, 25 + n once a second, 1 more where the queue has schedules, O(n log m)
--- INCLUDE base_time open_queue emit add_counts observe sweep retain push_wake lane_emptied check_slot peek_ready
--- INCLUDE read_task take_out write_lease add_payloads claim_tasks
--- RARELY line_up make_ready note_end drop_task promote_due read_lease end_leases read_policy backoff push_due
--- RARELY delay_until await_deadline untie answer_waiters bury_task cancel_task reap_expired read_record find_set
--- RARELY next_lane expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on
--- RARELY remove_task trim_set start_tied retire_worker sweep_workers trim_ended sweep_once housekeep reclaim_tasks
--- RARELY window_left next_firing
+-- COST   17 + n commands, 25 + n once a second, 1 more where the queue has schedules, 5 more where there are limits, 1 for each that a task holds, 6 for a task that joins or leaves a line, O(n log m)
+-- INCLUDE base_time open_queue emit add_counts observe sweep retain push_wake lane_emptied check_slot peek_ready read_task
+-- INCLUDE take_out write_lease add_payloads claim_tasks
+-- RARELY line_up make_ready note_end drop_task share_place promote_due read_lease read_limits limits_of room_left
+-- RARELY push_due await_deadline open_line open_lines free_limits end_leases read_policy backoff delay_until untie
+-- RARELY answer_waiters bury_task cancel_task reap_expired read_record find_set next_lane expire_waiting tell_waiting
+-- RARELY rank_after state_of push_control cancel_one cancel_children pass_on remove_task trim_set start_tied
+-- RARELY retire_worker sweep_workers trim_ended sweep_once sweep_rates sweep_shares housekeep reclaim_tasks
+-- RARELY window_left next_firing hold_limits find_full make_way join_limit held_back open_due_lines note_claimed
+-- RARELY end_limited
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -79,10 +88,11 @@ local left_ms = window_ms > 0 and window_left(conf, item_lane, window_ms, limit)
 if standing == 'replay' then
   deadline_ms, leased = reclaim_tasks(conf, known)
 else
-  if math.abs(conf.now - known) >= 1000 and housekeep(conf, tally) then known = conf.now end
+  if math.abs(conf.now - known) >= 1000 and housekeep(conf, tally, item_lane) then known = conf.now end
   deadline_ms, leased = claim_tasks(conf, left_ms > 0 and {} or item_lane, limit, known, tally)
 end
 if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, conf.now + left_ms) end
+if conf.limits then next_ms = end_limited(conf, next_ms, tally) end
 local fires_ms = conf.schedules and next_firing(conf) or 0
 if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)

@@ -3,7 +3,8 @@
 -- Without settings it answers those that are stored. What is not stored is at its default: lease_ms 15000, max_attempts 3,
 -- max_crashes 5, backoff_base_ms 1000, backoff_multiplier_pct 200, backoff_cap_ms 300000, jitter_pct 10, events_max 100000,
 -- finished_keep_ms 7 days, finished_max 100000, dead_keep_ms 30 days, dead_max 100000, result_ms as long as the record,
--- idempotency_ms 1 day, reply_ms 1 hour, timeout_grace_ms 10000.
+-- idempotency_ms 1 day, reply_ms 1 hour, timeout_grace_ms 10000, fair 0:
+-- with 1 users take turns, each according to its weight, whatever they have in line.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   once      hash          {base}:once
@@ -27,11 +28,13 @@
 -- PAIR   settings.idempotency_ms int 1000..315360000000
 -- PAIR   settings.reply_ms      int 1000..315360000000
 -- PAIR   settings.timeout_grace_ms int 0..86400000
+-- PAIR   settings.fair           bool
 -- GROUP  settings  0..1
 -- RETURN ok        now_ms:int settings:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
 -- COST   10 commands
 -- INCLUDE base_time open_queue done_before sweep_once hold_once note_done
+-- RARELY set_fair
 
 local stored = redis.call('HGET', config, 'clock')
 if stored then
@@ -47,6 +50,7 @@ else
 end
 local conf, changes = open_queue(), settings_pairs[1] or {}
 if #changes > 0 and not done_before(conf, 'configure') then
+  if changes.fair ~= nil then set_fair(conf, changes) end
   redis.call('HSET', config, unpack(changes))
   note_done(conf, 'configure', 'done')
 end

@@ -18,6 +18,13 @@
 -- KEYS   by_user   prefix/zset   {base}:by:user:  id
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   limits    hash          {base}:limits
+-- KEYS   holding   prefix/zset   {base}:holding:  limit
+-- KEYS   waiting   prefix/zset   {base}:waiting:  limit
+-- KEYS   limit_lines zset        {base}:limit:lines
+-- KEYS   rates     zset          {base}:rates
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   counters  hash          {base}:counters
 -- KEYS   workers   zset          {base}:workers
 -- KEYS   worker_hash prefix/hash {base}:worker:   name
@@ -44,12 +51,13 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  worker.deregistered task.released task.snoozed task.cancelled task.removed task.unblocked task.dead
 -- FLAGS  allow-oom
--- COST   9 commands, 4 + 2n more for tasks, O(n log m)
+-- COST   9 commands, 4 + 2n more for tasks, 2 more where there are limits, 1 for each that a task holds, 11 for each line that opens and 5 for each of up to 100 who leave it, O(n log m)
 -- INCLUDE base_time open_queue emit retire_worker
 -- RARELY add_counts push_wake line_up make_ready push_due delay_until await_deadline read_lease settled_as
--- RARELY settled_before note_end untie answer_waiters end_leases cancel_task return_leases remove_task trim_set retain
--- RARELY bury_task tell_waiting rank_after read_record find_set state_of push_control lane_emptied cancel_one
--- RARELY cancel_children pass_on
+-- RARELY settled_before note_end untie answer_waiters read_limits room_left open_line open_lines
+-- RARELY free_limits end_leases cancel_task return_leases remove_task trim_set retain bury_task share_place
+-- RARELY tell_waiting rank_after read_record find_set state_of push_control lane_emptied cancel_one cancel_children
+-- RARELY pass_on
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -31,6 +31,11 @@
 -- KEYS   dead      zset          {base}:dead
 -- KEYS   running   hash          {base}:running
 -- KEYS   leases    zset          {base}:leases
+-- KEYS   limits    hash          {base}:limits
+-- KEYS   waiting   prefix/zset   {base}:waiting:  limit
+-- KEYS   limit_lines zset        {base}:limit:lines
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id
@@ -56,6 +61,7 @@
 -- PAIR   timeout_ms int 1..315360000000
 -- PAIR   user      id
 -- PAIR   tags      ids 1..16
+-- PAIR   limits    ids 1..8
 -- PAIR   parent    id
 -- PAIR   idempotency_key id
 -- PAIR   unique    id
@@ -74,14 +80,14 @@
 -- EACH   item      deduplicated id:id
 -- EACH   item      unknown id:id
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING
--- EVENT  task.enqueued task.unblocked task.dead task.cancelled
--- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, O(n log m)
+-- EVENT  task.enqueued task.unblocked task.dead task.cancelled task.limited
+-- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 1 with fair shares and 3 for each user, 2 where there are limits and 4 for each in the line of one, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task
 -- INCLUDE add_tasks
 -- RARELY begin_chains note_end make_awaited await_others join_gathering push_due delay_until await_deadline known_as
 -- RARELY find_twin find_missing hold_once hold_keys merge_task sweep_once create_base refuse_new untie answer_waiters
--- RARELY bury_task cancel_task tell_waiting rank_after read_record find_set state_of push_control lane_emptied
--- RARELY cancel_one cancel_children pass_on
+-- RARELY bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of push_control
+-- RARELY lane_emptied cancel_one cancel_children pass_on join_limit read_limits limits_of find_line
 
 local conf, refused = open_queue()
 if refused then return refused end

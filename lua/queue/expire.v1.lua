@@ -25,6 +25,8 @@
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   running   hash          {base}:running
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   limit     int 1..1000   ?=100
@@ -39,8 +41,8 @@
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline untie
 -- INCLUDE answer_waiters bury_task drop_task read_record find_set lane_emptied next_lane expire_waiting remove_task
 -- INCLUDE trim_set retain
--- RARELY note_end delay_until cancel_task tell_waiting rank_after state_of push_control cancel_one cancel_children
--- RARELY pass_on
+-- RARELY note_end delay_until cancel_task share_place tell_waiting rank_after state_of push_control
+-- RARELY cancel_one cancel_children pass_on
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -26,6 +26,13 @@
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   ready     prefix/zset   {base}:ready:    lane
 -- KEYS   lanes     set           {base}:lanes
+-- KEYS   limits    hash          {base}:limits
+-- KEYS   holding   prefix/zset   {base}:holding:  limit
+-- KEYS   waiting   prefix/zset   {base}:waiting:  limit
+-- KEYS   limit_lines zset        {base}:limit:lines
+-- KEYS   rates     zset          {base}:rates
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   trace     bytes 0..128  ?=
@@ -49,12 +56,13 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.retried task.dead task.cancelled task.removed task.alert task.unblocked
 -- FLAGS  allow-oom
--- COST   8 + 6n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- COST   8 + 6n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 11 for each line that opens and 5 for each of up to 100 who leave it, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_due delay_until await_deadline read_lease settled_as settled_before
 -- INCLUDE untie end_leases read_policy backoff answer_waiters cancel_task bury_task fail_tasks remove_task trim_set
 -- INCLUDE retain
--- RARELY note_end push_wake make_ready line_up tell_waiting rank_after read_record find_set state_of push_control
--- RARELY lane_emptied cancel_one cancel_children pass_on
+-- RARELY note_end push_wake make_ready line_up share_place tell_waiting rank_after read_record find_set state_of
+-- RARELY push_control lane_emptied cancel_one cancel_children pass_on read_limits room_left open_line
+-- RARELY open_lines free_limits
 
 local conf, refused = open_queue()
 if refused then return refused end

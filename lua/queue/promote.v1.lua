@@ -11,6 +11,8 @@
 -- KEYS   log       prefix/list   {base}:log:      id
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   ends      zset          {base}:ends
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   limit     int 1..1000   ?=100
@@ -21,9 +23,9 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.promoted task.alert
 -- FLAGS  allow-oom
--- COST   10 + 2n commands, O(n log m)
+-- COST   10 + 2n commands, 1 more with fair shares and 2 for each user, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready drop_task promote_due
--- RARELY note_end
+-- RARELY note_end share_place
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -11,6 +11,8 @@
 -- KEYS   deadlines zset          {base}:deadlines
 -- KEYS   once      hash          {base}:once
 -- KEYS   once_due  zset          {base}:once:due
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id            ?=
@@ -25,9 +27,10 @@
 -- EACH   item      not_found
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.retried
--- COST   12 + 6n commands, O(n log m)
+-- COST   12 + 6n commands, 1 more with fair shares and 2 for each user, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline holder_of hold_once
 -- INCLUDE revive_task done_before recall_answers sweep_once note_done note_answers
+-- RARELY share_place
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -38,7 +41,7 @@ answers = {}
 local place = redis.call('HINCRBY', config, 'place', item_count) - item_count
 for i = 1, item_count do
   local id = item_id[i]
-  local row = redis.call('HMGET', task .. id, 'created_ms', 'unique', 'scope', 'lane', 'priority', 'ties')
+  local row = redis.call('HMGET', task .. id, 'created_ms', 'unique', 'scope', 'lane', 'priority', 'ties', 'user')
   local holder = holder_of(id, row[2] and 'unique:' .. row[2]) or holder_of(id, row[3] and 'scope:' .. row[3])
   if not row[1] then
     answers[i] = { 'not_found' }
@@ -49,7 +52,9 @@ for i = 1, item_count do
   else
     answers[i], retried = { 'retried' }, retried + 1
     revive_task(conf, id, row[2], row[3])
-    line_up(by_lane, row[4] or 'any', (row[5] or 5) * BAND + place + i, id)
+    local band = tonumber(row[5] or 5)
+    local own_place = conf.fair and share_place(conf, row[4] or 'any', row[7] or '', band) or place + i
+    line_up(by_lane, row[4] or 'any', band * BAND + own_place, id)
     if row[6] then await_deadline(conf, id, conf.now) end
     emit(conf, 'task.retried', id, 'reason=by_hand')
   end

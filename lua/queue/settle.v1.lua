@@ -30,6 +30,13 @@
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   schedules zset          {base}:schedules
+-- KEYS   limits    hash          {base}:limits
+-- KEYS   holding   prefix/zset   {base}:holding:  limit
+-- KEYS   waiting   prefix/zset   {base}:waiting:  limit
+-- KEYS   limit_lines zset        {base}:limit:lines
+-- KEYS   rates     zset          {base}:rates
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   worker    name
@@ -71,16 +78,17 @@
 -- EACH   lease     leased id:id token:id fence:int attempt:int delivery:int payload:bytes record:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.completed task.retried task.claimed task.promoted task.stalled task.dead task.expired task.moved
--- EVENT  task.cancelled task.removed task.alert worker.lost task.unblocked
+-- EVENT  task.cancelled task.removed task.alert worker.lost task.unblocked task.limited
 -- FLAGS  allow-oom
--- COST   23 + 2n commands, 25 + 2n once a second, 1 more where the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
--- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result answer_waiters ack_tasks sweep retain
--- INCLUDE push_wake lane_emptied check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
--- RARELY is_full settled_before note_end untie line_up make_ready drop_task promote_due read_lease read_policy
--- RARELY backoff push_due delay_until await_deadline bury_task cancel_task reap_expired read_record find_set
--- RARELY next_lane expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on
--- RARELY remove_task trim_set start_tied settled_as fail_tasks retire_worker sweep_workers trim_ended sweep_once
--- RARELY housekeep reclaim_tasks next_firing
+-- COST   23 + 2n commands, 25 + 2n once a second, 1 more where the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 7 more where there are limits, 2 for each that a task holds, 6 for a task that joins or leaves a line, O(n log m)
+-- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result answer_waiters ack_tasks sweep retain push_wake
+-- INCLUDE lane_emptied check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
+-- RARELY is_full settled_before note_end untie line_up make_ready drop_task share_place promote_due read_lease read_policy
+-- RARELY backoff push_due delay_until await_deadline bury_task cancel_task reap_expired read_record find_set next_lane
+-- RARELY expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on remove_task trim_set
+-- RARELY start_tied settled_as fail_tasks retire_worker sweep_workers trim_ended sweep_once sweep_rates sweep_shares housekeep
+-- RARELY reclaim_tasks next_firing read_limits limits_of room_left open_line open_lines free_limits hold_limits find_full
+-- RARELY make_way join_limit held_back open_due_lines note_claimed end_limited
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -101,9 +109,10 @@ local next_ms = sweep(conf, tally)
 if standing == 'replay' then
   deadline_ms, leased = reclaim_tasks(conf, known)
 else
-  if math.abs(conf.now - known) >= 1000 and housekeep(conf, tally) then known = conf.now end
+  if math.abs(conf.now - known) >= 1000 and housekeep(conf, tally, lanes_wanted_lane) then known = conf.now end
   deadline_ms, leased = claim_tasks(conf, lanes_wanted_lane, limit, known, tally)
 end
+if conf.limits then next_ms = end_limited(conf, next_ms, tally) end
 local fires_ms = conf.schedules and next_firing(conf) or 0
 if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)

@@ -28,6 +28,11 @@
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   schedule  prefix/hash   {base}:schedule: name
+-- KEYS   limits    hash          {base}:limits
+-- KEYS   waiting   prefix/zset   {base}:waiting:  limit
+-- KEYS   limit_lines zset        {base}:limit:lines
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   name      name
@@ -49,6 +54,7 @@
 -- PAIR   timeout_ms int 1..315360000000
 -- PAIR   user      id
 -- PAIR   tags      ids 1..16
+-- PAIR   limits    ids 1..8
 -- PAIR   unique    id
 -- PAIR   scope     id
 -- PAIR   coalesce  enum first|last ?=first
@@ -66,15 +72,15 @@
 -- RETURN stale     now_ms:int
 -- RETURN not_found now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING
--- EVENT  schedule.fired schedule.skipped task.enqueued task.unblocked task.dead task.cancelled task.removed
+-- EVENT  schedule.fired schedule.skipped task.enqueued task.unblocked task.dead task.cancelled task.removed task.limited
 -- COST   23 commands, 3 more for each task of it that has not ended, 10 where it waits for them, up to 20 where it cancels them, more for what the task says, as in enqueue, O(log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task
 -- INCLUDE add_tasks
 -- RARELY sweep_once push_due await_deadline delay_until join_gathering begin_chains note_end make_awaited
 -- RARELY await_others hold_once hold_keys merge_task find_missing find_twin known_as remove_task trim_set retain
--- RARELY untie answer_waiters bury_task cancel_task tell_waiting rank_after read_record find_set state_of
+-- RARELY untie answer_waiters bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of
 -- RARELY push_control lane_emptied cancel_one cancel_children pass_on note_done read_open fire_once refuse_new
--- RARELY done_before
+-- RARELY done_before join_limit read_limits limits_of find_line
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -30,6 +30,7 @@ class SettingsChange(TypedDict, total=False):
     reply_ttl: Seconds
     idempotency: Seconds
     timeout_grace: Seconds
+    fair: bool
 
 
 class Tending(Looking):

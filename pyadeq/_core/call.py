@@ -166,7 +166,7 @@ def _encode_bool(name: str) -> Encode:
 
 def _encode_argument(argument: Argument) -> Encode:
     match argument.type:
-        case "id" | "name" | "lane":
+        case "id" | "name" | "lane" | "limit":
             encode = _encode_text(argument.name, argument.type)
         case "ids" | "lanes":
             encode = _encode_list(argument, argument.type.removesuffix("s"))
@@ -319,7 +319,7 @@ def _decode_field(script: Script, declared: Field) -> Decode:
             return int
         case "bytes":
             return _decode_bytes
-        case "id" | "name" | "lane" | "text":
+        case "id" | "name" | "lane" | "limit" | "text":
             return bytes.decode
         case "ids":
             return _decode_ids

@@ -19,6 +19,7 @@ from pyadeq._core.queue_items import (
     held,
     item,
 )
+from pyadeq._core.queue_limits import LimitCalls, WeightCalls
 from pyadeq._core.queue_schedules import ScheduleCalls
 from pyadeq.models import (
     AbandonStatus,
@@ -44,7 +45,7 @@ from pyadeq.worker_models import Heartbeat, LogLine, Outcome, ProgressStatus, St
 
 
 @dataclass(frozen=True)
-class QueueCalls(ScheduleCalls):
+class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls):
     """Builds the calls of one queue.
 
     A rid that may be left out is what keeps a call that is sent again from acting again.
@@ -333,6 +334,7 @@ class QueueCalls(ScheduleCalls):
         reply_ttl: Seconds | None = None,
         idempotency: Seconds | None = None,
         timeout_grace: Seconds | None = None,
+        fair: bool | None = None,
     ) -> Call[Settings]:
         """What is None stays as it is. clock: `server` or `test`, when the queue is created."""
         seconds = {
@@ -353,6 +355,7 @@ class QueueCalls(ScheduleCalls):
             "events_max": events_max,
             "finished_max": finished_max,
             "dead_max": dead_max,
+            "fair": fair,
         }
         settings |= backoff_pairs(backoff)
         return build_call(

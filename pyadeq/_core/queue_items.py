@@ -70,6 +70,8 @@ def envelope(task: Task) -> dict[str, Any]:
         pairs["lane"] = task.lane
     if task.tags:
         pairs["tags"] = checked_list("tags", task.tags)
+    if task.limits:
+        pairs["limits"] = checked_list("limits", task.limits)
     if task.coalesce != "first":
         pairs["coalesce"] = task.coalesce
     if task.fallback is not None:

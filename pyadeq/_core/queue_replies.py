@@ -165,6 +165,7 @@ def settings(reply: Reply) -> Settings:
         "reply_ttl": _scaled(stored, "reply_ms", 1000),
         "idempotency": _scaled(stored, "idempotency_ms", 1000),
         "timeout_grace": _scaled(stored, "timeout_grace_ms", 1000),
+        "fair": stored.get("fair", "0") != "0",
         "backoff": Backoff.model_validate({k: v for k, v in backoff.items() if v is not None}),
     }
     return Settings.model_validate({name: value for name, value in given.items() if value is not None})
@@ -268,6 +269,8 @@ def _view(item: list[Any], data: bytes | None = None, result: bytes | None = Non
         lane=text("lane") or "any",
         user=text("user"),
         tags=words("tags"),
+        limits=words("limits"),
+        limited_by=text("limited_by") if state == "blocked" else None,
         place=place if state in ("ready", "blocked") else None,
         due=at if state == "delayed" else None,
         deadline=at if state in ("running", "stalled") else None,

@@ -107,8 +107,8 @@ def _run_all(queue: Any, runner: _Runner, advance: bool, limit: int) -> Steps[li
                 once_more = True
                 continue
         after = yield queue.stats()
-        if after.ready and after.mode != "paused" and once_more:
-            once_more = False  # the claim has put something due into a lane that it did not look at
+        if after.ready and after.mode != "paused" and (once_more or after.ready < before.ready):
+            once_more = False  # the claim has put something due into a lane that it did not look at, or tasks aside
             continue
         if after.ready or not claimed.next_due:
             return runs

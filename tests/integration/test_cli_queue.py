@@ -117,6 +117,15 @@ def test_configure(url: str, base_name: str) -> None:
     )
 
 
+def test_configure_fair_shares(url: str, base_name: str) -> None:
+    configure = ("queue", "configure", base_name, "--url", url)
+    assert answer(*configure, "--fair")["settings"]["fair"] is True
+    assert answer(*configure, "--lease", "60")["settings"]["fair"] is True
+    assert ["fair", "yes"] in lines("queue", "show", base_name, "--url", url)
+    assert ["fair", "no"] in lines(*configure, "--no-fair")
+    assert answer("queue", "show", base_name, "--url", url)["settings"]["fair"] is False
+
+
 def test_purge_needs_a_yes(url: str, queue: Queue) -> None:
     line = error(2, "queue", "purge", queue.name, "--url", url)
     assert f"all waiting tasks of queue '{queue.name}': 3. There is no terminal to answer at: add --yes" in line

@@ -64,6 +64,8 @@ def good(argument: Argument, item: int = 1) -> bytes:
             return b"1"
         case "lane":
             return b"any" if item == 1 else b"group/g%d" % item
+        case "limit":
+            return b"all" if item == 1 else b"user:a%d" % item
         case "ids":
             return b",".join(b"i%d" % at for at in range(max(argument.min, 1)))
         case "lanes":
@@ -88,6 +90,8 @@ def extreme(argument: Argument) -> list[bytes]:
             return [*least, b"0", b"1"]
         case "lane":
             return [*least, b"any", b"group/" + b"A" * 100, b"group/.@+-/inst/" + b"z" * 100]
+        case "limit":
+            return [*least, b"all", b"user:*", b"tag:" + b"n" * 200, b"key:azAZ09._:/@+-", b"user:all", b"key:user:a"]
         case "ids":
             return [*least, b",".join([b"i" * 200] * argument.min), b",".join([b"i" * 200] * argument.max)]
         case "lanes":
@@ -123,6 +127,9 @@ def bad_of_type(argument: Argument) -> list[bytes]:
             words = "all,any ,group,group/,group//inst/a,group/a/,group/a/inst/,group/a/b,group/a/inst/b/c,Group/a"
             long = [b"group/" + b"n" * 101, b"group/a/inst/" + b"n" * 101]
             return [*words.encode().split(b","), *long, b"group/a:b", b"group/a\n", b"group/a/inst/b\x00"]
+        case "limit":
+            words = "any,ALL,all ,all:,all:a,*,:a,user,user:,users:a,User:a,lane:a,user:**,user:a*,user:*a,user:a b"
+            return [*words.encode().split(b","), b"tag:" + b"n" * 201, b"key:a,b", b"key:a|b", b"key:a\n", b"all\x00"]
         case "ids":
             many = [b",".join([b"i"] * (argument.max + 1)), b"," * (argument.max * 300)]
             return [*many, b"i,", b",i", b"i,,i", b"i i", b"i, i", b"n" * 201, b"i\x00"]

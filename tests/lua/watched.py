@@ -26,10 +26,10 @@ GLOBALS: Final = [
 
 # The commands that scripts use: the type of their key and whether they write; unlisted commands are refused.
 COMMANDS: Final = {
-    **dict.fromkeys(["HEXISTS", "HGET", "HGETALL", "HLEN", "HMGET"], ("hash", False)),
+    **dict.fromkeys(["HEXISTS", "HGET", "HGETALL", "HLEN", "HMGET", "HSCAN"], ("hash", False)),
     **dict.fromkeys(["HDEL", "HINCRBY", "HSET", "HSETNX"], ("hash", True)),
     **dict.fromkeys(["ZCARD", "ZCOUNT", "ZLEXCOUNT", "ZMSCORE", "ZRANGE", "ZRANK", "ZSCAN", "ZSCORE"], ("zset", False)),
-    **dict.fromkeys(["ZADD", "ZREM", "ZREMRANGEBYRANK"], ("zset", True)),
+    **dict.fromkeys(["ZADD", "ZPOPMIN", "ZREM", "ZREMRANGEBYRANK"], ("zset", True)),
     **dict.fromkeys(["SCARD", "SRANDMEMBER"], ("set", False)),
     **dict.fromkeys(["SADD", "SREM"], ("set", True)),
     **dict.fromkeys(["GET", "MGET"], ("string", False)),
@@ -331,11 +331,11 @@ def is_bounded(name: str, arguments: Sequence[bytes]) -> bool:
             return 0 < int(most) <= MOST_MEMBERS
         case "LRANGE", [_, first, last]:
             return 0 <= int(last) - int(first) < MOST_MEMBERS
-        case "ZSCAN", [_, _, b"COUNT", most]:
+        case "HSCAN" | "ZSCAN", [_, _, b"COUNT", most]:
             return 0 < int(most) <= MOST_MEMBERS
         case "INFO", sections:
             return len(sections) == 1
-    return name not in ("LRANGE", "SRANDMEMBER", "ZRANGE", "ZSCAN")
+    return name not in ("HSCAN", "LRANGE", "SRANDMEMBER", "ZRANGE", "ZSCAN")
 
 
 def declaration(script: Script, keys: Sequence[bytes], key: bytes) -> Key:

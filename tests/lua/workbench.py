@@ -11,6 +11,7 @@ from pyadeq._core.call import Call
 from pyadeq._core.queue import QueueCalls
 from pyadeq._core.queue_items import Failure
 from pyadeq._core.queue_schedules import due_now, firing_id
+from pyadeq.limit_models import SetLimitStatus
 from pyadeq.models import Lease, Task, TaskView
 from pyadeq.schedule_models import Every, FireStatus, Schedule, Timing
 from tests.lua.bench import START, Bench, Dump, pairs
@@ -31,11 +32,11 @@ class Workbench(Bench):
             self.real(self.calls.configure(clock="test"))
 
     def settle(self) -> None:
-        while self.ask("EXISTS", ":ends"):
+        while self.ask("EXISTS", ":ends") or self.ask("ZCOUNT", ":limit:lines", "-inf", self.now):
             self.sweep()
 
     def sweep(self) -> None:
-        """One claim by somebody who serves another lane: it passes on what is left of ends."""
+        """One claim by somebody who serves another lane: it passes on what is left of ends, and looks at lines."""
         self.worker("sweeper")
         number = next(self._numbers)
         self.run(self.calls.claim("sweeper", "i", 0, number, limit=1, lanes=["group/of-nobody"]))
@@ -89,6 +90,11 @@ class Workbench(Bench):
         leases = self.lease(number, **task)
         self.real(self.calls.fail([Failure(lease, b"e", retryable=False) for lease in leases], [0] * number))
         return [lease.id for lease in leases]
+
+    def limit(self, key: str = "user:u", **rule: Any) -> SetLimitStatus:
+        """Set a limit, or take it away where no rule is given."""
+        (status,) = self.real(self.calls.set_limits([(key, rule)], f"limit/{next(self._numbers)}"))
+        return status
 
     def schedule(self, name: str = "s", timing: Timing | None = None, *, payload: Any = b"x", **own: Any) -> Schedule:
         """Put a schedule, of every minute unless told otherwise; as it is then."""

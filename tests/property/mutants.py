@@ -9,6 +9,7 @@ from tests.property import test_limits as limits
 from tests.property import test_list as lists
 from tests.property import test_work_corners as work
 from tests.property.mutants_of_chains import CHAINS, Mutant, Scenario
+from tests.property.mutants_of_limits import LIMITS
 
 TOKEN = "if by ~= token or not answers[answer]"
 KNOWN = "if row[1] == stamp then return 'created' end"
@@ -16,7 +17,7 @@ HELD = "if field and redis.call('HGET', once, field) == id then"
 UNTIE = "if tied and untie(conf, id, 'f') then answer_waiters"
 STUB = "if left_ms <= 0 or not own[4] then return end"
 DELETE = "redis.call('DEL', task .. id, payload .. id, result .. id, log .. id"
-DEADLINE = "if own.fallback_after_ms or own.expires_at_ms then await_deadline(conf, id, due_ms) end"
+DEADLINE = "if tied then await_deadline(conf, id, due_ms) end"
 
 BY_THE_MACHINE: dict[str, Mutant] = {
     "one call settles twice": (" or ended[id]", ""),
@@ -117,7 +118,7 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
     }),
     (corners.test_a_moved_task_still_expires, {
         "a moved task never expires": ("await_deadline(conf, id, conf.paused and conf.now + 1000 or conf.now)", ""),
-        "a delayed task moves into line": ("if to and in_line then line_up(", "if to then line_up("),
+        "a delayed task moves into line": ("if to and in_line then\n", "if to then\n"),
         "the later deadline counts": ("at_ms = math.min(at_ms, tonumber(own[3]))", "at_ms = tonumber(own[3])"),
         "a fallback counts from the enqueue": (DEADLINE, DEADLINE.replace("due_ms", "conf.now")),
     }),
@@ -204,6 +205,7 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "pages repeat one": ("'ZRANK', set, id) + 1 end", "'ZRANK', set, id) end"),
     }),
     *CHAINS,
+    *LIMITS,
     (work.test_a_chain_is_followed_to_its_end, {
         "a moved task keeps its fallback": ("if rest == '' then redis.call(", "if false then redis.call("),
         "a chain ends after one lane": ("'lane', lane, 'fallback', rest)", "'lane', lane, 'fallback', '')"),

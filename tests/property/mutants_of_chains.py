@@ -108,8 +108,8 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
     }),
     (chains.test_a_child_counts_with_what_it_is_and_waits_for, {
         "a blocked task is not found": ("finished, delayed, dead, blocked }) do", "finished, delayed, dead }) do"),
-        "every blocked parent gathers": ("redis.call('HEXISTS', task .. parent, 'gather') == 1 then", "true then"),
-        "every parent gathers": ("if score and redis.call('HEXISTS'", "score = score or 0\n  if redis.call('HEXISTS'"),
+        "every blocked parent gathers": ("if own[1] and not own[2] then", "if score then"),
+        "every parent gathers": ("local own = score and", "score = score or 0\n  local own ="),
     }),
     (chains.test_a_tree_is_cancelled_from_its_top_down, {
         "a tree is only its root": ("if tree and conf.exists then", "if false then"),

@@ -46,6 +46,7 @@ SCRIPT: dict[str, Any] = {
             "pairs": [arg("priority", "int", min=0, max=9, default=5), arg("lane", "lane", default="any")],
         },
         {"name": "worker", "min": 0, "max": 1000, "fields": [arg("name", "name")], "pairs": []},
+        {"name": "rule", "min": 0, "max": 1000, "fields": [arg("key", "limit")], "pairs": []},
     ],
     "returns": [
         {
@@ -91,12 +92,13 @@ def test_arguments_go_out_in_the_order_of_the_manifest(scripts: Library) -> None
         {"all": True, "ids": ["x", "y"], "rid": "r/1", "how": "slow", "trace": "né"},
         item=[("a", b"\xff", {"lane": "group/g", "priority": 0}), ("b", "text", {"priority": None})],
         worker=[("w1",)],
+        rule=[("all",), ("tag:*",)],
     )
     assert call.keys == (f"{BASE}:config", f"{BASE}:task:")
     assert call.args == (
         *("r/1", b"", "slow", 1, "x,y", "né".encode()),
         *(2, "a", b"\xff", 2, "lane", "group/g", "priority", 0, "b", b"text", 0),
-        *(1, "w1"),
+        *(1, "w1", 2, "all", "tag:*"),
     )
     assert call.command() == ("EVALSHA_RO", SCRIPT["sha1"], 2, *call.keys, *call.args)
     assert call.script.text == TEXT
@@ -144,6 +146,7 @@ ITEM: tuple[Any, ...] = ("a", b"", {})
         ({"rid": "r"}, {"item": [("a", b"", {"priority": 10})]}, r"item\[0\]\.priority: 10"),
         ({"rid": "r"}, {"item": [("a", b"", {"speed": 1})]}, r"item\[0\]\.speed: 1 .* only the names priority, lane"),
         ({"rid": "r"}, {"worker": [("a/b",)]}, r"worker\[0\]\.name: 'a/b'"),
+        ({"rid": "r"}, {"rule": [("user:*",), ("user",)]}, r"rule\[1\]\.key: 'user' .* all, or user:, tag: or"),
         ({"rid": "r"}, {"item": [("a", bytes(MAX_BYTES), {})]}, r"arguments: 1677\d+ bytes .* smaller batches"),
     ],
 )  # fmt: skip

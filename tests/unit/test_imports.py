@@ -13,6 +13,7 @@ CORE, RIM, PUBLIC, EXT = range(4)
 LAYERS = {
     "errors": CORE,
     "keys": CORE,
+    "limit_models": CORE,
     "lock_models": CORE,
     "worker_models": CORE,
     "schedule_models": CORE,

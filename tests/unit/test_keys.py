@@ -57,6 +57,20 @@ def test_no_lanes(lane: str) -> None:
         check_name("lane", lane, "lane")
 
 
+@pytest.mark.parametrize("key", ["all", "user:*", "user:a/b:c", "tag:*", "key:" + "x" * 200])
+def test_keys_of_limits(key: str) -> None:
+    assert check_name("key", key, "limit") == key
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["", "*", "any", "all:", "all:a", "user", "user:", "user:**", "lane:a", "tag:a b", "key:" + "x" * 201, "all\n"],
+)
+def test_no_keys_of_limits(key: str) -> None:
+    with pytest.raises(ConfigError, match=r"^key: .*allowed: all, or user:, tag: or key: and an id or \*"):
+        check_name("key", key, "limit")
+
+
 def test_an_id_may_hold_what_a_name_may_not() -> None:
     assert check_name("id", "a/b:c@d+e-f._" + "x" * 187, "id")
     with pytest.raises(ConfigError, match="1 to 200"):

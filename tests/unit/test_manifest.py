@@ -27,8 +27,10 @@ EVERYTHING = """\
 -- KEYS   config    hash           {base}:config
 -- KEYS   by_user   prefix/zset    {base}:by:user:  id
 -- KEYS   channel   prefix/channel {base}:channel:  id
+-- KEYS   waiting   prefix/zset    {base}:waiting:  limit
 -- ARGV   worker    name
 -- ARGV   lane      lane           ?=any
+-- ARGV   key       limit          ?=all
 -- ARGV   tags      ids 1..5
 -- ARGV   lanes     lanes 1..3     ?=
 -- ARGV   limit     int 0..100     ?=10
@@ -43,7 +45,7 @@ EVERYTHING = """\
 -- GROUP  acks      1..10
 -- RETURN ok        now_ms:int  items:list(item)
 -- RETURN gone
--- EACH   item      done        record:pairs  ids:ids
+-- EACH   item      done        record:pairs  ids:ids  by:limit
 -- ERROR  ADEQ_LAYOUT
 -- EVENT  task.done task.gone
 -- FLAGS  allow-oom
@@ -99,10 +101,18 @@ def test_entry(manifest: dict[str, Any]) -> None:
                 "template": "{base}:channel:",
                 "suffix": "id",
             },
+            {
+                "name": "waiting",
+                "kind": "prefix",
+                "type": "zset",
+                "template": "{base}:waiting:",
+                "suffix": "limit",
+            },
         ],
         "args": [
             {"name": "worker", "type": "name"},
             {"name": "lane", "type": "lane", "default": "any"},
+            {"name": "key", "type": "limit", "default": "all"},
             {"name": "tags", "type": "ids", "min": 1, "max": 5},
             {"name": "lanes", "type": "lanes", "min": 1, "max": 3, "default": ""},
             {"name": "limit", "type": "int", "min": 0, "max": 100, "default": 10},
@@ -138,7 +148,11 @@ def test_entry(manifest: dict[str, Any]) -> None:
             "item": [
                 {
                     "status": "done",
-                    "fields": [{"name": "record", "type": "pairs"}, {"name": "ids", "type": "ids"}],
+                    "fields": [
+                        {"name": "record", "type": "pairs"},
+                        {"name": "ids", "type": "ids"},
+                        {"name": "by", "type": "limit"},
+                    ],
                 }
             ]
         },
@@ -186,11 +200,13 @@ RUN = ("scripts", 1)
         set_(*RUN, "keys", 1, "template", "{base}:by"),
         set_(*RUN, "args", 0, "min", 1),
         set_(*RUN, "args", 0, "type", "float"),
-        set_(*RUN, "args", 2, "max", None),
+        set_(*RUN, "args", 2, "min", 1),
+        set_(*RUN, "args", 2, "default", 1),
         set_(*RUN, "args", 3, "max", None),
-        set_(*RUN, "args", 4, "default", "ten"),
-        set_(*RUN, "args", 7, "values", None),
-        set_(*RUN, "args", 7, "default", 1),
+        set_(*RUN, "args", 4, "max", None),
+        set_(*RUN, "args", 5, "default", "ten"),
+        set_(*RUN, "args", 8, "values", None),
+        set_(*RUN, "args", 8, "default", 1),
         set_(*RUN, "groups", 0, "pairs", None),
         set_(*RUN, "returns", 0, "fields", 1, "of", None),
         set_(*RUN, "returns", 0, "fields", 0, "of", "item"),
@@ -210,6 +226,9 @@ def test_types_of_the_manifest(manifest: dict[str, Any]) -> None:
     assert not lane.fullmatch("group/a/b")
     assert re.fullmatch(manifest["types"]["id"]["pattern"], "a:b/c")
     assert not re.fullmatch(manifest["types"]["name"]["pattern"], "a:b")
+    limit = re.compile(manifest["types"]["limit"]["pattern"])
+    assert all(limit.fullmatch(key) for key in ("all", "user:*", "tag:a/b", "key:a:b"))
+    assert not any(limit.fullmatch(key) for key in ("", "*", "all:a", "user:", "user:**", "lane:a", "user:a b"))
 
 
 # Our own: what is committed

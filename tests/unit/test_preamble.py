@@ -45,6 +45,12 @@ OK: dict[str, list[tuple[str, Any]]] = {
     "id": [("a", "a"), ("A-z.0_9:/@+-", "A-z.0_9:/@+-"), ("x" * 200, "x" * 200)],
     "name": [("a", "a"), ("A-z.0_9@+-", "A-z.0_9@+-"), ("x" * 100, "x" * 100)],
     "lane": [("any", "any"), ("group/a.b", "group/a.b"), ("group/a/inst/b-1", "group/a/inst/b-1")],
+    "limit": [
+        ("all", "all"),
+        ("user:*", "user:*"),
+        ("tag:a/b:c", "tag:a/b:c"),
+        (f"key:{'x' * 200}", f"key:{'x' * 200}"),
+    ],
     "ids 0..2": [("", []), ("a", ["a"]), ("a,b", ["a", "b"])],
     "ids 1..2": [("a", ["a"]), (f"{'x' * 200},{'y' * 200}", ["x" * 200, "y" * 200])],
     "lanes 0..2": [("", []), ("any", ["any"]), ("group/a,any", ["group/a", "any"])],
@@ -60,6 +66,8 @@ OK: dict[str, list[tuple[str, Any]]] = {
     "name ?=me": [("", "me"), ("you", "you")],
     "lane ?=any": [("", "any"), ("group/g", "group/g")],
     "lane ?=": [("", ""), ("any", "any")],
+    "limit ?=all": [("", "all"), ("user:u", "user:u")],
+    "limit ?=": [("", ""), ("all", "all")],
     "ids 1..2 ?=": [("", []), ("a", ["a"])],
     "lanes 1..2 ?=": [("", []), ("any", ["any"])],
     "int 1..9 ?=5": [("", 5), ("9", 9)],
@@ -72,6 +80,7 @@ OK: dict[str, list[tuple[str, Any]]] = {
 ID = "an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -"
 NAME = "a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -"
 LANE = "any, group/<name> or group/<name>/inst/<name>"
+LIMIT = "all, or user:, tag: or key: and an id or *"
 BAD: dict[str, tuple[str, list[str]]] = {
     "id": (ID, ["", "a b", "ä", "a\n", "a\0b", "x" * 201, "a%", "\0"]),
     "name": (NAME, ["", "a/b", "a:b", "x" * 101, "\n"]),
@@ -79,6 +88,11 @@ BAD: dict[str, tuple[str, list[str]]] = {
         LANE,
         ["", "any/", "group", "group/", "group/a/", "group/a/inst/", "group/a/b/c", "inst/a", " any",
          "group/a/inst/b/inst/c", "group/a:b", f"group/{'x' * 101}", f"group/a/inst/{'x' * 101}"],
+    ),
+    "limit": (
+        LIMIT,
+        ["", "ALL", "all:", "all:a", "allx", " all", "*", ":a", "user", "user:", "User:a", "lane:a", "users:a",
+         "user:**", "user:*a", "user:a b", "key:a,b", "tag:a|b", "tag:ä", "user:a\n", "all\0", f"user:{'x' * 201}"],
     ),
     "ids 1..2": ("1 to 2 ids with commas between them", ["", ",", "a,", ",a", "a,b,c", "a b", "x" * 201]),
     "lanes 1..2": (
@@ -96,6 +110,7 @@ BAD: dict[str, tuple[str, list[str]]] = {
     "bool": ("0 or 1", ["", "true", "2", "00"]),
     "id ?=": (ID, ["a b"]),
     "name ?=me": (NAME, ["a/b"]),
+    "limit ?=all": (LIMIT, ["any", "user:"]),
     "int 1..9 ?=5": ("an integer from 1 to 9", ["0", "x"]),
     "enum a|b ?=b": ("one of a, b", ["c"]),
     "bool ?=1": ("0 or 1", ["x"]),

@@ -11,7 +11,7 @@ import typer
 
 from pyadeq import __version__
 from pyadeq.errors import AdeqError, BadArgument, ConfigError, TransportError
-from pyadeq.ext.cli import demo, dlq, doctor, lock, queue, schedule, scripts, task, worker
+from pyadeq.ext.cli import demo, dlq, doctor, limit, lock, queue, schedule, scripts, share, task, worker
 from pyadeq.ext.cli.common import FAILED, PLACE, UNREACHABLE, USAGE
 from pyadeq.keys import check_name
 
@@ -28,6 +28,8 @@ app.add_typer(queue.app, name="queue")
 app.add_typer(task.app, name="task")
 app.add_typer(dlq.app, name="dlq")
 app.add_typer(schedule.app, name="schedule")
+app.add_typer(limit.app, name="limit")
+app.add_typer(share.app, name="share")
 app.add_typer(lock.app, name="lock")
 app.add_typer(scripts.app, name="scripts")
 app.command("doctor", short_help="Is the server fit to keep tasks? What to change, why and how.")(doctor.doctor)

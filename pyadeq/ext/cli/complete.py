@@ -30,8 +30,14 @@ def domain_names(context: typer.Context, incomplete: str) -> list[str]:
 
 def schedule_names(context: typer.Context, incomplete: str) -> list[str]:
     """The schedules of the queue that the command line names so far."""
-    queue = _given(context).get("queue") or os.environ.get("ADEQ_QUEUE") or "default"
+    queue = _queue(context)
     return _names(context, incomplete, lambda adeq, seconds: _schedules(adeq, queue, seconds))
+
+
+def limit_keys(context: typer.Context, incomplete: str) -> list[str]:
+    """The keys of that queue that have a limit."""
+    queue = _queue(context)
+    return _names(context, incomplete, lambda adeq, seconds: _limits(adeq, queue, seconds))
 
 
 def zone_names(incomplete: str) -> list[str]:
@@ -47,6 +53,21 @@ def _schedules(adeq: Adeq, queue: str, seconds: float) -> Found:
         if monotonic() > until:
             return Found(sorted(names), False)
     return Found(sorted(names), True)
+
+
+def _limits(adeq: Adeq, queue: str, seconds: float) -> Found:
+    names: set[str] = set()
+    until = monotonic() + seconds
+    calls, cursor = adeq.queue(queue).calls, ""
+    while True:
+        found, cursor, _ = adeq.send(calls.limits(cursor=cursor))
+        names.update(limit.key for limit in found)
+        if not cursor or monotonic() > until:
+            return Found(sorted(names), not cursor)
+
+
+def _queue(context: typer.Context) -> str:
+    return str(_given(context).get("queue") or os.environ.get("ADEQ_QUEUE") or "default")
 
 
 def _names(context: typer.Context, incomplete: str, find: Callable[[Adeq, float], Found]) -> list[str]:

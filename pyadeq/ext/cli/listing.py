@@ -97,7 +97,8 @@ def more(task: TaskView) -> str:
             return f"{task.worker} until {time_of(task.deadline)}"
         case "ready" | "blocked":
             awaits = f"awaits {task.awaits:,}" if task.awaits else ""
-            return " ".join(filter(None, ["" if task.lane == "any" else task.lane, awaits]))
+            limited = f"limited by {task.limited_by}" if task.limited_by else ""
+            return " ".join(filter(None, ["" if task.lane == "any" else task.lane, awaits, limited]))
         case _:
             return f"{task.reason or ''} {time_of(task.ended)}".lstrip()
 

@@ -32,6 +32,7 @@ def configure(
     reply_ttl: Annotated[float | None, time_option("For how long who waits for a reply finds it.")] = None,
     idempotency: Annotated[float | None, time_option("For how long an idempotency key stands.")] = None,
     timeout_grace: Annotated[float | None, time_option("For how long a task that timed out is renewed.")] = None,
+    fair: Annotated[bool | None, typer.Option("--fair/--no-fair", help="Users take turns: adeq share.")] = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
@@ -52,6 +53,7 @@ def configure(
         "reply_ttl": reply_ttl,
         "idempotency": idempotency,
         "timeout_grace": timeout_grace,
+        "fair": fair,
     }
     backoff = {"base": backoff_base, "multiplier": backoff_multiplier, "cap": backoff_cap, "jitter": backoff_jitter}
     given, of_backoff = _given(changes), _given(backoff)
@@ -81,9 +83,11 @@ def print_settings(settings: Settings) -> None:
     stdout().print(columns(["setting", "value"], rows, right=["value"]))
 
 
-def _shown(value: float | str | None) -> str:
+def _shown(value: float | str | bool | None) -> str:
     if value is None:
         return "as long as the task"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return value if isinstance(value, str) else f"{value:,g}" if value % 1 else f"{value:,.0f}"
 
 

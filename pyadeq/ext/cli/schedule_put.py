@@ -31,6 +31,7 @@ OF_TASKS = (
     "timeout",
     "user",
     "tag",
+    "limit",
     "unique",
     "scope",
     "coalesce",
@@ -146,11 +147,12 @@ def _timing(
     return At(at)
 
 
-def _of_task(tag: Any, fallback: Any, coalesce: Any, **others: Any) -> dict[str, Any]:
+def _of_task(tag: Any, limit: Any, fallback: Any, coalesce: Any, **others: Any) -> dict[str, Any]:
     """The options of a task as `enqueue` takes them."""
     return {
         **others,
         "tags": tag,
+        "limits": limit,
         "fallback": "wider" if fallback == ["wider"] else fallback,
         "coalesce": coalesce and coalesce.value,
     }

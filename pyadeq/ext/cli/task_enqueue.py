@@ -79,6 +79,9 @@ def enqueue(
     timeout: Annotated[float | None, time_option("For how long one run may take.")] = None,
     user: Annotated[str | None, option("For whom it is done.")] = None,
     tag: Annotated[list[str] | None, option("A tag; repeat it for more.")] = None,
+    limit: Annotated[
+        list[str] | None, option("A key that adeq limit set key:KEY limits; repeat it for more.", "KEY")
+    ] = None,
     parent: Annotated[str | None, option("The task that it belongs to.")] = None,
     after: Annotated[
         list[str] | None, option("A task that has to end first; repeat it for more. It is blocked until then.")
@@ -122,6 +125,7 @@ def enqueue(
         "timeout": timeout,
         "user": user,
         "tags": tag,
+        "limits": limit,
         "parent": parent,
         "after": after,
         "after_any": after_any or None,

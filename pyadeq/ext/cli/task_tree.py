@@ -135,7 +135,8 @@ def _text(line: Line) -> Text:
         return Text(f"{line.before}{line.node.id}  no task, or no longer")
     awaits = f"awaits {task.awaits:,}" if task.awaits else None
     text = Text.assemble(f"{line.before}{task.id}  ", (task.state, STYLES.get(task.state, "")))
-    for word in filter(None, (task.kind, task.reason, awaits)):
+    limited = f"limited by {task.limited_by}" if task.limited_by else None
+    for word in filter(None, (task.kind, task.reason, awaits, limited)):
         text.append(f"  {word}")
     return text
 

@@ -1,0 +1,155 @@
+#!lua flags=no-writes
+-- generated from lua/queue/limits.v1.lua by lua/bundle.py; do not edit
+-- queue.limits.v1: the limits that are set, and of the keys that are named how many tasks hold each, how many wait in its line,
+-- and when its rate lets the next one start.
+-- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   limits    hash          {base}:limits
+-- KEYS   holding   prefix/zset   {base}:holding:  limit
+-- KEYS   waiting   prefix/zset   {base}:waiting:  limit
+-- KEYS   rates     zset          {base}:rates
+-- ARGV   cursor    bytes 0..19   ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   key       limit
+-- GROUP  item      0..200
+-- RETURN ok        now_ms:int cursor:text rules:pairs items:list(item)
+-- EACH   item      limited by:limit rule:text holding:int waiting:int next_ms:int
+-- EACH   item      unlimited holding:int waiting:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   3 + 4n commands, O(n)
+-- INCLUDE base_time open_queue
+
+local LAYOUT = 1
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+local function arg_limit(v)
+  if v == 'all' then return v end
+  local kind, id = string.match(v or '', '^(%l+):(.*)$')
+  local known = kind == 'user' or kind == 'tag' or kind == 'key'
+  if known and (id == '*' or (#id <= 200 and arg_find(id, '^[%w._:/@+-]+$'))) then return v end
+end
+
+if #KEYS ~= 5 then
+  return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local limits = KEYS[2]
+local holding = KEYS[3]
+local waiting = KEYS[4]
+local rates = KEYS[5]
+
+local cursor = ARGV[1]
+if not cursor or #cursor > 19 then
+  return refuse('cursor', cursor and #cursor, '0 to 19 bytes long')
+end
+local now_ms = ARGV[2]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[2], 'an integer from 0 to 9007199254740991') end
+end
+local arg_at = 3
+local item_count = ARGV[arg_at]
+item_count = arg_uint(item_count, 0, 200)
+if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 0 to 200') end
+arg_at = arg_at + 1
+local item_key = {}
+for i = 1, item_count do
+  local v = ARGV[arg_at]
+  v = arg_limit(v)
+  if not v then return refuse('item[' .. i .. '].key', ARGV[arg_at], 'all, or user:, tag: or key: and an id or *') end
+  item_key[i] = v
+  arg_at = arg_at + 1
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains', 'schedules', 'limits', 'fair', 'fair_top')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
+  return {
+    exists = row[1],
+    now = now,
+    now_text = now_text,
+    lease_ms = tonumber(row[3] or 15000),
+    events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    chains = row[8],
+    schedules = row[9],
+    limits = row[10],
+    limit = row[10] and {},
+    limited = row[10] and {},
+    in_line = row[10] and {},
+    victims = row[10] and {},
+    spared = row[10] and {},
+    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
+    fair_top = tonumber(row[12] or 0),
+    shares = {},
+    ended = 0,
+  }
+end
+
+local conf, refused = open_queue()
+if refused then return refused end
+if not string.find(cursor, '^%d*$') then return refuse('cursor', cursor, 'empty, or what the page before answered') end
+
+local page, answers = { '0', {} }, {}
+if item_count == 0 then page = redis.call('HSCAN', limits, cursor == '' and '0' or cursor, 'COUNT', 200) end
+for i, key in ipairs(item_key) do
+  local kind = string.gsub(key, ':.*$', ':*')
+  local rule = redis.call('HMGET', limits, key, kind)
+  local held, lined = redis.call('ZCARD', holding .. key), redis.call('ZCARD', waiting .. key)
+  local by = rule[1] and key or kind
+  rule = rule[1] or rule[2]
+  if rule then
+    local interval_ms, burst = string.match(rule, '^%d+ %S+ (%S+) (%d+)$')
+    local next_ms = tonumber(redis.call('ZSCORE', rates, key) or 0) - (burst - 1) * interval_ms
+    answers[i] = { 'limited', by, rule, held, lined, math.ceil(math.max(conf.now, math.min(next_ms, conf.now + interval_ms))) }
+  else
+    answers[i] = { 'unlimited', held, lined }
+  end
+end
+return { 'ok', conf.now, page[1] ~= '0' and page[1] or '', page[2], answers }

@@ -1,0 +1,131 @@
+#!lua flags=no-writes
+-- generated from lua/queue/weights.v1.lua by lua/bundle.py; do not edit
+-- queue.weights.v1: the weights that users have in a queue with fair shares, in percent; or those of users that are named.
+-- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   weights   hash          {base}:weights
+-- ARGV   cursor    bytes 0..19   ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   user      id
+-- GROUP  item      0..1000
+-- RETURN ok        now_ms:int cursor:text weights:pairs
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   2 or 3 commands, O(n)
+-- INCLUDE base_time open_queue
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local weights = KEYS[2]
+
+local cursor = ARGV[1]
+if not cursor or #cursor > 19 then
+  return refuse('cursor', cursor and #cursor, '0 to 19 bytes long')
+end
+local now_ms = ARGV[2]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[2], 'an integer from 0 to 9007199254740991') end
+end
+local arg_at = 3
+local item_count = ARGV[arg_at]
+item_count = arg_uint(item_count, 0, 1000)
+if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 0 to 1000') end
+arg_at = arg_at + 1
+local item_user = {}
+for i = 1, item_count do
+  local v = ARGV[arg_at]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('item[' .. i .. '].user', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  item_user[i] = v
+  arg_at = arg_at + 1
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains', 'schedules', 'limits', 'fair', 'fair_top')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
+  return {
+    exists = row[1],
+    now = now,
+    now_text = now_text,
+    lease_ms = tonumber(row[3] or 15000),
+    events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = row[7] and tonumber(row[7]) or nil,
+    chains = row[8],
+    schedules = row[9],
+    limits = row[10],
+    limit = row[10] and {},
+    limited = row[10] and {},
+    in_line = row[10] and {},
+    victims = row[10] and {},
+    spared = row[10] and {},
+    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
+    fair_top = tonumber(row[12] or 0),
+    shares = {},
+    ended = 0,
+  }
+end
+
+local conf, refused = open_queue()
+if refused then return refused end
+if not string.find(cursor, '^%d*$') then return refuse('cursor', cursor, 'empty, or what the page before answered') end
+if item_count == 0 then
+  local page = redis.call('HSCAN', weights, cursor == '' and '0' or cursor, 'COUNT', 500)
+  return { 'ok', conf.now, page[1] ~= '0' and page[1] or '', page[2] }
+end
+local found, named = redis.call('HMGET', weights, unpack(item_user)), {}
+for i, user in ipairs(item_user) do named[2 * i - 1], named[2 * i] = user, found[i] or '100' end
+return { 'ok', conf.now, '', named }

@@ -1,0 +1,16 @@
+-- end_limited(conf, next_ms, tally): after a claim: cancel those that are to go for others of their limit, let others start where
+-- one was let go that waits for another limit now, and answer the earlier of a time (0: none) and that when the line of a limit
+-- is looked at next.
+-- NEEDS limit_lines cancel_one open_lines
+local function end_limited(conf, next_ms, tally)
+  for _, id in ipairs(conf.victims) do cancel_one(conf, id, tally) end
+  local lined, seen = {}, {}
+  for _, key in ipairs(conf.spared) do
+    if not seen[key] and redis.call('ZSCORE', limit_lines, key) then lined[#lined + 1] = key end
+    seen[key] = true
+  end
+  if #lined > 0 then open_lines(conf, lined) end
+  local look_ms = tonumber(redis.call('ZRANGE', limit_lines, 0, 0, 'WITHSCORES')[2] or 0)
+  if look_ms == 0 or next_ms == 0 then return math.max(look_ms, next_ms) end
+  return math.min(look_ms, next_ms)
+end

@@ -1,0 +1,8 @@
+-- find_full(conf, limited): the first of these limits that lets no task start now, and when to look again; nil if all let one.
+-- NEEDS room_left
+local function find_full(conf, limited)
+  for _, limit in ipairs(limited) do
+    local room, look_ms = room_left(conf, limit)
+    if room == 0 then return limit, look_ms end
+  end
+end

@@ -1,0 +1,18 @@
+-- hold_limits(conf, id, limited, fence): a task starts: it counts for its limits until its lease ends. The keys of those that it
+-- holds, for its lease.
+-- NEEDS holding rates
+local function hold_limits(conf, id, limited, fence)
+  local keys = {}
+  for _, limit in ipairs(limited) do
+    if limit.most then
+      redis.call('ZADD', holding .. limit.key, fence, id)
+      limit.held = limit.held + 1
+      keys[#keys + 1] = limit.key
+    end
+    if limit.interval_ms then
+      limit.next_ms = limit.next_ms + limit.interval_ms
+      redis.call('ZADD', rates, string.format('%.3f', limit.next_ms), limit.key)
+    end
+  end
+  return table.concat(keys, ',')
+end

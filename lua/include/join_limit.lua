@@ -1,0 +1,14 @@
+-- join_limit(conf, id, score, limit, look_ms, tied): let a task wait in the line of a limit, by its place; the line is looked at
+-- again at the latest then. Meanwhile it may expire, but it does not wait for a worker to come.
+-- NEEDS task blocked deadlines waiting limit_lines
+local function join_limit(conf, id, score, limit, look_ms, tied)
+  redis.call('ZADD', blocked, score, id)
+  redis.call('ZADD', waiting .. limit.key, score, id)
+  redis.call('ZADD', limit_lines, 'LT', look_ms, limit.key)
+  redis.call('HSET', task .. id, 'limited_by', limit.key)
+  conf.in_line[limit.key] = true
+  if not tied then return end
+  local own = redis.call('HMGET', task .. id, 'expires_at_ms', 'deliveries')
+  redis.call('ZREM', deadlines, id)
+  if own[1] and not own[2] then redis.call('ZADD', deadlines, own[1], id) end
+end

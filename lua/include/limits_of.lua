@@ -1,0 +1,17 @@
+-- limits_of(conf, user, tags, words): the limits that hold for a task: of all, of its user, its tags and its limit keys, which
+-- are given as words with commas between them, or ''.
+-- NEEDS read_limits
+local function limits_of(conf, user, tags, words)
+  local known = user .. ' ' .. tags .. ' ' .. words
+  if not conf.limited[known] then
+    local keys, seen = { 'all' }, {}
+    for i, list in ipairs({ user, tags, words }) do
+      for word in string.gmatch(list, '[^,]+') do
+        local key = ({ 'user:', 'tag:', 'key:' })[i] .. word
+        if not seen[key] then keys[#keys + 1], seen[key] = key, true end
+      end
+    end
+    conf.limited[known] = read_limits(conf, keys)
+  end
+  return conf.limited[known]
+end

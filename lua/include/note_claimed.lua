@@ -1,0 +1,17 @@
+-- note_claimed(wanted, from, scores, taken): of fair shares, how far those have come that were claimed, in each lane and band; taken
+-- says which of the tasks that peek_ready found. A lane that stays empty for a day is forgotten.
+-- NEEDS ready shares
+local function note_claimed(wanted, from, scores, taken)
+  local highest = {}
+  for _, i in ipairs(taken) do
+    local lane, band = wanted[from[i]], math.floor(scores[i] / BAND)
+    highest[lane] = highest[lane] or {}
+    highest[lane][band] = math.max(highest[lane][band] or 0, scores[i])
+  end
+  for lane, bands in pairs(highest) do
+    for band, score in pairs(bands) do
+      redis.call('ZADD', shares .. lane, 'GT', string.format('%.0f', score), band .. ' claimed')
+    end
+    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, 86400) end
+  end
+end

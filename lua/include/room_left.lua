@@ -1,0 +1,20 @@
+-- room_left(conf, limit): how many more tasks a limit lets start now, and when to look again for one more, in 5 s at the latest.
+-- limit.idle: its rate has let one start for 5 s, and none has.
+-- NEEDS holding rates
+local function room_left(conf, limit)
+  local room, look_ms = MAX_SAFE, conf.now + 5000
+  if limit.most then
+    limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
+    room = math.max(0, limit.most - limit.held)
+  end
+  if limit.interval_ms then
+    local next_ms = limit.next_ms or tonumber(redis.call('ZSCORE', rates, limit.key) or 0)
+    if next_ms > conf.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end  -- it is of another rule for this key
+    limit.idle = next_ms - limit.slack_ms <= conf.now - 5000
+    limit.next_ms = math.max(conf.now, next_ms)
+    local ahead_ms = limit.next_ms - conf.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
+    local starts = ahead_ms > 0 and 0 or math.floor(-ahead_ms / limit.interval_ms) + 1
+    room, look_ms = math.min(room, starts), math.min(look_ms, math.ceil(conf.now + ahead_ms + starts * limit.interval_ms))
+  end
+  return room, look_ms
+end

@@ -1,0 +1,15 @@
+-- sweep_shares(wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their next one
+-- starts like a newcomer's.
+-- NEEDS shares
+local function sweep_shares(wanted)
+  for _, lane in ipairs(wanted) do
+    local claimed = redis.call('ZMSCORE', shares .. lane, '0 claimed', '1 claimed', '2 claimed', '3 claimed', '4 claimed',
+      '5 claimed', '6 claimed', '7 claimed', '8 claimed', '9 claimed')
+    for band = 0, 9 do
+      local upto = claimed[band + 1]
+      local over = upto and redis.call('ZRANGE', shares .. lane, string.format('%.0f', band * BAND), '(' .. upto, 'BYSCORE',
+        'LIMIT', 0, 100) or {}
+      if #over > 0 then redis.call('ZREM', shares .. lane, unpack(over)) end
+    end
+  end
+end

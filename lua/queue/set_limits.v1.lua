@@ -1,0 +1,73 @@
+-- queue.set_limits.v1: how many tasks may run at a time, and how many may start in a time: of a user, with a tag, with a limit key
+-- of their own, or of all; `user:*` holds for each user that has no limit of his own, and so on. An item without pairs takes the
+-- limit away. `concurrency`: tasks that run; `starts` in each `period_ms`, evenly, after `burst` at once. `policy`: what becomes of
+-- a task that may not start yet: it waits in line, by its place, and is `blocked`; it is dead; it is cancelled; or, with
+-- cancel_oldest, the oldest of those that run is. What runs already does not count for a new limit. It holds within 5 s.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   limits    hash          {base}:limits
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   events    stream        {base}:events
+-- ARGV   rid       id
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   key       limit
+-- PAIR   concurrency int 1..1000000
+-- PAIR   starts    int 1..1000000
+-- PAIR   period_ms int 1..2678400000
+-- PAIR   burst     int 1..1000000
+-- PAIR   policy    enum queue|reject|cancel_newest|cancel_oldest ?=queue
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      set
+-- EACH   item      removed
+-- EACH   item      unchanged
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  limit.set limit.removed
+-- COST   9 + 3n commands, O(n)
+-- INCLUDE base_time open_queue emit create_base done_before recall_answers sweep_once hold_once note_done note_answers
+
+local conf, refused = open_queue()
+if refused then return refused end
+local rules = {}
+for i = 1, item_count do
+  local own, label = item_pairs[i], 'item[' .. i .. '].'
+  if not own.starts ~= not own.period_ms then
+    return refuse(label .. 'period_ms', own.period_ms, 'given with starts, and only so')
+  elseif own.burst and not own.starts then
+    return refuse(label .. 'burst', own.burst, 'given with starts only')
+  elseif own.starts and own.starts > 100 * own.period_ms then
+    return refuse(label .. 'starts', own.starts, 'at most 100 for each ms of the period')
+  elseif own.policy == 'cancel_oldest' and not own.concurrency then
+    return refuse(label .. 'policy', own.policy, 'another one, where concurrency is not limited')
+  elseif own.policy and not own.concurrency and not own.starts then
+    return refuse(label .. 'policy', own.policy, 'given with concurrency or starts')
+  end
+  local interval_ms = own.starts and string.format('%.6f', own.period_ms / own.starts) or '0'
+  rules[i] = (own.concurrency or own.starts) and string.format('%d %s %s %d', own.concurrency or 0, own.policy or 'queue',
+    interval_ms, own.burst or own.starts or 1)
+end
+
+local answers = recall_answers(conf, 'set_limits', item_count)
+if answers then return { 'ok', conf.now, answers } end
+answers = {}
+create_base(conf)
+if not conf.limits then redis.call('HSET', config, 'limits', '1') end
+for i, key in ipairs(item_key) do
+  local old = redis.call('HGET', limits, key) or nil
+  if old == rules[i] then
+    answers[i] = { 'unchanged' }
+  elseif rules[i] then
+    answers[i] = { 'set' }
+    redis.call('HSET', limits, key, rules[i])
+    emit(conf, 'limit.set', key, (string.gsub(rules[i], '^(%S+) (%S+) (%S+) (%S+)$',
+      'concurrency=%1 policy=%2 interval_ms=%3 burst=%4')))
+  else
+    answers[i] = { 'removed' }
+    redis.call('HDEL', limits, key)
+    emit(conf, 'limit.removed', key, '')
+  end
+end
+note_answers(conf, 'set_limits', answers)
+return { 'ok', conf.now, answers }

@@ -1,0 +1,36 @@
+-- queue.set_weights.v1: how much of a queue with fair shares (`fair` of configure) each user has beside the others: one with 200
+-- percent starts two tasks for each of one with 100, while both have some in line. 0 takes the weight away: 100. It holds for
+-- tasks that are enqueued from now on.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   events    stream        {base}:events
+-- ARGV   rid       id
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   user      id
+-- ITEM   weight_pct int 0..10000
+-- RETURN ok        now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  weight.set
+-- COST   8 + 2n commands, O(n)
+-- INCLUDE base_time open_queue emit create_base done_before sweep_once hold_once note_done
+
+local conf, refused = open_queue()
+if refused then return refused end
+if not done_before(conf, 'set_weights') then
+  create_base(conf)
+  for i, user in ipairs(item_user) do
+    if item_weight_pct[i] > 0 then
+      redis.call('HSET', weights, user, item_weight_pct[i])
+    else
+      redis.call('HDEL', weights, user)
+    end
+    emit(conf, 'weight.set', user, 'weight_pct=' .. item_weight_pct[i])
+  end
+  note_done(conf, 'set_weights', 'done')
+end
+return { 'ok', conf.now }

@@ -1,0 +1,25 @@
+-- queue.weights.v1: the weights that users have in a queue with fair shares, in percent; or those of users that are named.
+-- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   weights   hash          {base}:weights
+-- ARGV   cursor    bytes 0..19   ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   user      id
+-- GROUP  item      0..1000
+-- RETURN ok        now_ms:int cursor:text weights:pairs
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   2 or 3 commands, O(n)
+-- INCLUDE base_time open_queue
+
+local conf, refused = open_queue()
+if refused then return refused end
+if not string.find(cursor, '^%d*$') then return refuse('cursor', cursor, 'empty, or what the page before answered') end
+if item_count == 0 then
+  local page = redis.call('HSCAN', weights, cursor == '' and '0' or cursor, 'COUNT', 500)
+  return { 'ok', conf.now, page[1] ~= '0' and page[1] or '', page[2] }
+end
+local found, named = redis.call('HMGET', weights, unpack(item_user)), {}
+for i, user in ipairs(item_user) do named[2 * i - 1], named[2 * i] = user, found[i] or '100' end
+return { 'ok', conf.now, '', named }

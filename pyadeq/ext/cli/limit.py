@@ -1,0 +1,191 @@
+"""`adeq limit`: how many tasks of a key may run at a time, and how many may start in a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from pyadeq import LimitUse
+from pyadeq.errors import ConfigError
+from pyadeq.ext.cli.common import (
+    DEFAULT_URL,
+    FAILED,
+    Format,
+    Output,
+    Url,
+    columns,
+    connected,
+    iso,
+    print_json,
+    print_lines,
+    print_rows,
+    stdout,
+)
+from pyadeq.ext.cli.complete import limit_keys
+from pyadeq.ext.cli.limit_words import MOST, Rate, at_a_time, policy_of, rate, rate_words, rule_words
+from pyadeq.ext.cli.lock_listing import ahead
+from pyadeq.ext.cli.queue_control import existing
+from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
+from pyadeq.keys import check_name
+
+app = typer.Typer(help="Limits: how many tasks run at a time, and start in a time.", no_args_is_help=True)
+COLUMNS = ("key", "concurrency", "rate", "policy")
+OF_USE = ("key", "running", "waiting", "next", "concurrency", "rate", "policy")
+AT_ONCE = 200  # keys in one call
+
+KEY = "user:ID, tag:ID or key:ID, with * for each that has none of its own; or all."
+Key = Annotated[str, typer.Argument(metavar="KEY", help=KEY, autocompletion=limit_keys)]
+Keys = Annotated[list[str], typer.Argument(metavar="KEY...", help=KEY, autocompletion=limit_keys)]
+
+
+class Policy(StrEnum):
+    """What becomes of a task that may not start yet."""
+
+    queue = "queue"
+    reject = "reject"
+    cancel_newest = "cancel-newest"
+    cancel_oldest = "cancel-oldest"
+
+
+@app.callback()
+def noun() -> None:
+    """Limits: how many tasks run at a time, and start in a time."""
+
+
+@app.command()
+def ls(queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """List the limits of a queue."""
+    with connected(url) as adeq:
+        found = existing(adeq, queue).limits.list()
+    if output != Format.table:
+        print_lines((limit.model_dump() for limit in found), output)
+        return
+    rows = ((limit.key, at_a_time(limit), rate_words(limit), policy_of(limit)) for limit in found)
+    print_rows(COLUMNS, rows, right=["concurrency"])
+    if not found:
+        typer.echo(f"\nqueue {queue!r} has no limits; adeq limit set makes one", err=True)
+
+
+@app.command()
+def show(keys: Keys, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Show how keys stand: how many of their tasks run and wait, when the next may start, and the limit that holds.
+
+    Tasks that ran already when the limit was set are not counted. Of those that wait, some may be cancelled by now.
+    """
+    meant = _distinct(keys)
+    uses: list[LimitUse] = []
+    with connected(url) as adeq:
+        there = existing(adeq, queue)
+        for start in range(0, len(meant), AT_ONCE):
+            uses += adeq.send(there.calls.limits(meant[start:][:AT_ONCE]))[2]
+        now = there.stats().now
+    if output != Format.table:
+        print_json({"queue": queue, "keys": [_as_dict(use) for use in uses]}, output)
+    else:
+        stdout().print(columns(OF_USE, (_row(use, now) for use in uses), right=["running", "waiting", "concurrency"]))
+
+
+def _as_dict(use: LimitUse) -> dict[str, object]:
+    return {**use.model_dump(), **({"next_start_iso": iso(use.next_start)} if use.next_start is not None else {})}
+
+
+def _row(use: LimitUse, now: float) -> tuple[str, ...]:
+    limit = use.limit
+    rule = (at_a_time(limit), rate_words(limit), policy_of(limit)) if limit else ("", "", "no limit")
+    if use.key.endswith(":*"):  # each is counted by itself
+        return (use.key, "", "", "", *rule)
+    return (use.key, f"{use.running:,}", f"{use.waiting:,}", _next(use, now), *rule)
+
+
+def _next(use: LimitUse, now: float) -> str:
+    """When the next task may start, for people."""
+    limit = use.limit
+    full = limit and limit.concurrency is not None and use.running >= limit.concurrency
+    if limit and full and limit.policy != "cancel_oldest":  # which makes room
+        return "when one ends"
+    return "now" if use.next_start is None or use.next_start <= now else ahead(now, use.next_start)
+
+
+@app.command("set")
+def set_(
+    key: Key,
+    concurrency: Annotated[
+        int | None, typer.Option(min=1, max=MOST, metavar="N", help="So many run at a time.")
+    ] = None,
+    starts: Annotated[
+        Rate | None,
+        typer.Option("--rate", parser=rate, metavar="N/TIME", help="So many start in a time, evenly: 10/1m, 5/s."),
+    ] = None,
+    burst: Annotated[
+        int | None,
+        typer.Option(min=1, max=MOST, metavar="N", help="So many of them start at once. [default: N of --rate]"),
+    ] = None,
+    policy: Annotated[
+        Policy,
+        typer.Option(
+            help="A task that may not start yet waits; or it is dead; or it is cancelled; or the oldest that runs is."
+        ),
+    ] = Policy.queue,
+    queue: QueueOption = DEFAULT_QUEUE,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Limit the tasks of a key, and make the queue if there is none. It holds within 5 seconds.
+
+    The limit becomes what this command says: what is not named is not limited. The answer is `set`, or `unchanged`
+    where it is that already. What runs does not count for a new limit, and goes on.
+
+    KEY is user:ID, tag:ID, key:ID (for tasks with --limit ID) or all; user:* is for each user that has no limit of its
+    own, and so on. Quote it, for * means something to shells. TIME is in seconds, or with a unit: 90, 500ms, 1.5h, 7d.
+    """
+    check_name("key", key, "limit")
+    _check(concurrency, starts, burst, policy)
+    given: dict[str, Any] = {"concurrency": concurrency, "burst": burst, "policy": policy.name}
+    if starts is not None:
+        given |= {"starts": starts.starts, "period": starts.period}
+    with connected(url) as adeq:
+        limits = adeq.queue(queue).limits
+        status = limits.set(key, **given)
+        limit = limits.look(key).limit
+    if output != Format.table:
+        print_json({"queue": queue, "status": status, **(limit.model_dump() if limit else {}), "key": key}, output)
+    else:
+        print(f"{status} {key}" + (f": {rule_words(limit)}" if limit else ""))
+
+
+def _check(concurrency: int | None, starts: Rate | None, burst: int | None, policy: Policy) -> None:
+    if concurrency is None and starts is None:
+        raise ConfigError(
+            "limited how? Give --concurrency 4, or --rate 10/1m, or both; adeq limit rm takes a limit away"
+        )
+    if burst is not None and starts is None:
+        raise ConfigError("--burst: so many of --rate start at once; leave it out, or give --rate")
+    if policy == Policy.cancel_oldest and concurrency is None:
+        raise ConfigError("--policy: cancel-oldest makes room among those that run; give --concurrency, or another one")
+
+
+@app.command()
+def rm(keys: Keys, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Take limits away: what waits for them starts within 5 seconds. Exits with 1 if a key has none of its own."""
+    meant = _distinct(keys)
+    with connected(url) as adeq:
+        limits = existing(adeq, queue).limits
+        statuses = [limits.remove(key) for key in meant]
+    rows = [
+        {"key": key, "status": "removed" if status == "removed" else "not_found"}
+        for key, status in zip(meant, statuses, strict=True)
+    ]
+    if output != Format.table:
+        print_json({"queue": queue, "limits": rows}, output)
+    else:
+        stdout().print(columns(["key", "status"], [list(row.values()) for row in rows]))
+    if any(row["status"] != "removed" for row in rows):
+        raise typer.Exit(FAILED)
+
+
+def _distinct(keys: Sequence[str]) -> list[str]:
+    """The keys in order, each once. ConfigError for what can be none."""
+    return [check_name("key", key, "limit") for key in dict.fromkeys(keys)]

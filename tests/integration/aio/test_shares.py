@@ -1,0 +1,341 @@
+"""Fair shares: users take turns, each according to its weight, whatever they have in line."""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import redis
+
+from pyadeq import Lease, Task
+from pyadeq.asyncio import Adeq, Queue
+from pyadeq.errors import BadArgument
+from tests.integration.conftest import Clock
+
+
+@pytest.fixture
+async def plain(url: str, base_name: str, clock: Clock) -> AsyncIterator[Queue]:
+    """A queue whose time is the test's."""
+    async with Adeq.from_url(url, clock=clock) as adeq:
+        queue = adeq.queue(base_name)
+        await queue.configure(clock="test", lease=3600)
+        yield queue
+
+
+@pytest.fixture
+async def queue(plain: Queue) -> Queue:
+    """One with fair shares."""
+    await plain.configure(fair=True)
+    return plain
+
+
+async def fill(queue: Queue, user: str | None, count: int, **options: Any) -> list[str]:
+    """So many tasks of a user; their ids."""
+    return [one.id for one in await queue.enqueue_many([Task(payload=n, user=user, **options) for n in range(count)])]
+
+
+async def take(queue: Queue, limit: int = 1000, **options: Any) -> list[Lease]:
+    return await queue.claim("w1", limit, **options)
+
+
+async def turns(queue: Queue, limit: int = 1000, **options: Any) -> str:
+    """The users of the next tasks, by their first letters."""
+    return "".join((lease.user or "-")[0] for lease in await take(queue, limit, **options))
+
+
+# Settings
+
+
+async def test_fair_shares_are_a_setting(plain: Queue) -> None:
+    assert (await plain.configure()).fair is False
+    assert (await plain.configure(fair=True)).fair is True
+    assert (await plain.configure()).fair is True
+    assert (await plain.configure(fair=False)).fair is False
+
+
+@pytest.mark.parametrize("fair", ["yes", 1])
+async def test_fair_is_true_or_false(plain: Queue, fair: Any) -> None:
+    with pytest.raises(BadArgument, match=f"fair: {fair!r} is not accepted; allowed: True or False"):
+        await plain.configure(fair=fair)
+
+
+async def test_weights_are_set_and_taken_away(plain: Queue) -> None:
+    assert await plain.shares.all() == {}
+    await plain.shares.set("bob", 2)
+    await plain.shares.set("ann", 0.01)
+    await plain.shares.set("cid", 33.333)
+    await plain.shares.set("dora", 100)
+    assert await plain.shares.all() == {"ann": 0.01, "bob": 2.0, "cid": 33.33, "dora": 100.0}
+    assert [await plain.shares.get(user) for user in ("bob", "nobody")] == [2.0, 1.0]
+    await plain.shares.set("bob", 1)
+    await plain.shares.set("nobody", 1)
+    assert await plain.shares.get("bob") == 1.0
+    assert "bob" not in await plain.shares.all()
+
+
+async def test_what_is_rounded_to_one_is_one(plain: Queue) -> None:
+    await plain.shares.set("ann", 1.004)
+    assert await plain.shares.all() == {}
+
+
+async def test_hundreds_of_weights_are_listed_by_user(plain: Queue) -> None:
+    for n in reversed(range(1200)):
+        await plain.shares.set(f"u{n:04}", n % 99 + 1.5 if n < 500 else 0.5)
+    weights = await plain.shares.all()
+    assert list(weights.items()) == [(f"u{n:04}", n % 99 + 1.5 if n < 500 else 0.5) for n in range(1200)]
+
+
+@pytest.mark.parametrize("weight", [0, -1, 0.009, 100.1, float("nan"), float("inf"), "2", None])
+async def test_a_weight_that_is_none_is_refused(plain: Queue, weight: Any) -> None:
+    with pytest.raises(BadArgument, match=f"weight: {weight!r} is not accepted; allowed: 0.01 to 100"):
+        await plain.shares.set("ann", weight)
+    assert await plain.shares.all() == {}
+
+
+@pytest.mark.parametrize("user", ["", "a b", "a,b", "u" * 201, "ünï"])
+async def test_a_user_that_is_none_is_refused(plain: Queue, user: str) -> None:
+    with pytest.raises(BadArgument, match=r"user: .* is not accepted; allowed: 1 to 200 of"):
+        await plain.shares.set(user, 2)
+    with pytest.raises(BadArgument, match=r"user: .* is not accepted; allowed: 1 to 200 of"):
+        await plain.shares.get(user)
+
+
+async def test_a_user_may_be_as_long_as_an_id(queue: Queue) -> None:
+    user = "u" * 200
+    await queue.shares.set(user, 2)
+    await fill(queue, user, 6)
+    await fill(queue, "ann", 3)
+    assert await queue.shares.all() == {user: 2.0}
+    assert Counter(await turns(queue, 6)) == {"u": 4, "a": 2}
+
+
+# Turns
+
+
+async def test_without_fair_shares_the_first_come_first(plain: Queue) -> None:
+    await plain.shares.set("bob", 10)
+    await fill(plain, "ann", 5)
+    await fill(plain, "bob", 5)
+    assert await turns(plain) == "aaaaabbbbb"
+
+
+async def test_users_take_turns(queue: Queue) -> None:
+    await fill(queue, "ann", 4)
+    await fill(queue, "bob", 2)
+    await fill(queue, None, 3)
+    await fill(queue, "cid", 1)
+    order = await turns(queue)
+    assert [sorted(order[at : at + 4]) for at in (0, 4)] == [list("-abc"), list("-aab")]
+    assert order[8:] == "-a" or order[8:] == "a-"
+
+
+async def test_each_user_s_tasks_stay_in_their_order(queue: Queue) -> None:
+    ids: dict[str, list[str]] = {"ann": [], "bob": [], "cid": []}
+    for count in (1, 7, 2):
+        for user in ids:
+            ids[user] += await fill(queue, user, count)
+    seen: dict[str, list[str]] = {user: [] for user in ids}
+    while leases := await take(queue, 7):
+        for lease in leases:
+            seen[lease.user or ""].append(lease.id)
+    assert seen == ids
+
+
+async def test_who_has_much_in_line_does_not_delay_who_has_little(queue: Queue) -> None:
+    await fill(queue, "ann", 500)
+    assert await turns(queue, 100) == "a" * 100
+    await fill(queue, "bob", 10)
+    assert (await turns(queue, 20)).count("b") >= 9
+    assert (await turns(queue, 4)).count("b") <= 1
+    await fill(queue, "cid", 5)
+    await fill(queue, "bob", 5)
+    order = await turns(queue, 18)
+    assert (order.count("b"), order.count("c")) == (5, 5)
+
+
+async def test_a_user_who_comes_back_has_saved_nothing_up(queue: Queue) -> None:
+    await fill(queue, "bob", 1)
+    await fill(queue, "ann", 500)
+    await take(queue, 300)
+    await fill(queue, "bob", 200)
+    order = await turns(queue, 100)
+    assert 48 <= order.count("b") <= 52
+    assert all(one != two for one, two in pairwise(order[2:]))
+
+
+@pytest.mark.parametrize(("weight", "tasks"), [(3, 75), (0.25, 20), (100, 99), (0.01, 1)])
+async def test_weights_are_how_many_tasks_start_for_one_of_another(queue: Queue, weight: float, tasks: int) -> None:
+    await queue.shares.set("ann", weight)
+    await fill(queue, "ann", 200)
+    await fill(queue, "bob", 200)
+    assert (await turns(queue, 100)).count("a") == pytest.approx(tasks, abs=1)
+
+
+async def test_a_weight_holds_for_what_is_enqueued_from_now_on(queue: Queue) -> None:
+    await fill(queue, "ann", 10)
+    await fill(queue, "bob", 100)
+    await queue.shares.set("ann", 4)
+    assert (await turns(queue, 20)).count("a") == 10
+    await fill(queue, "ann", 50)
+    assert (await turns(queue, 50)).count("a") == pytest.approx(40, abs=1)
+
+
+async def test_alone_a_user_has_all_whatever_its_weight(queue: Queue) -> None:
+    await queue.shares.set("ann", 0.01)
+    await fill(queue, "ann", 50)
+    assert await turns(queue) == "a" * 50
+    await fill(queue, "bob", 5)
+    await fill(queue, "ann", 5)
+    assert sorted(await turns(queue)) == sorted("aaaaabbbbb")
+
+
+async def test_each_priority_has_turns_of_its_own(queue: Queue) -> None:
+    await fill(queue, "ann", 6, priority=5)
+    await fill(queue, "bob", 2, priority=5)
+    await fill(queue, "ann", 2, priority=0)
+    await fill(queue, "bob", 2, priority=0)
+    await fill(queue, "cid", 1, priority=9)
+    order = await turns(queue)
+    assert sorted(order[:4]) == list("aabb")
+    assert order[:2] in ("ab", "ba")
+    assert sorted(order[4:8]) == list("aabb")
+    assert order[8:] == "aaaac"
+
+
+async def test_one_call_may_hold_tasks_of_many_users(queue: Queue) -> None:
+    await queue.enqueue_many([Task(payload=n, user=f"{'abc'[n // 30]}") for n in range(90)])
+    order = await turns(queue)
+    assert all(sorted(order[at : at + 3]) == list("abc") for at in range(0, 90, 3))
+
+
+async def test_turns_are_taken_in_each_lane(queue: Queue) -> None:
+    await fill(queue, "ann", 100, lane="group/other")
+    await fill(queue, "ann", 10, lane="group/here")
+    await turns(queue, lanes=["group/other"])
+    await fill(queue, "bob", 5, lane="group/here")
+    order = await turns(queue, 10, lanes=["group/here"])
+    assert order.count("b") >= 4
+
+
+async def test_a_lane_that_is_far_ahead_does_not_hold_up_who_comes_to_another(queue: Queue) -> None:
+    """Somebody has much in a slow lane; meanwhile others did much in a fast one."""
+    await fill(queue, "ann", 200, lane="group/slow")
+    await fill(queue, "cid", 500, lane="group/fast")
+    assert len(await take(queue, lanes=["group/fast"])) == 500
+    await fill(queue, "bob", 5, lane="group/slow")
+    order = await turns(queue, 20, lanes=["group/slow"])
+    assert order.count("b") == 5
+
+
+async def test_a_task_that_falls_back_takes_its_turn_in_the_other_lane(queue: Queue, clock: Clock) -> None:
+    await fill(queue, "cid", 500, lane="group/fast")
+    await take(queue, lanes=["group/fast"])
+    await fill(queue, "ann", 100)
+    await take(queue, 2)
+    await fill(queue, "bob", 3, lane="group/fast", fallback="any", fallback_after=1)
+    clock.tick(1)
+    order = await turns(queue, 8)
+    assert order.count("b") == 3
+
+
+async def test_a_lane_that_nobody_uses_any_more_leaves_nothing_for_ever(queue: Queue, client: redis.Redis) -> None:
+    key = f"{queue.base}:shares:group/g"
+    await fill(queue, "ann", 2, lane="group/g")
+    assert await turns(queue, 1, lanes=["group/g"]) == "a"
+    assert client.ttl(key) == -1
+    assert await turns(queue, lanes=["group/g"]) == "a"
+    assert 0 < client.ttl(key) <= 86_400
+    await fill(queue, "ann", 1, lane="group/g")
+    assert client.ttl(key) == -1
+
+
+# Places
+
+
+async def test_what_is_released_or_taken_back_returns_to_its_place(queue: Queue, clock: Clock) -> None:
+    await fill(queue, "ann", 20)
+    await fill(queue, "bob", 20)
+    first = await take(queue, 6)
+    await queue.release_many(first)
+    again = await take(queue, 6)
+    assert [lease.id for lease in again] == [lease.id for lease in first]
+    clock.tick(3600)
+    assert [lease.id for lease in await take(queue, 6)] == [lease.id for lease in first]
+
+
+@pytest.mark.parametrize("how", ["delayed", "retried", "unblocked"])
+async def test_what_gets_ready_later_takes_its_turn_then(queue: Queue, clock: Clock, how: str) -> None:
+    match how:
+        case "delayed":
+            await fill(queue, "bob", 5, delay=10)
+        case "retried":
+            ids = await fill(queue, "bob", 5)
+            for lease in await take(queue):
+                await queue.fail(lease, "no use", retryable=False)
+        case "unblocked":
+            before = await queue.enqueue("before", priority=0)
+            await fill(queue, "bob", 5, after=before)
+    await fill(queue, "ann", 500)
+    leases = await take(queue, 200)
+    match how:
+        case "delayed":
+            clock.tick(10)
+        case "retried":
+            assert {one.status for one in await queue.retry_many(ids)} == {"retried"}
+        case "unblocked":
+            await queue.ack(leases[0])
+            leases = leases[1:]
+    assert {lease.user for lease in leases} == {"ann"}
+    order = await turns(queue, 14)
+    assert 4 <= order.count("b") <= 5
+    assert "bb" not in order[1:]
+
+
+async def test_fair_shares_may_be_switched_on_with_tasks_in_line(plain: Queue) -> None:
+    await fill(plain, "ann", 50)
+    await plain.configure(fair=True)
+    await fill(plain, "ann", 50)
+    await fill(plain, "bob", 10)
+    assert await turns(plain, 50) == "a" * 50
+    assert await turns(plain, 20) in ("ab" * 10, "ba" * 10)
+
+
+async def test_fair_shares_may_be_switched_off_again(queue: Queue) -> None:
+    await fill(queue, "ann", 50)
+    await fill(queue, "bob", 50)
+    await queue.configure(fair=False)
+    late = await fill(queue, "cid", 50)
+    order = await turns(queue, 150)
+    assert order[:100].count("c") == 0, "who comes later stands behind them"
+    assert len(late) == 50
+
+
+async def test_shares_and_limits_go_together(queue: Queue) -> None:
+    await queue.limits.set("user:*", concurrency=3)
+    await fill(queue, "ann", 300)
+    await fill(queue, "bob", 20)
+    await fill(queue, "cid", 2)
+    ran = ""
+    for _ in range(4):
+        leases = await take(queue, 20)
+        order = "".join((lease.user or "-")[0] for lease in leases)
+        assert order.count("a") == 3
+        ran += order
+        await queue.ack_many([(lease, None) for lease in leases])
+    assert Counter(ran) == {"a": 12, "b": 12, "c": 2}
+
+
+async def test_a_slot_that_is_free_goes_to_whose_turn_it_is(queue: Queue) -> None:
+    await queue.limits.set("all", concurrency=2)
+    await fill(queue, "ann", 300)
+    leases = await take(queue, 2)
+    await take(queue, 2)
+    await fill(queue, "bob", 5)
+    ran = ""
+    for _ in range(6):
+        await queue.ack_many([(lease, None) for lease in leases])
+        leases = await take(queue, 2)
+        ran += "".join((lease.user or "-")[0] for lease in leases)
+    assert len(ran) == 12
+    assert ran.count("b") == 5

@@ -1,0 +1,243 @@
+"""The same for limits and fair shares: lines of Lua that matter, what a mistake would make of each, and who notices."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tests.property import test_limit_corners as corners
+from tests.property import test_queue_limits as limits
+from tests.property import test_shares as shares
+from tests.property.mutants_of_chains import Mutant, Scenario
+
+BEYOND = "peek_ready(wanted, conf.limits and limit + 100 or limit)"
+FREE = "if conf.limits then free_limits(conf, ids) end"
+JOIN = "return join_limit(conf, id, string.format"
+STALE = "if redis.call('ZSCORE', blocked, id) == score then"
+LATER = "redis.call('ZADD', limit_lines, passed == 200 and conf.now or look_ms, key)"
+SLACK = "slack_ms = (burst - 1) * interval_ms"
+MORE = "local more = again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms)"
+OLDEST = "redis.call('ZRANGE', holding .. limit.key, lined, lined)[1]"
+BY_TURNS = "(conf.fair and share_place(conf, own.lane or 'any', own.user or '', band) or place)"
+GONE = "if not redis.call('ZSCORE', leases, id) then redis.call('ZREM', holding .. key, id) end"
+EVICTED = "if again then limit.held = nil end"
+SPARED = "if other ~= full then conf.spared[#conf.spared + 1] = other.key end"
+READY_MS = "redis.call('HDEL', task .. id, 'limited_by')"
+FORGET = "if next_ms > conf.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end"
+TOP = "conf.fair_top = own.place + 1000000"
+UPTO = "'BYSCORE',\n        'LIMIT', 0, 100) or {}\n      if #over > 0 then redis.call('ZREM', shares .. lane"
+
+LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
+    (limits.histories, {
+        "another's slot is freed": ("redis.call('ZREM', holding .. key, ids[i])",
+                                    "redis.call('ZPOPMIN', holding .. key)"),
+        "who goes is shown as limited": (READY_MS, ""),
+        "who goes stays in line": ("if passed > 0 then redis.call('ZREMRANGEBYRANK'",
+                                   "if false then redis.call('ZREMRANGEBYRANK'"),
+        "a claim starts one too many": ("room = math.max(0, limit.most - limit.held)",
+                                        "room = math.max(0, limit.most - limit.held + 1)"),
+        "who starts does not count in this claim": ("limit.held = limit.held + 1", ""),
+        "who starts is not noted": ("redis.call('ZADD', holding .. limit.key, fence, id)", ""),
+        "a start is not counted by its rate": ("limit.next_ms = limit.next_ms + limit.interval_ms", ""),
+        "a rate is forgotten": ("string.format('%.3f', limit.next_ms), limit.key)", "conf.now_text, limit.key)"),
+        "a burst is one more": (SLACK, "slack_ms = burst * interval_ms"),
+        "who ends counts on": ("redis.call('ZREM', holding .. key, ids[i])", ""),
+        "ends free nothing": (FREE, ""),
+        "a lease does not say what it holds": ("limited = ' limits=' .. limited", "limited = ''"),
+        "only the first limit is asked": ("if room == 0 then return limit, look_ms end", "return nil"),
+        "the last full limit holds": ("for _, limit in ipairs(limited) do\n    local room, look_ms",
+                                      "for at = #limited, 1, -1 do local limit = limited[at]\n    local room, look_ms"),
+        "lines go backwards": ("'ZRANGE', waiting .. key, 0, 99, 'WITHSCORES')",
+                               "'ZRANGE', waiting .. key, 0, 99, 'REV', 'WITHSCORES')"),
+        "who goes stays blocked": ("redis.call('ZREM', blocked, id)\n      local own", "local own"),
+        "who goes is in another lane": ("line_up(batch.by_lane, own[1] or 'any', score, id)\n      if own[2]",
+                                        "line_up(batch.by_lane, 'any', score, id)\n      if own[2]"),
+        "who joins a line has no place": ("redis.call('ZADD', blocked, score, id)\n  redis.call('ZADD', waiting",
+                                          "redis.call('ZADD', blocked, 0, id)\n  redis.call('ZADD', waiting"),
+        "nobody looks at a line": ("redis.call('ZADD', limit_lines, 'LT', look_ms, limit.key)", ""),
+        "a line is looked at once": (LATER, "redis.call('ZREM', limit_lines, key)"),
+        "due lines stay shut": ("if conf.limits then sweep_set(limit_lines, open_due_lines) end", ""),
+        "cancelled tasks are let go": (STALE, "if true then"),
+        "enqueue passes the line": ("local limit = conf.limits and find_line(conf, own)", "local limit = nil"),
+        "what waits is in two sets": (JOIN, f"line_up(by_lane, own.lane or 'any', score, id)\n      {JOIN}"),
+        "rejected tasks wait": ("if full.policy == 'reject' then", "if false then"),
+        "the newest waits": ("elseif full.policy == 'cancel_newest' then", "elseif false then"),
+        "a rule of all goes first": ("rules[2 * i - 1] or rules[2 * i]", "rules[2 * i] or rules[2 * i - 1]"),
+        "rules of all hold for nobody": ("rules[2 * i - 1] or rules[2 * i]", "rules[2 * i - 1]"),
+        "all are not limited": ("local keys, seen = { 'all' }, {}", "local keys, seen = {}, {}"),
+        "limit keys are not read": ("elseif name == 'limits' then words = record[f + 1]", "elseif false then"),
+    }),
+    (corners.test_a_task_counts_for_each_of_its_keys_once, {
+        "who has a tag twice counts twice": ("if not seen[key] then keys[#keys + 1]", "if true then keys[#keys + 1]"),
+        "only the first tag counts": ("string.gmatch(list, '[^,]+')", "string.gmatch(list, '^[^,]+')"),
+    }),
+    (corners.test_no_more_run_than_may, {
+        "a line lets all go": ("room = room - 1\n      redis", "redis"),
+        "who waits is not shown as limited": ("redis.call('HSET', task .. id, 'limited_by', limit.key)", ""),
+    }),
+    *[
+        (partial(corners.test_every_end_frees_a_slot, way=way), {f"{way} frees nothing": (FREE, "")})
+        for way in corners.WAYS
+    ],
+    (corners.test_two_that_end_in_one_call_free_two, {
+        "the second end frees nothing": ("if conf.limit[key] then conf.limit[key].held = nil end", ""),
+    }),
+    (corners.test_a_limit_is_set_by_one_call_once, {
+        "a limit is set again": ("recall_answers(conf, 'set_limits', item_count)", "nil"),
+        "a limit stays": ("redis.call('HDEL', limits, key)", ""),
+        "the same limit is set": ("if old == rules[i] then", "if false then"),
+    }),
+    (corners.test_how_a_key_stands, {
+        "a rule of all is not shown": ("rule = rule[1] or rule[2]", "rule = rule[1]"),
+        "the next start is without its burst": (" - (burst - 1) * interval_ms\n    answers", "\n    answers"),
+    }),
+    (corners.test_a_lost_holder_is_forgotten, {
+        "a lost holder holds for ever": (GONE, ""),
+        "a holder's loss is not seen": ("0, 9) or {}) do", "0, -2) or {}) do"),
+    }),
+    (corners.test_starts_are_even_after_a_burst, {
+        "a rate is early": ("limit.slack_ms - 0.5", "limit.slack_ms - 50"),
+        "a burst is one": (SLACK, "slack_ms = 0"),
+        "a start is late": ("math.ceil(conf.now + ahead_ms + starts * limit.interval_ms))", "conf.now + 5000)"),
+    }),
+    (corners.test_a_rate_that_was_not_used_lets_no_more_than_a_burst_start, {
+        "starts are counted short": ("math.floor(-ahead_ms / limit.interval_ms) + 1", "1"),
+        "what was not used is saved up": ("limit.next_ms = math.max(conf.now, next_ms)", "limit.next_ms = next_ms"),
+    }),
+    (corners.test_a_rate_is_kept_over_a_long_time, {
+        "an interval is whole": ("string.format('%.6f', own.period_ms / own.starts)",
+                                 "string.format('%.0f', own.period_ms / own.starts - 0.5)"),
+    }),
+    (corners.test_who_asks_is_told_when_the_next_may_start, {
+        "nobody is told of a line": ("if conf.limits then next_ms = end_limited(",
+                                     "if false then next_ms = end_limited("),
+        "what is due before is not told": ("return math.max(look_ms, next_ms) end", "return next_ms end"),
+    }),
+    (corners.test_a_rate_that_is_changed_holds_at_once, {
+        "another rule's time holds": (FORGET, ""),
+        "any time is another rule's": (FORGET, FORGET.replace("limit.slack_ms + limit.interval_ms + 1", "0")),
+    }),
+    (corners.test_a_rate_that_is_over_is_forgotten, {
+        "rates stay": ("if #over > 0 then redis.call('ZREM', rates, unpack(over)) end", ""),
+        "rates go too early": ("'ZRANGE', rates, '-inf', conf.now,", "'ZRANGE', rates, '-inf', conf.now + 1000,"),
+        "rates are not swept": ("if conf.limits then sweep_rates(conf) end", ""),
+    }),
+    (corners.test_whom_a_new_rule_lets_go, {
+        "no more than a hundred go": ("passed == 200 and conf.now or look_ms", "look_ms + 5000"),
+        "a line is always looked at": ("redis.call('ZREM', limit_lines, key)", ""),
+        "a look is at 99": ("'ZRANGE', waiting .. key, 0, 99,", "'ZRANGE', waiting .. key, 0, 98,"),
+    }),
+    (corners.test_a_line_is_looked_at_again_after_5_s, {
+        "a line is looked at too late": ("MAX_SAFE, conf.now + 5000", "MAX_SAFE, conf.now + 5001"),
+        "a line is looked at too often": ("MAX_SAFE, conf.now + 5000", "MAX_SAFE, conf.now + 4999"),
+    }),
+    (corners.test_a_claim_looks_beyond_a_hundred_that_may_not_start, {
+        "a claim looks at no more than it takes": (BEYOND, "peek_ready(wanted, limit)"),
+        "a claim takes all that it looks at": ("i > 1) or #leased == limit then", "i > 1) then"),
+    }),
+    (corners.test_who_was_cancelled_in_line_holds_nobody_up, {
+        "who was cancelled uses up the room": ("passed = passed + 2\n", "passed, room = passed + 2, room - 1\n"),
+    }),
+    (corners.test_a_lane_without_workers_holds_up_no_other, {
+        "a lane without workers holds up others": (MORE, "local more = false"),
+        "no later look lets more go": ("'LIMIT', 0, limit / 10), true)", "'LIMIT', 0, limit / 10))"),
+    }),
+    (corners.test_a_lane_without_workers_holds_up_no_other_by_a_rate, {
+        "a rate lets one lane hold up others": ("(limit.idle or not limit.interval_ms)", "not limit.interval_ms"),
+        "a rate is idle at once": ("limit.idle = next_ms - limit.slack_ms <= conf.now - 5000", "limit.idle = true"),
+    }),
+    (corners.test_one_limit_holds_up_no_other, {
+        "a spared slot is free for 5 s": (SPARED, ""),
+        "spared slots are not given": ("if #lined > 0 then open_lines(conf, lined) end\n  local look_ms",
+                                       "local look_ms"),
+    }),
+    (corners.test_a_task_in_a_line_does_not_wait_for_others, {
+        "an end is for one in a line": ("if own[8] then return end", ""),
+        "one in a line gathers": ("if own[1] and not own[2] then", "if own[1] then"),
+    }),
+    (corners.test_a_task_in_a_line_expires_and_goes_to_no_other_lane, {
+        "who is in a line waits for a worker": ("redis.call('ZREM', deadlines, id)\n  if own[1] and not own[2]",
+                                                "if own[1] and not own[2]"),
+        "who is in a line does not expire": ("if own[1] and not own[2] then redis.call('ZADD', deadlines",
+                                              "if false then redis.call('ZADD', deadlines"),
+        "who goes from a line has no deadline": ("if own[2] then await_deadline(conf, id, conf.now) end", ""),
+    }),
+    (corners.test_who_may_not_start_is_rejected, {
+        "nobody says why": ("redis.call('HSET', task .. id, 'reason', 'limited')", ""),
+    }),
+    (corners.test_who_waits_is_not_rejected_where_there_is_no_room, {
+        "any policy has a line": (" and limit.policy == 'queue' then return limit end", " then return limit end"),
+        "whoever waits is let go to be rejected": (MORE, "local more = again and room > 0"),
+    }),
+    (corners.test_the_oldest_is_cancelled, {
+        "the oldest stays": ("if full.policy == 'cancel_oldest' and full.held", "if false and full.held"),
+        "the second oldest goes": (OLDEST, OLDEST.replace("lined, lined", "lined + 1, lined + 1")),
+        "the oldest goes for all": (OLDEST, OLDEST.replace("lined, lined", "0, 0")),
+        "nobody in line goes": ("if lined < limit.most then", "if true then"),
+    }),
+    (corners.test_the_oldest_of_a_claim_is_cancelled, {
+        "who starts in the same claim is not cancelled": (
+            "for _, id in ipairs(conf.victims) do cancel_one(conf, id, tally) end", ""),
+    }),
+    (shares.histories, {
+        "enqueued tasks take no turns": (BY_TURNS, "place"),
+        "promoted tasks take no turns": ("local own_place = conf.fair and share_place(conf, own[2] or 'any', own[4]",
+                                         "local own_place = nil and share_place(conf, own[2] or 'any', own[4]"),
+        "retried tasks take no turns": ("local own_place = conf.fair and share_place(conf, row[4] or 'any', row[7]",
+                                        "local own_place = nil and share_place(conf, row[4] or 'any', row[7]"),
+        "tasks that are free take no turns": ("if conf.fair then score = band * BAND + share_place(",
+                                              "if false then score = band * BAND + share_place("),
+        "newcomers start at the beginning": ("local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)",
+                                             "local from = conf.fair"),
+        "newcomers come last": ("highest[lane][band] or 0, scores[i])", "highest[lane][band] or 0, scores[i] + 9000)"),
+        "who has enqueued before is a newcomer": ("math.max(from, row[2] and row[2] % BAND or 0)", "from"),
+        "a call's tasks start at once": ("own.place = place + own.lasts", "own.place = place"),
+        "weights do not count": ("math.ceil(100000 / weight_pct)", "1000"),
+        "all tasks have weights": ("user ~= '' and redis.call('HGET', weights, user) or 100",
+                                   "redis.call('HGET', weights, user == '' and 'a' or user) or 100"),
+        "claims do not count": ("if conf.fair then note_claimed(wanted, from, scores, taken) end", ""),
+        "a claim may go back": ("shares .. lane, 'GT', string.format('%.0f', score)",
+                                "shares .. lane, string.format('%.0f', score)"),
+        "priorities share": ("own.place), band .. user)", "own.place), '5' .. user)"),
+        "users that wait are forgotten": ("'(' .. upto, 'BYSCORE'", "'(' .. (upto + 900), 'BYSCORE'"),
+        "a place is kept in a call": ("local name = lane .. ' ' .. band .. user", "local name = user"),
+    }),
+    (shares.test_twenty_thousand_do_not_delay_ten, {
+        "the first to come is first of all": ("row[1] and row[1] % BAND or 0)",
+                                              "row[1] and row[1] % BAND or redis.call('HGET', config, 'place'))"),
+    }),
+    (shares.test_a_weight_is_set_by_one_call_once, {
+        "a weight is set again": ("if not done_before(conf, 'set_weights') then", "if true then"),
+        "a weight is never taken away": ("redis.call('HDEL', weights, user)", ""),
+        "a weight that nobody set": ("found[i] or '100'", "found[i] or '0'"),
+    }),
+    (shares.test_who_is_forgotten_starts_like_a_newcomer, {
+        "users are remembered": ("if #over > 0 then redis.call('ZREM', shares .. lane, unpack(over)) end", ""),
+        "nobody sweeps shares": ("if conf.fair then sweep_shares(wanted) end", ""),
+        "how far claims have come is forgotten": ("'(' .. upto, 'BYSCORE'", "upto, 'BYSCORE'"),
+    }),
+    (shares.test_the_shares_of_an_empty_lane_are_kept_for_a_day, {
+        "shares of empty lanes stay": ("redis.call('EXPIRE', shares .. lane, 86400)", ""),
+        "shares are kept for a minute": ("redis.call('EXPIRE', shares .. lane, 86400)",
+                                         "redis.call('EXPIRE', shares .. lane, 60)"),
+        "shares go in use": ("redis.call('PERSIST', shares .. lane)", ""),
+        "shares of all lanes go": ("if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE'",
+                                   "if true then redis.call('EXPIRE'"),
+    }),
+    (shares.test_fair_shares_begin_behind_those_in_line_and_end_so, {
+        "fair shares begin before those in line": ("string.format('%.0f', place + 1)", "'1'"),
+        "fair shares begin again": ("if changes.fair and not conf.fair then", "if changes.fair then"),
+        "fair shares never end": ("value = '0'", ""),
+        "fair shares end before those in line": ("redis.call('HSET', config, 'place', string.format('%.0f', place))",
+                                                 ""),
+        "the highest place is the first": ("if own.place > conf.fair_top then", "if conf.fair_top == 0 then"),
+        "the highest place is forgotten": ("redis.call('HSET', config, 'fair_top', string", "(tostring)(string"),
+    }),
+    (shares.test_a_queue_without_fair_shares_has_none, {
+        "every queue has fair shares": ("if conf.fair then note_claimed(", "if true then note_claimed("),
+    }),
+    (shares.test_who_waits_for_a_limit_keeps_the_place, {
+        "who waits for a limit goes to the end": (
+            "line_up(batch.by_lane, own[1] or 'any', score, id)\n      if own[2]",
+            "line_up(batch.by_lane, own[1] or 'any', score + 9999, id)\n      if own[2]"),
+    }),
+]  # fmt: skip
