@@ -90,9 +90,10 @@ chaos: $(READY) ## many processes that are killed, and lost replies, CHAOS times
 demo: $(READY) ## a queue at work on a private server
 	$(VENV)/bin/adeq demo
 
-bench: $(READY) ## the server's CPU and memory for each task and each lock, and locks that many processes want
+bench: $(READY) ## the server's CPU and memory for each task and each lock, of flow features, and locks that many want
 	$(PY) -m bench.queue_cpu
 	$(PY) -m bench.queue_memory
+	$(PY) -m bench.queue_flow
 	$(PY) -m bench.lock_cpu
 	$(PY) -m bench.lock_contended
 

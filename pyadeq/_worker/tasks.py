@@ -40,6 +40,7 @@ class TaskOptions(TypedDict, total=False):
     timeout: Seconds | None
     user: str | None
     tags: Sequence[str]
+    limits: Sequence[str]
     parent: str | None
     after: Earlier
     after_any: bool

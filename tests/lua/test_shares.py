@@ -192,6 +192,16 @@ def test_users_are_forgotten_when_others_have_gone_on(bench: Workbench) -> None:
     check_queue(bench)
 
 
+def test_a_lane_where_nobody_is_any_more_is_forgotten_in_a_day(bench: Workbench) -> None:
+    enqueue(bench, "ab")
+    take(bench, 1)
+    assert bench.ask("PTTL", ":shares:any") == -1
+    take(bench, 1)
+    assert 0 < bench.ask("PTTL", ":shares:any") <= 86_400_000
+    enqueue(bench, "a")
+    assert bench.ask("PTTL", ":shares:any") == -1
+
+
 # weights
 
 

@@ -39,7 +39,7 @@ COMMANDS: Final = {
     **dict.fromkeys(["XADD"], ("stream", True)),
     **dict.fromkeys(["SPUBLISH"], ("channel", True)),
     **dict.fromkeys(["EXISTS"], ("", False)),
-    **dict.fromkeys(["DEL", "PERSIST", "PEXPIRE"], ("", True)),
+    **dict.fromkeys(["DEL", "EXPIRE", "PERSIST", "PEXPIRE"], ("", True)),
     **dict.fromkeys(["INFO", "TIME"], ("", False)),
 }
 # Which arguments are keys, where it is not the first alone.
