@@ -57,8 +57,11 @@ def alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    # One that has ended and that nobody has collected yet counts as gone.
-    return not LINUX or "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    try:
+        # One that has ended and that nobody has collected yet counts as gone.
+        return not LINUX or "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def numbers(file: Path) -> list[int]:

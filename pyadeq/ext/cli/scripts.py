@@ -7,7 +7,18 @@ import hashlib
 import typer
 
 from pyadeq import Script, library
-from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, columns, connected, print_json, stdout
+from pyadeq.ext.cli.common import (
+    DEFAULT_URL,
+    FAILED,
+    Format,
+    Output,
+    Url,
+    columns,
+    connected,
+    print_json,
+    print_rows,
+    stdout,
+)
 
 app = typer.Typer(help="Scripts: the Lua that this release runs.", no_args_is_help=True)
 
@@ -28,7 +39,7 @@ def ls(output: Output = Format.table) -> None:
     rows = [
         (script.id, script.sha1, "yes" if script.read_only else "no", first_sentence(script.doc)) for script in scripts
     ]
-    stdout().print(columns(["id", "sha1", "read-only", "does"], rows))
+    print_rows(["id", "sha1", "read-only", "does"], rows)
 
 
 @app.command()

@@ -177,7 +177,7 @@ async def test_one_runs_at_a_time_and_the_next_one_when_it_ends(queue: Queue, ke
     assert (task.state, task.limited_by, task.limits) == ("blocked", by, ("k", "y"))
     assert (await view(queue, "a")).limited_by is None
     use = await queue.limits.look(by)
-    assert (use.running, use.waiting, use.limit) == (1, 2, Limit(key=by, concurrency=1))
+    assert (use.running, use.waiting, use.limit) == (1, 2, Limit(key=key, concurrency=1))
     await queue.ack(first)
     assert await states(queue, "a", "b", "c") == ["completed", "ready", "blocked"]
     assert (await view(queue, "b")).limited_by is None

@@ -178,7 +178,7 @@ def test_one_runs_at_a_time_and_the_next_one_when_it_ends(queue: Queue, key: str
     assert (task.state, task.limited_by, task.limits) == ("blocked", by, ("k", "y"))
     assert (view(queue, "a")).limited_by is None
     use = queue.limits.look(by)
-    assert (use.running, use.waiting, use.limit) == (1, 2, Limit(key=by, concurrency=1))
+    assert (use.running, use.waiting, use.limit) == (1, 2, Limit(key=key, concurrency=1))
     queue.ack(first)
     assert states(queue, "a", "b", "c") == ["completed", "ready", "blocked"]
     assert (view(queue, "b")).limited_by is None
