@@ -84,7 +84,7 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "a mode is told twice": ("== mode then return end", "== '' then return end"),
         "a paused queue wakes": ("if conf.paused then return end", ""),
         "a paused queue leases": ("if conf.paused then wanted = {} end", ""),
-        "resume wakes nobody": ("wake_lanes(conf)\nreturn", "return"),
+        "resume wakes nobody": ("wake_lanes(conf)\nif conf.schedules", "if conf.schedules"),
         "a late pause pauses": ("if word and tonumber(until_ms) > conf.now then return word end", ""),
     }),
     (partial(limits.test_a_deadline_is_the_first_moment_without_the_lease, verb="release", late=0), {

@@ -32,7 +32,7 @@ FIRED = "redis.call('HSET', key, 'last_id', id, 'last_ms', at_text)"
 
 BY_HISTORIES: dict[str, Mutant] = {
     # fire
-    "who is not there is fired": ("'call')\nif not row[1] then", "'call')\nif false then"),
+    "who is not there is fired": ("if not row[1] then return { 'not_found', conf.now } end\nlocal by", "local by"),
     "a time that is sent again is stale": ("if by == rid then return { answered, conf.now } end", ""),
     "any call is the last one": ("if by == rid then", "if by then"),
     "a call's answer is forgotten": (CALL, ""),
