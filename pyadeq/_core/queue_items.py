@@ -159,6 +159,11 @@ def backoff_pairs(backoff: Any) -> dict[str, Any]:
     }
 
 
+def unfit(name: str, value: object, allowed: str) -> BadArgument:
+    """The error for a value that is not accepted."""
+    return BadArgument("ADEQ_ARG", "pyadeq", f"{name}: {value!r} is not accepted; allowed: {allowed}")
+
+
 def refuse_single(name: str, values: Any) -> None:
     """Refuse a text, a mapping or one model where several values are meant: its parts are not."""
     if isinstance(values, str | bytes | Mapping | BaseModel) or not isinstance(values, Iterable):
@@ -192,7 +197,7 @@ def note(fraction: float | None, text: str | None, log: str | None, output: str 
     said: dict[str, Any] = {}
     if fraction is not None:
         if not isinstance(fraction, int | float) or not 0 <= fraction <= 1:
-            raise BadArgument("ADEQ_ARG", "pyadeq", f"fraction: {fraction!r} is not accepted; allowed: 0 to 1")
+            raise unfit("fraction", fraction, "0 to 1")
         said["ppm"] = round(fraction * 1_000_000)
     for name, words in (("text", text), ("line", log), ("output", output)):
         if words is not None:

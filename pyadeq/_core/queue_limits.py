@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from pyadeq._core.call import Call, Reply, build_call
+from pyadeq._core.queue_items import unfit
 from pyadeq.errors import BadArgument
 from pyadeq.limit_models import Limit, LimitUse, Policy, SetLimitStatus
 from pyadeq.models import Seconds, to_ms
@@ -62,7 +63,7 @@ class WeightCalls:
 def weight_pct(weight: float) -> int:
     """A weight in percent; 0 for 1, which everybody has."""
     if not isinstance(weight, int | float) or not 0.01 <= weight <= 100:
-        raise BadArgument("ADEQ_ARG", "pyadeq", f"weight: {weight!r} is not accepted; allowed: 0.01 to 100")
+        raise unfit("weight", weight, "0.01 to 100")
     pct = round(weight * 100)
     return 0 if pct == 100 else pct
 
@@ -78,9 +79,7 @@ def limit_pairs(
     if burst is not None and starts is None:
         raise BadArgument("ADEQ_ARG", "pyadeq", f"burst: {burst!r} is not accepted without starts")
     if isinstance(starts, int) and 0 < 100 * to_ms("period", period) < starts:
-        raise BadArgument(
-            "ADEQ_ARG", "pyadeq", f"starts: {starts!r} is not accepted; allowed: 100 for each ms of the period"
-        )
+        raise unfit("starts", starts, "100 for each ms of the period")
     rate = {} if starts is None else {"starts": starts, "period_ms": to_ms("period", period), "burst": burst}
     return {"concurrency": concurrency, **rate, "policy": policy}
 

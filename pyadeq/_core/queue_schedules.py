@@ -8,9 +8,9 @@ from itertools import islice, takewhile
 from typing import Any, NamedTuple, cast, get_args
 
 from pyadeq._core.call import Call, Reply, build_call
-from pyadeq._core.queue_items import envelope
+from pyadeq._core.queue_items import envelope, unfit
 from pyadeq._core.timing import check_timing, next_time, read_timing, times, timing_text
-from pyadeq.errors import BadArgument, ConfigError
+from pyadeq.errors import ConfigError
 from pyadeq.keys import check_name
 from pyadeq.models import Seconds, Task, encode, read_json, to_ms
 from pyadeq.schedule_models import FireStatus, Overlap, Schedule, SchedulePut, SteerScheduleStatus, Timing
@@ -56,9 +56,9 @@ class ScheduleCalls:
         """now: the server's time, from which the first time is reckoned."""
         text = timing_text(timing)
         if overlap not in get_args(Overlap):
-            raise _unfit("overlap", overlap, ", ".join(get_args(Overlap)))
+            raise unfit("overlap", overlap, ", ".join(get_args(Overlap)))
         if to_ms("catch_up", catch_up) < LEAST_CATCH_UP_MS:
-            raise _unfit("catch_up", catch_up, "1 second and more, for who fires is always a little late")
+            raise unfit("catch_up", catch_up, "1 second and more, for who fires is always a little late")
         pairs = schedule_envelope(task)
         trial = {"name": check_name("name", name), "rid": rid, "rev": 1}  # what does not fit would fail when it fires
         build_call("queue.trigger.v1", self.base, trial, {"item": [(name, b"", pairs)]}, decode=_status)
@@ -150,7 +150,7 @@ def schedule_envelope(task: Task) -> dict[str, Any]:
     """The name/value pairs of the task that a schedule enqueues, as JSON has them."""
     for name in UNFIT:
         if getattr(task, name) not in (None, (), False):
-            raise _unfit(name, getattr(task, name), "nothing, for a schedule enqueues its task time and again")
+            raise unfit(name, getattr(task, name), "nothing, for a schedule enqueues its task time and again")
     pairs = {name: value for name, value in envelope(task).items() if value is not None}
     return {name: value.decode() if isinstance(value, bytes) else value for name, value in pairs.items()}
 
@@ -202,7 +202,3 @@ def _schedule(name: str, record: Sequence[bytes], payload: bytes) -> Schedule:
 
 def _moment(text: bytes | None) -> float | None:
     return int(text) / 1000 if text and text != b"0" else None
-
-
-def _unfit(name: str, value: Any, allowed: str) -> BadArgument:
-    return BadArgument("ADEQ_ARG", "pyadeq", f"{name}: {value!r} is not accepted; allowed: {allowed}")

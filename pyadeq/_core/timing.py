@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from pyadeq._core.queue_items import unfit
 from pyadeq.errors import BadArgument, ConfigError
 from pyadeq.models import Moment, to_epoch_ms, to_ms
 from pyadeq.schedule_models import At, Cron, Every, Timing
@@ -113,7 +114,7 @@ def check_timing(timing: Timing) -> None:
             _check_cron(timing.expression, timing.tz)
         case Every():
             if to_ms("period", timing.period) < SHORTEST_PERIOD_MS:
-                raise _unfit("period", timing.period, "0.1 seconds and more")
+                raise unfit("period", timing.period, "0.1 seconds and more")
         case At():
             _check_moment("moment", timing.moment)
             return
@@ -124,30 +125,26 @@ def check_timing(timing: Timing) -> None:
         if moment is not None:
             _check_moment(name, moment)
     if start is not None and until is not None and to_epoch_ms("start", start) > to_epoch_ms("until", until):
-        raise _unfit("until", until, "what is not before start")
+        raise unfit("until", until, "what is not before start")
 
 
 def _check_moment(name: str, moment: Moment) -> None:
     if not 0 < to_epoch_ms(name, moment) < CALENDAR_END_MS:
-        raise _unfit(name, moment, "a datetime, or seconds since the epoch, from 1970 to 2099")
+        raise unfit(name, moment, "a datetime, or seconds since the epoch, from 1970 to 2099")
 
 
 def _check_cron(expression: str, tz: str) -> None:
     cronsim = _cronsim()
     if not isinstance(expression, str):
-        raise _unfit("expression", expression, "a text like '0 3 * * *'")
+        raise unfit("expression", expression, "a text like '0 3 * * *'")
     try:
         zone = ZoneInfo(tz)
     except (ValueError, OSError, KeyError, TypeError):
-        raise _unfit("tz", tz, "a time zone that this machine knows, Europe/Berlin for instance") from None
+        raise unfit("tz", tz, "a time zone that this machine knows, Europe/Berlin for instance") from None
     try:
         next(cronsim.CronSim(expression, datetime.now(zone)))
     except cronsim.CronSimError as problem:
         allowed = f"five fields (minute hour day month weekday), or six with seconds first ({problem})"
-        raise _unfit("expression", expression, allowed) from None
+        raise unfit("expression", expression, allowed) from None
     except (StopIteration, OverflowError):
-        raise _unfit("expression", expression, "one that comes some day") from None
-
-
-def _unfit(name: str, value: Any, allowed: str) -> BadArgument:
-    return BadArgument("ADEQ_ARG", "pyadeq", f"{name}: {value!r} is not accepted; allowed: {allowed}")
+        raise unfit("expression", expression, "one that comes some day") from None

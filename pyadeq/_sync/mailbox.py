@@ -17,10 +17,10 @@ from pyadeq._sync.queue_produce import Producing
 from pyadeq._sync.queue_results import Receipt
 from pyadeq._sync.queue_tend import Tending
 from pyadeq._sync.queue_work import Working, check_lease, until_due
-from pyadeq._core.queue_items import MAX_ITEMS, Failure
+from pyadeq._core.queue_items import MAX_ITEMS, Failure, unfit
 from pyadeq._core.slots import Slot, WorkerIdentity
 from pyadeq._twins import follow, sleep, takes
-from pyadeq.errors import AdeqError, BadArgument, DurabilityError, LeaseLost
+from pyadeq.errors import AdeqError, DurabilityError, LeaseLost
 from pyadeq.keys import check_name
 from pyadeq.models import Claimed, Failed, Lease, Renewal, Seconds, to_ms
 
@@ -176,13 +176,13 @@ class Mailbox:
         self._settle_at_once = settle_at_once
         self._callbacks = callbacks
         if not 0 <= self.window <= LONGEST_WINDOW:
-            raise _unfit("window", window, f"0 to {LONGEST_WINDOW:g} seconds")
+            raise unfit("window", window, f"0 to {LONGEST_WINDOW:g} seconds")
         if not isinstance(max_items, int) or isinstance(max_items, bool) or not 1 <= max_items <= MAX_ITEMS:
-            raise _unfit("max_items", max_items, f"1 to {MAX_ITEMS}")
+            raise unfit("max_items", max_items, f"1 to {MAX_ITEMS}")
         check_lease(lease)
         for name, callback in callbacks._asdict().items():
             if callback is not None and not takes(callback):
-                raise _unfit(name, callback, "a function, or in asyncio a coroutine function")
+                raise unfit(name, callback, "a function, or in asyncio a coroutine function")
 
     def __repr__(self) -> str:
         return f"<Mailbox {self.scope!r} of {self._queue!r}>"
@@ -349,7 +349,3 @@ def _item(data: bytes) -> Any:
         return json.loads(data) if data else None
     except (ValueError, RecursionError):
         return data
-
-
-def _unfit(name: str, value: object, allowed: str) -> BadArgument:
-    return BadArgument("ADEQ_ARG", "pyadeq", f"{name}: {value!r} is not accepted; allowed: {allowed}")
