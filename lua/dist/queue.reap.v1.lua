@@ -189,7 +189,7 @@ local function open_queue()
     spared = row[10] and {},
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
-    shares = {},
+    shares = row[11] and {},
     ended = 0,
   }
 end
