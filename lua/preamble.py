@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from model import MAX_BYTES, MAX_ITEMS, MAX_SAFE, Arg, Group, Script, Type
+from model import GATE, MAX_BYTES, MAX_ITEMS, MAX_SAFE, Arg, Group, Script, Type
 
 LAYOUT = 1
 # A score is priority * BAND + place.
@@ -99,7 +99,7 @@ def preamble(script: Script, names: set[str]) -> str:
     """The preamble of a script whose body and includes use `names` from outside."""
     checks = [line for at, arg in enumerate(script.args, 1) for line in _scalar(at, arg)]
     checks += _groups(script)
-    keys = [f"local {key.name} = KEYS[{at}]" for at, key in enumerate(script.keys, 1)]
+    keys = [f"local {key.name} = KEYS[{at}]" for at, key in enumerate(script.keys, 1) if key.type != GATE]
     used = names | set(re.findall(r"\b(?:arg_\w+|refuse)\b", "\n".join(checks)))
     for name in reversed(_HELPERS):
         if name in used:

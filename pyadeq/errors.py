@@ -106,7 +106,8 @@ class TaskGone(AdeqError):
 
 
 class UnknownTask(AdeqError):
-    """A task was to come after one that there is not, or no longer. It was not made; all others of the call were.
+    """A task was to come after one that there is not, or no longer, or to be gathered by one. It was not made; all
+    others of the call were.
 
     id: of the task that was not made, the first if there are more. missing: the id that there is not.
     receipts: the answers to all tasks of the call in their order, None for each that was not made.

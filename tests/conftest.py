@@ -1,6 +1,6 @@
 """One real server for each test process, and what every layer of tests needs of it.
 
-ADEQ_TEST_SERVER   the server's binary; otherwise what pyadeq.embedded finds
+ADEQ_TEST_SERVER   the server's binary; the first if there are several; otherwise what pyadeq.embedded finds
 ADEQ_TEST_CLUSTER  1: a cluster of one node that serves all slots
 HYPOTHESIS_PROFILE dev (default), ci (more examples), or soak (as many, others each time)
 """
@@ -23,6 +23,7 @@ from hypothesis import settings
 from pyadeq.embedded import EmbeddedServer, find_binary
 from pyadeq.errors import ConfigError
 from tests.audit import audit_server
+from tests.engines.engine import named_servers
 
 CLUSTER = os.environ.get("ADEQ_TEST_CLUSTER") == "1"
 BUS_OFFSET = 10_000  # a cluster node's second port, above its first
@@ -37,8 +38,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
 def server_binary() -> Path:
-    named = os.environ.get("ADEQ_TEST_SERVER")
-    return Path(named) if named else find_binary()
+    named = named_servers(os.environ.get("ADEQ_TEST_SERVER", ""))
+    return named[0] if named else find_binary()
 
 
 def pytest_report_header() -> str:

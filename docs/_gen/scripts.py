@@ -86,10 +86,16 @@ def _facts(script: dict[str, Any]) -> list[tuple[str, str]]:
         ("SHA-1", f"`{script['sha1']}`"),
         ("on Dragonfly", f"`{script['sha1_dragonfly']}`"),
         ("call it with", "`EVALSHA_RO` or `EVALSHA`" if script["read_only"] else "`EVALSHA`"),
+        ("role", _role(script["role"])),
         ("flags", flags or "none: refused on a replica, and when memory is full"),
         ("layout", str(script["layout"])),
         ("cost", script["cost"]),
     ]
+
+
+def _role(role: str) -> str:
+    whose = {"observe": "everybody's: it only reads", "any": "of all who may write"}
+    return whose.get(role, f"`{role}`: see [Access](../../operations/access.md)")
 
 
 def _key(number: int, key: dict[str, Any]) -> tuple[str, str, str, str]:

@@ -40,6 +40,7 @@
 -- RETURN request_expired now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.acquired lock.queued lock.promoted lock.expired lock.cancelled lock.deadlock
+-- ROLE   work
 -- COST   12 + 5n commands where nobody holds them
 -- INCLUDE code_of base_time open_domain fences_of
 -- RARELY note_line record_of read_request live_request members_of set_record remember emit parts_text tell note_freed
@@ -69,8 +70,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 9 then
-  return redis.error_reply('ADEQ_ARG expected 9 keys, got ' .. #KEYS)
+if #KEYS ~= 10 then
+  return redis.error_reply('ADEQ_ARG expected 10 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local requests = KEYS[2]
@@ -215,10 +216,9 @@ local function open_domain(rids)
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
   local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))
-  local last, offset, stepped = row[1] or 0, row[2] or '0', false
-  if offset ~= '0' or last - now > 0 then
-    stepped = now + offset - last < 0
-    if stepped then offset = last - now end
+  local last, before = row[1] or 0, tonumber(row[2] or 0)
+  local offset = math.max(before, last - now)
+  if offset ~= 0 then
     now = now + offset
     now_text = string.format('%.0f', now)
   end
@@ -226,7 +226,7 @@ local function open_domain(rids)
   for i = 2, #rids do texts[rids[i]] = row[5 + i] end
   return {
     exists = set[1], events_max = set[3] or '100000', lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
-    now = now, now_text = now_text, offset = offset, stepped = stepped, texts = texts,
+    now = now, now_text = now_text, offset = offset, stepped = offset ~= before, texts = texts,
     fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
   }
 end
@@ -420,7 +420,7 @@ end
 -- NEEDS deadlines
 local function set_deadline(conf, rid, deadline_ms)
   redis.call('ZADD', deadlines, deadline_ms, rid)
-  if deadline_ms < conf.due then conf.due = deadline_ms end
+  conf.due = math.min(conf.due, deadline_ms)
 end
 
 -- members_below(words, limit): the first members of the graph that begin with these words, and go on.
@@ -672,7 +672,7 @@ local function end_due(conf, limit)
   if conf.caught_up then return 0 end
   local rids = redis.call('ZRANGE', deadlines, 0, conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   conf.caught_up = #rids < limit
-  if #rids > 0 then end_rids(conf, rids) end
+  if rids[1] then end_rids(conf, rids) end
   local next_due = redis.call('ZRANGE', deadlines, 0, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2]
   conf.due = math.min(tonumber(next_due or MAX_SAFE), sweep_ended(conf, limit))
   conf.grants, conf.looks = nil, nil -- what the call itself frees is not to wait for the backlog
@@ -688,7 +688,7 @@ local function end_overdue(conf, rids)
     local at = tonumber(deadline_ms or -1)
     if at >= 0 and at <= conf.now then due[#due + 1] = rids[i] end
   end
-  if #due > 0 then end_rids(conf, due) end
+  if due[1] then end_rids(conf, due) end
 end
 
 -- catch_up(conf, rids): end what is overdue, some of it anywhere, and all of these.
@@ -729,7 +729,7 @@ end
 local function end_around(conf, parts)
   local rids, spare = {}, conf.spare or 256
   for _, part in ipairs(conf.caught_up and {} or parts) do
-    local members = spare > 0 and members_below('r ' .. part.resource, math.min(spare, 64)) or {}
+    local members = members_below('r ' .. part.resource, math.min(spare, 64))
     for _, member in ipairs(members) do rids[#rids + 1] = string.match(member, '%S+$') end
     spare = spare - #members
   end
@@ -778,10 +778,9 @@ end
 
 -- refuse_rate(conf, agent): the ms after which an agent that asks too often may ask again; nil, and one more counted,
 -- if it may now. GCRA: the score is the time (µs) at which all it asked for would have come at the allowed rate.
--- NEEDS rates read_rules
+-- NEEDS rates
 local function refuse_rate(conf, agent)
   if not conf.rate_per_minute then return nil end
-  read_rules(conf)
   local now, gap = conf.now * 1000, math.floor(60000000 / conf.rate_per_minute)
   local due = math.max(tonumber(redis.call('ZSCORE', rates, 'rate ' .. agent) or 0), now)
   local early = due - now - gap * (conf.rate_burst - 1)
@@ -818,7 +817,7 @@ local function scan_line(search, resource, order, code, by, counted)
     counted = counted or permits_of(wanted)
     if last or wanted ~= 's' then
       if not last then search.from[resource] = at end
-      if not search.found[owner] and owner ~= search.owner then
+      if not search.found[owner] then
         local node = { owner = owner, rid = rid, code = wanted, resource = resource, counted = counted,
           waits_for = wanted == 's' and last or by }
         search.found[owner] = node
@@ -855,7 +854,7 @@ local function find_dependents(conf, request)
       local wanted = search.wants[resource]
       local permits = wanted and (permits_of(code) or permits_of(wanted))
       local blocks = wanted and (wanted ~= 's' or code ~= 's')
-      if at == 0 then blocks = permits and order == '' end -- what it has itself may be all that it waits for
+      if at == 0 then blocks = permits end -- what it has itself may be all that it waits for
       local block = { owner = node.owner, resource = resource, order = order }
       if blocks and order == '' and (permits or node.counted) then
         search.maybe = block
@@ -942,7 +941,7 @@ local function is_stuck(conf, request)
   if not lines then return nil end
   local steps = 40 * conf.visits
   local function stops(entry, wait)
-    if entry.owner == wait.owner then return not permits_of(entry.code) ~= not permits_of(wait.code) and entry.order == '' end
+    if entry.owner == wait.owner then return not permits_of(entry.code) ~= not permits_of(wait.code) end
     return (entry.order == '' or entry.order < wait.order) and (entry.code ~= 's' or wait.code ~= 's')
   end
   local function is_free(wait)
@@ -1006,7 +1005,7 @@ end
 -- circle_of(request, search): the circle that a search has found: `<owner>><code>><resource>` for each, who waits for
 -- the resource in that mode, which the next has or is ahead for; and the waits of the others, in that order.
 local function circle_of(request, search)
-  local block = search.hard or search.maybe or search.soft
+  local block = search.hard or search.maybe
   local words, nodes = { request.owner .. '>' .. search.wants[block.resource] .. '>' .. block.resource }, {}
   local node = search.found[block.owner]
   while node and #words < 64 do
@@ -1098,7 +1097,7 @@ local function admit(conf, rid, request)
     end
     local search = waits and find_place(conf, request, tail)
     if not search and request.order ~= own then waits = find_obstacle(conf, request, request.order) end
-    if not search and not waits then
+    if not waits then
       grant(conf, rid, request, 'held', conf.now + request.ttl_ms)
       tell(conf, 'lock.acquired', rid, request, '')
       return 'granted'
@@ -1129,10 +1128,9 @@ local function decide(conf, rid, parts)
   return status, detail, request
 end
 
--- create_base(conf): note of a new queue or domain which layout its data has, and that it uses the server's clock.
+-- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
-local function create_base(conf)
-  if conf.exists then return end
+local function create_base()
   redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
 end
 
@@ -1147,7 +1145,7 @@ local function close_domain(conf)
     changes[#changes + 1] = conf.texts[rid]
   end
   redis.call('HSET', requests, unpack(changes))
-  if not conf.exists then create_base(conf) end
+  if not conf.exists then create_base() end
   for resource, words in pairs(conf.hints or {}) do redis.pcall('SPUBLISH', channel .. resource, words) end
 end
 

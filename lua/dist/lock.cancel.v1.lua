@@ -23,6 +23,7 @@
 -- EACH   item      ended outcome:text
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.released lock.promoted lock.expired lock.cancelled
+-- ROLE   work
 -- FLAGS  allow-oom
 -- COST   8 commands for one that nobody waits for
 -- INCLUDE base_time open_domain
@@ -51,8 +52,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 9 then
-  return redis.error_reply('ADEQ_ARG expected 9 keys, got ' .. #KEYS)
+if #KEYS ~= 10 then
+  return redis.error_reply('ADEQ_ARG expected 10 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local requests = KEYS[2]
@@ -132,10 +133,9 @@ local function open_domain(rids)
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
   local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))
-  local last, offset, stepped = row[1] or 0, row[2] or '0', false
-  if offset ~= '0' or last - now > 0 then
-    stepped = now + offset - last < 0
-    if stepped then offset = last - now end
+  local last, before = row[1] or 0, tonumber(row[2] or 0)
+  local offset = math.max(before, last - now)
+  if offset ~= 0 then
     now = now + offset
     now_text = string.format('%.0f', now)
   end
@@ -143,7 +143,7 @@ local function open_domain(rids)
   for i = 2, #rids do texts[rids[i]] = row[5 + i] end
   return {
     exists = set[1], events_max = set[3] or '100000', lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
-    now = now, now_text = now_text, offset = offset, stepped = stepped, texts = texts,
+    now = now, now_text = now_text, offset = offset, stepped = offset ~= before, texts = texts,
     fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
   }
 end
@@ -330,7 +330,7 @@ end
 -- NEEDS deadlines
 local function set_deadline(conf, rid, deadline_ms)
   redis.call('ZADD', deadlines, deadline_ms, rid)
-  if deadline_ms < conf.due then conf.due = deadline_ms end
+  conf.due = math.min(conf.due, deadline_ms)
 end
 
 -- members_below(words, limit): the first members of the graph that begin with these words, and go on.
@@ -582,7 +582,7 @@ local function end_due(conf, limit)
   if conf.caught_up then return 0 end
   local rids = redis.call('ZRANGE', deadlines, 0, conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   conf.caught_up = #rids < limit
-  if #rids > 0 then end_rids(conf, rids) end
+  if rids[1] then end_rids(conf, rids) end
   local next_due = redis.call('ZRANGE', deadlines, 0, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2]
   conf.due = math.min(tonumber(next_due or MAX_SAFE), sweep_ended(conf, limit))
   conf.grants, conf.looks = nil, nil -- what the call itself frees is not to wait for the backlog
@@ -598,7 +598,7 @@ local function end_overdue(conf, rids)
     local at = tonumber(deadline_ms or -1)
     if at >= 0 and at <= conf.now then due[#due + 1] = rids[i] end
   end
-  if #due > 0 then end_rids(conf, due) end
+  if due[1] then end_rids(conf, due) end
 end
 
 -- catch_up(conf, rids): end what is overdue, some of it anywhere, and all of these.
@@ -622,10 +622,9 @@ local function leave(conf, rid)
   return 'released'
 end
 
--- create_base(conf): note of a new queue or domain which layout its data has, and that it uses the server's clock.
+-- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
-local function create_base(conf)
-  if conf.exists then return end
+local function create_base()
   redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
 end
 
@@ -640,7 +639,7 @@ local function close_domain(conf)
     changes[#changes + 1] = conf.texts[rid]
   end
   redis.call('HSET', requests, unpack(changes))
-  if not conf.exists then create_base(conf) end
+  if not conf.exists then create_base() end
   for resource, words in pairs(conf.hints or {}) do redis.pcall('SPUBLISH', channel .. resource, words) end
 end
 

@@ -24,6 +24,7 @@
 -- GROUP  settings  0..1
 -- RETURN ok        now_ms:int settings:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
+-- ROLE   operate
 -- COST   6 commands
 -- INCLUDE base_time
 
@@ -46,8 +47,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 1 then
-  return redis.error_reply('ADEQ_ARG expected 1 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 

@@ -12,6 +12,7 @@
 -- RETURN draining  now_ms:int
 -- RETURN no_capacity now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- ROLE   operate
 -- FLAGS  allow-oom
 -- COST   7 commands
 -- INCLUDE base_time open_domain read_capacity write_capacity create_base close_domain
@@ -34,8 +35,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 4 then
-  return redis.error_reply('ADEQ_ARG expected 4 keys, got ' .. #KEYS)
+if #KEYS ~= 5 then
+  return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local requests = KEYS[2]
@@ -85,10 +86,9 @@ local function open_domain(rids)
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
   local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))
-  local last, offset, stepped = row[1] or 0, row[2] or '0', false
-  if offset ~= '0' or last - now > 0 then
-    stepped = now + offset - last < 0
-    if stepped then offset = last - now end
+  local last, before = row[1] or 0, tonumber(row[2] or 0)
+  local offset = math.max(before, last - now)
+  if offset ~= 0 then
     now = now + offset
     now_text = string.format('%.0f', now)
   end
@@ -96,7 +96,7 @@ local function open_domain(rids)
   for i = 2, #rids do texts[rids[i]] = row[5 + i] end
   return {
     exists = set[1], events_max = set[3] or '100000', lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
-    now = now, now_text = now_text, offset = offset, stepped = stepped, texts = texts,
+    now = now, now_text = now_text, offset = offset, stepped = offset ~= before, texts = texts,
     fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
   }
 end
@@ -119,10 +119,9 @@ local function write_capacity(resource, room)
     room.seen_ms, room.used))
 end
 
--- create_base(conf): note of a new queue or domain which layout its data has, and that it uses the server's clock.
+-- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
-local function create_base(conf)
-  if conf.exists then return end
+local function create_base()
   redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
 end
 
@@ -137,7 +136,7 @@ local function close_domain(conf)
     changes[#changes + 1] = conf.texts[rid]
   end
   redis.call('HSET', requests, unpack(changes))
-  if not conf.exists then create_base(conf) end
+  if not conf.exists then create_base() end
   for resource, words in pairs(conf.hints or {}) do redis.pcall('SPUBLISH', channel .. resource, words) end
 end
 

@@ -117,10 +117,9 @@ local function open_domain(rids)
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
   local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))
-  local last, offset, stepped = row[1] or 0, row[2] or '0', false
-  if offset ~= '0' or last - now > 0 then
-    stepped = now + offset - last < 0
-    if stepped then offset = last - now end
+  local last, before = row[1] or 0, tonumber(row[2] or 0)
+  local offset = math.max(before, last - now)
+  if offset ~= 0 then
     now = now + offset
     now_text = string.format('%.0f', now)
   end
@@ -128,7 +127,7 @@ local function open_domain(rids)
   for i = 2, #rids do texts[rids[i]] = row[5 + i] end
   return {
     exists = set[1], events_max = set[3] or '100000', lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
-    now = now, now_text = now_text, offset = offset, stepped = stepped, texts = texts,
+    now = now, now_text = now_text, offset = offset, stepped = offset ~= before, texts = texts,
     fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
   }
 end
@@ -183,7 +182,7 @@ local function describe(rid, request)
   local waits = request.order ~= '-'
   return { 'found', rid, waits and 'waiting' or request.state, request.owner, request.agent, tonumber(request.priority),
     tonumber(request.since_ms), tonumber(request.born_ms), tonumber(request.ttl_ms), tonumber(request.until_ms),
-    tonumber(request.granted_ms), tonumber(redis.call('ZSCORE', deadlines, rid) or 0), waits and place_of(request) or 0,
+    tonumber(request.granted_ms), tonumber(redis.call('ZSCORE', deadlines, rid) or 0), place_of(request),
     parts_text(request), request.purpose }
 end
 
@@ -207,7 +206,7 @@ for _, member in ipairs(page) do
     if stands and typed then first = first or part.resource end
   end
   local resource = string.match(member, '^r (%S+)') or string.match(member, '^o %S+ %l (%S+)') or first
-  local wanted = (owner == '' or request.owner == owner) and (agent == '' or request.agent == agent)
+  local wanted = (owner == '' or request.owner == owner)
     and (state == 'all' or (state == 'waiting') == waits)
   if wanted and first and resource == first then answers[#answers + 1] = describe(rid, request) end
 end

@@ -27,6 +27,7 @@
 -- EACH   item      not_found
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.removed
+-- ROLE   operate
 -- FLAGS  allow-oom
 -- COST   8 + 7n commands, 3 to 4 more for user, tag and parent, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts remove_task done_before recall_answers sweep_once hold_once note_done
@@ -50,8 +51,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 14 then
-  return redis.error_reply('ADEQ_ARG expected 14 keys, got ' .. #KEYS)
+if #KEYS ~= 15 then
+  return redis.error_reply('ADEQ_ARG expected 15 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local task = KEYS[2]
@@ -131,7 +132,7 @@ local function open_queue()
     'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  return {
+  local conf = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -140,20 +141,16 @@ local function open_queue()
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
-    result_ms = row[7] and tonumber(row[7]) or nil,
+    result_ms = tonumber(row[7]),
     chains = row[8],
     schedules = row[9],
     limits = row[10],
-    limit = row[10] and {},
-    limited = row[10] and {},
-    in_line = row[10] and {},
-    victims = row[10] and {},
-    spared = row[10] and {},
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
-    shares = row[11] and {},
     ended = 0,
   }
+  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  return conf
 end
 
 -- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.

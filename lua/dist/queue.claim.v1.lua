@@ -65,6 +65,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.claimed task.promoted task.stalled task.dead task.expired task.moved task.cancelled task.removed
 -- EVENT  task.alert worker.lost task.unblocked task.limited
+-- ROLE   work
 -- FLAGS  allow-oom
 -- COST   17 + n commands, 25 + n once a second, 1 more where the queue has schedules, 5 more where there are limits, 1 for each that a task holds, 6 for a task that joins or leaves a line, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts observe sweep retain push_wake lane_emptied check_slot peek_ready read_task
@@ -110,8 +111,8 @@ local function arg_lane(v)
   if inst and #inst <= 100 then return v end
 end
 
-if #KEYS ~= 37 then
-  return redis.error_reply('ADEQ_ARG expected 37 keys, got ' .. #KEYS)
+if #KEYS ~= 38 then
+  return redis.error_reply('ADEQ_ARG expected 38 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -271,7 +272,7 @@ local function open_queue()
     'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  return {
+  local conf = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -280,20 +281,16 @@ local function open_queue()
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
-    result_ms = row[7] and tonumber(row[7]) or nil,
+    result_ms = tonumber(row[7]),
     chains = row[8],
     schedules = row[9],
     limits = row[10],
-    limit = row[10] and {},
-    limited = row[10] and {},
-    in_line = row[10] and {},
-    victims = row[10] and {},
-    spared = row[10] and {},
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
-    shares = row[11] and {},
     ended = 0,
   }
+  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  return conf
 end
 
 -- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
@@ -594,6 +591,7 @@ end
 -- NEEDS config shares weights
 local function share_place(conf, lane, user, band)
   local name = lane .. ' ' .. band .. user
+  conf.shares = conf.shares or {}
   local own = conf.shares[name]
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
@@ -636,7 +634,7 @@ local function promote_due(conf, limit, tally)
   if #promoted == 0 then return 0 end
   make_ready(conf, by_lane)
   emit(conf, 'task.promoted', table.concat(promoted, ' '), '')
-  tally.promoted = (tally.promoted or 0) + #promoted
+  tally.promoted = #promoted
   return #promoted
 end
 
@@ -712,7 +710,7 @@ local function room_left(conf, limit)
     limit.idle = next_ms - limit.slack_ms <= conf.now - 5000
     limit.next_ms = math.max(conf.now, next_ms)
     local ahead_ms = limit.next_ms - conf.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
-    local starts = ahead_ms > 0 and 0 or math.floor(-ahead_ms / limit.interval_ms) + 1
+    local starts = math.max(0, math.floor(-ahead_ms / limit.interval_ms) + 1)
     room, look_ms = math.min(room, starts), math.min(look_ms, math.ceil(conf.now + ahead_ms + starts * limit.interval_ms))
   end
   return room, look_ms
@@ -901,7 +899,7 @@ local function reap_expired(conf, limit, tally)
   local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
   local all = read_policy(config)
   end_leases(conf, ids)
-  tally.stalled = (tally.stalled or 0) + #ids
+  tally.stalled = #ids
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])
     if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
@@ -992,7 +990,7 @@ local function expire_waiting(conf, limit, tally)
       end
       if reason then
         redis.call('HSET', task .. id, 'reason', reason)
-        if record.error or record.exit_code then redis.call('HDEL', task .. id, 'error', 'exit_code') end
+        if record.error then redis.call('HDEL', task .. id, 'error', 'exit_code') end
         bury_task(conf, expired and 'task.expired' or 'task.dead', id, reason, true, tally)
       else
         local to = record.fallback and next_lane(conf, id, record)
@@ -1322,10 +1320,10 @@ local function window_left(conf, wanted, window_ms, limit)
   return left_ms or 0
 end
 
--- next_firing(conf): when a schedule of the queue is due next, or 0: none is, or the queue takes no new tasks.
+-- next_firing(conf): when a schedule is due next, of a queue that has any; 0: none is, or the queue takes no new tasks.
 -- NEEDS schedules
 local function next_firing(conf)
-  if not conf.schedules or conf.draining then return 0 end
+  if conf.draining then return 0 end
   local head = redis.call('ZRANGE', schedules, 0, 0, 'WITHSCORES')
   local due_ms = tonumber(head[2] or MAX_SAFE)
   return due_ms < MAX_SAFE and due_ms or 0
@@ -1461,7 +1459,7 @@ local function end_limited(conf, next_ms, tally)
     if not seen[key] and redis.call('ZSCORE', limit_lines, key) then lined[#lined + 1] = key end
     seen[key] = true
   end
-  if #lined > 0 then open_lines(conf, lined) end
+  if lined[1] then open_lines(conf, lined) end
   local look_ms = tonumber(redis.call('ZRANGE', limit_lines, 0, 0, 'WITHSCORES')[2] or 0)
   if look_ms == 0 or next_ms == 0 then return math.max(look_ms, next_ms) end
   return math.min(look_ms, next_ms)

@@ -7,8 +7,9 @@
 -- (until its first lease; with coalesce=last this payload takes the place of its own). A call's tasks stand in line in order.
 -- One that nobody has taken within fallback_after_ms waits in each fallback lane in turn; then it waits on, or fails.
 -- One with `after` starts when those tasks have ended, or any of them with after_any: completed, unless after_when says
--- otherwise; `unknown` names the first that there is not. With `gather` it starts when so many have that name it as their
--- parent and came later than it. If that cannot be any more, it is dead (`after_failed`), or cancelled where it waits for a failure.
+-- otherwise; `unknown` names the first that there is not (with needs_parent, the parent too). With `gather` it starts when so many
+-- have that name it as their parent and came later than it. If that cannot be any more, it is dead (`after_failed`), or cancelled
+-- where it waits for a failure.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   task      prefix/hash   {base}:task:     id
@@ -65,6 +66,7 @@
 -- PAIR   tags      ids 1..16
 -- PAIR   limits    ids 1..8
 -- PAIR   parent    id
+-- PAIR   needs_parent bool
 -- PAIR   idempotency_key id
 -- PAIR   unique    id
 -- PAIR   scope     id
@@ -83,6 +85,7 @@
 -- EACH   item      unknown id:id
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING
 -- EVENT  task.enqueued task.unblocked task.dead task.cancelled task.limited
+-- ROLE   produce
 -- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 1 with fair shares and 3 for each user, 2 where there are limits and 4 for each in the line of one, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task
 -- INCLUDE add_tasks
@@ -144,8 +147,8 @@ local function arg_lanes(v, min, max)
   if n >= min and n <= max then return list end
 end
 
-if #KEYS ~= 30 then
-  return redis.error_reply('ADEQ_ARG expected 30 keys, got ' .. #KEYS)
+if #KEYS ~= 31 then
+  return redis.error_reply('ADEQ_ARG expected 31 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local task = KEYS[2]
@@ -219,8 +222,8 @@ for i = 1, item_count do
   item_payload[i] = v
   arg_at = arg_at + 2
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 30)
-  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 30') end
+  size = arg_uint(size, 0, 31)
+  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 31') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -323,6 +326,11 @@ for i = 1, item_count do
       if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
         return refuse('item[' .. i .. '].parent', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
       end
+    elseif name == 'needs_parent' then
+      if v ~= '0' and v ~= '1' then
+        return refuse('item[' .. i .. '].needs_parent', v, '0 or 1')
+      end
+      v = v == '1'
     elseif name == 'idempotency_key' then
       if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
         return refuse('item[' .. i .. '].idempotency_key', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
@@ -367,7 +375,7 @@ for i = 1, item_count do
         return refuse('item[' .. i .. '].headers', v and #v, '0 to 4096 bytes long')
       end
     else
-      return refuse('item[' .. i .. '].pairs', name, 'names from kind, priority, lane, fallback, fallback_after_ms, unclaimed, reply, after, gather, after_any, after_when, delay_ms, run_after_ms, expires_at_ms, timeout_ms, user, tags, limits, parent, idempotency_key, unique, scope, coalesce, result_ms, max_attempts, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, headers')
+      return refuse('item[' .. i .. '].pairs', name, 'names from kind, priority, lane, fallback, fallback_after_ms, unclaimed, reply, after, gather, after_any, after_when, delay_ms, run_after_ms, expires_at_ms, timeout_ms, user, tags, limits, parent, needs_parent, idempotency_key, unique, scope, coalesce, result_ms, max_attempts, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, headers')
     end
     if arg_seen_item[name] == i then
       return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
@@ -435,7 +443,7 @@ local function open_queue()
     'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  return {
+  local conf = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -444,20 +452,16 @@ local function open_queue()
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
-    result_ms = row[7] and tonumber(row[7]) or nil,
+    result_ms = tonumber(row[7]),
     chains = row[8],
     schedules = row[9],
     limits = row[10],
-    limit = row[10] and {},
-    limited = row[10] and {},
-    in_line = row[10] and {},
-    victims = row[10] and {},
-    spared = row[10] and {},
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
-    shares = row[11] and {},
     ended = 0,
   }
+  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  return conf
 end
 
 -- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
@@ -581,7 +585,8 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
     local keyed = own.idempotency_key or own.unique or own.scope
     local known = (conf.some_known and known_as(id, stamps[i])) or (seen[id] and 'exists')
     if keyed and known ~= 'created' then twin, by = find_twin(conf, own, stamps[i]) end
-    local missing = own.after and not known and not twin and find_missing(conf, own.after, stamps[i])
+    local missing = not known and not twin and (own.after and find_missing(conf, own.after, stamps[i])
+      or own.needs_parent and find_missing(conf, { own.parent }, stamps[i]))
     if twin and (by == 'rid' or not known) then
       answers[i] = { 'deduplicated', twin }
       merge_task(conf, twin, by, stamps[i], own, data[i])
@@ -609,7 +614,7 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
   make_ready(conf, by_lane)
   emit(conf, 'task.enqueued', table.concat(created, ' '), '')
   if #conf.lined > 0 then emit(conf, 'task.limited', table.concat(conf.lined, ' '), '') end
-  tally.enqueued = (tally.enqueued or 0) + #created
+  tally.enqueued = #created
   return answers
 end
 
@@ -802,10 +807,9 @@ local function sweep_once(conf, limit)
   return #fields
 end
 
--- create_base(conf): note of a new queue or domain which layout its data has, and that it uses the server's clock.
+-- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
-local function create_base(conf)
-  if conf.exists then return end
+local function create_base()
   redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
 end
 
@@ -876,6 +880,7 @@ end
 -- NEEDS config shares weights
 local function share_place(conf, lane, user, band)
   local name = lane .. ' ' .. band .. user
+  conf.shares = conf.shares or {}
   local own = conf.shares[name]
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
@@ -1161,7 +1166,7 @@ if conf.draining then refused = refuse_new(conf, item_id, item_pairs, stamps) en
 if refused then return refused end
 
 conf.some_known = redis.call('EXISTS', unpack(keys)) > 0
-if not conf.exists then create_base(conf) end
+if not conf.exists then create_base() end
 local tally = {}
 local answers = add_tasks(conf, item_id, item_payload, item_pairs, stamps, tally)
 if conf.noted then pass_on(conf, 100, tally) end

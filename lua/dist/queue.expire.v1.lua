@@ -38,6 +38,7 @@
 -- RETURN ok        now_ms:int expired:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.dead task.expired task.moved task.removed task.alert task.unblocked task.cancelled
+-- ROLE   work
 -- FLAGS  allow-oom
 -- COST   10 + 13n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline untie
@@ -66,8 +67,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 28 then
-  return redis.error_reply('ADEQ_ARG expected 28 keys, got ' .. #KEYS)
+if #KEYS ~= 29 then
+  return redis.error_reply('ADEQ_ARG expected 29 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local leases = KEYS[2]
@@ -155,7 +156,7 @@ local function open_queue()
     'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  return {
+  local conf = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -164,20 +165,16 @@ local function open_queue()
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
-    result_ms = row[7] and tonumber(row[7]) or nil,
+    result_ms = tonumber(row[7]),
     chains = row[8],
     schedules = row[9],
     limits = row[10],
-    limit = row[10] and {},
-    limited = row[10] and {},
-    in_line = row[10] and {},
-    victims = row[10] and {},
-    spared = row[10] and {},
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
-    shares = row[11] and {},
     ended = 0,
   }
+  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  return conf
 end
 
 -- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
@@ -375,7 +372,7 @@ local function expire_waiting(conf, limit, tally)
       end
       if reason then
         redis.call('HSET', task .. id, 'reason', reason)
-        if record.error or record.exit_code then redis.call('HDEL', task .. id, 'error', 'exit_code') end
+        if record.error then redis.call('HDEL', task .. id, 'error', 'exit_code') end
         bury_task(conf, expired and 'task.expired' or 'task.dead', id, reason, true, tally)
       else
         local to = record.fallback and next_lane(conf, id, record)
@@ -483,6 +480,7 @@ end
 -- NEEDS config shares weights
 local function share_place(conf, lane, user, band)
   local name = lane .. ' ' .. band .. user
+  conf.shares = conf.shares or {}
   local own = conf.shares[name]
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)

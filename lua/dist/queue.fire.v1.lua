@@ -1,10 +1,9 @@
 #!lua
 -- generated from lua/queue/fire.v1.lua by lua/bundle.py; do not edit
--- queue.fire.v1: a schedule's time has come: enqueue its task, and note the time that follows. Of all who try, one succeeds: the
--- schedule must be of revision `rev` and its next time `nominal_ms`; to the others it is `stale`, and `early` before that time.
--- With `late` it is not made up for any more, and counts as missed, as do `missed` more before `next_ms` (0: there is none).
--- `id` names the task, whose envelope the caller takes from the schedule. Sent again, the call answers
--- the same until a later time has fired, and then it is `stale`; it never fires twice.
+-- queue.fire.v1: a schedule's time has come: enqueue its task and note the next one. Of all who try, one succeeds: the
+-- schedule must be of revision `rev` and its next time `nominal_ms`; to the others it is `stale`, and `early` before that
+-- time. With `late` it is not made up for any more, and counts as missed, as do `missed` more before `next_ms` (0: there is
+-- none). `id` names the task; the caller takes its envelope from the schedule. Sent again, it is `stale` once a later one fired.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -83,6 +82,7 @@
 -- RETURN not_found now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING
 -- EVENT  schedule.fired schedule.skipped schedule.missed task.enqueued task.unblocked task.dead task.cancelled task.removed task.limited
+-- ROLE   work
 -- COST   22 commands, up to 3 more where it is due again within 10 s, 3 more for each task of it that has not ended, 10 where it waits for them, up to 20 where it cancels them, more for what the task says, as in enqueue, O(log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task add_tasks
 -- RARELY sweep_once push_due await_deadline delay_until join_gathering begin_chains note_end make_awaited
@@ -144,8 +144,8 @@ local function arg_lanes(v, min, max)
   if n >= min and n <= max then return list end
 end
 
-if #KEYS ~= 34 then
-  return redis.error_reply('ADEQ_ARG expected 34 keys, got ' .. #KEYS)
+if #KEYS ~= 35 then
+  return redis.error_reply('ADEQ_ARG expected 35 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -416,7 +416,7 @@ local function open_queue()
     'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  return {
+  local conf = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -425,20 +425,16 @@ local function open_queue()
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
-    result_ms = row[7] and tonumber(row[7]) or nil,
+    result_ms = tonumber(row[7]),
     chains = row[8],
     schedules = row[9],
     limits = row[10],
-    limit = row[10] and {},
-    limited = row[10] and {},
-    in_line = row[10] and {},
-    victims = row[10] and {},
-    spared = row[10] and {},
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
-    shares = row[11] and {},
     ended = 0,
   }
+  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  return conf
 end
 
 -- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
@@ -562,7 +558,8 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
     local keyed = own.idempotency_key or own.unique or own.scope
     local known = (conf.some_known and known_as(id, stamps[i])) or (seen[id] and 'exists')
     if keyed and known ~= 'created' then twin, by = find_twin(conf, own, stamps[i]) end
-    local missing = own.after and not known and not twin and find_missing(conf, own.after, stamps[i])
+    local missing = not known and not twin and (own.after and find_missing(conf, own.after, stamps[i])
+      or own.needs_parent and find_missing(conf, { own.parent }, stamps[i]))
     if twin and (by == 'rid' or not known) then
       answers[i] = { 'deduplicated', twin }
       merge_task(conf, twin, by, stamps[i], own, data[i])
@@ -590,7 +587,7 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
   make_ready(conf, by_lane)
   emit(conf, 'task.enqueued', table.concat(created, ' '), '')
   if #conf.lined > 0 then emit(conf, 'task.limited', table.concat(conf.lined, ' '), '') end
-  tally.enqueued = (tally.enqueued or 0) + #created
+  tally.enqueued = #created
   return answers
 end
 
@@ -890,6 +887,7 @@ end
 -- NEEDS config shares weights
 local function share_place(conf, lane, user, band)
   local name = lane .. ' ' .. band .. user
+  conf.shares = conf.shares or {}
   local own = conf.shares[name]
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)

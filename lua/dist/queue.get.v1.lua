@@ -110,7 +110,7 @@ local function open_queue()
     'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  return {
+  local conf = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -119,20 +119,16 @@ local function open_queue()
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
-    result_ms = row[7] and tonumber(row[7]) or nil,
+    result_ms = tonumber(row[7]),
     chains = row[8],
     schedules = row[9],
     limits = row[10],
-    limit = row[10] and {},
-    limited = row[10] and {},
-    in_line = row[10] and {},
-    victims = row[10] and {},
-    spared = row[10] and {},
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
-    shares = row[11] and {},
     ended = 0,
   }
+  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  return conf
 end
 
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
@@ -173,11 +169,9 @@ local function summarise(id, state, score, record)
   local held = redis.call('HGET', running, id)
   local started, attempt, delivery, crashes, fence, worker =
     string.match(held or record.ran or '', '(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
-  if worker then
-    record.worker, record.started_ms, record.fence = worker, started, fence
-    if held or state == 'completed' then record.attempts, record.deliveries = attempt, delivery end
-    if held then record.token, record.crashes = string.match(held, '^%S+'), crashes end
-  end
+  record.worker, record.started_ms, record.fence = worker, started, fence
+  if held or state == 'completed' then record.attempts, record.deliveries = attempt, delivery end
+  if held then record.token, record.crashes = string.match(held, '^%S+'), crashes end
   record.ran = nil
   local place, at_ms, shown = 0, tonumber(score), {}
   if state == 'ready' or state == 'blocked' then place, at_ms = at_ms % BAND, 0 end

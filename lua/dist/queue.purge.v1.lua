@@ -37,6 +37,7 @@
 -- RETURN ok        now_ms:int purged:int more:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.removed
+-- ROLE   operate
 -- FLAGS  allow-oom
 -- COST   22 + 6n commands, 10 more for user, tag, parent, unique and idempotency key, 5 for one that others wait for, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts untie lane_emptied answer_waiters remove_task done_before sweep_once
@@ -69,8 +70,8 @@ local function arg_lane(v)
   if inst and #inst <= 100 then return v end
 end
 
-if #KEYS ~= 23 then
-  return redis.error_reply('ADEQ_ARG expected 23 keys, got ' .. #KEYS)
+if #KEYS ~= 24 then
+  return redis.error_reply('ADEQ_ARG expected 24 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local task = KEYS[2]
@@ -168,7 +169,7 @@ local function open_queue()
     'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  return {
+  local conf = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -177,20 +178,16 @@ local function open_queue()
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
-    result_ms = row[7] and tonumber(row[7]) or nil,
+    result_ms = tonumber(row[7]),
     chains = row[8],
     schedules = row[9],
     limits = row[10],
-    limit = row[10] and {},
-    limited = row[10] and {},
-    in_line = row[10] and {},
-    victims = row[10] and {},
-    spared = row[10] and {},
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
-    shares = row[11] and {},
     ended = 0,
   }
+  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  return conf
 end
 
 -- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.

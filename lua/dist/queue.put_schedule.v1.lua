@@ -30,6 +30,7 @@
 -- RETURN unchanged now_ms:int rev:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  schedule.created schedule.changed
+-- ROLE   operate
 -- COST   14 commands, up to 3 more where it is due within 10 s, O(log m)
 -- INCLUDE base_time open_queue emit create_base done_before sweep_once hold_once note_done push_due plan_firing
 
@@ -52,8 +53,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 7 then
-  return redis.error_reply('ADEQ_ARG expected 7 keys, got ' .. #KEYS)
+if #KEYS ~= 8 then
+  return redis.error_reply('ADEQ_ARG expected 8 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local wake = KEYS[2]
@@ -151,7 +152,7 @@ local function open_queue()
     'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  return {
+  local conf = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -160,20 +161,16 @@ local function open_queue()
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
-    result_ms = row[7] and tonumber(row[7]) or nil,
+    result_ms = tonumber(row[7]),
     chains = row[8],
     schedules = row[9],
     limits = row[10],
-    limit = row[10] and {},
-    limited = row[10] and {},
-    in_line = row[10] and {},
-    victims = row[10] and {},
-    spared = row[10] and {},
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
-    shares = row[11] and {},
     ended = 0,
   }
+  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  return conf
 end
 
 -- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
@@ -191,10 +188,9 @@ local function emit(conf, event, id, detail)
   redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
 end
 
--- create_base(conf): note of a new queue or domain which layout its data has, and that it uses the server's clock.
+-- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
-local function create_base(conf)
-  if conf.exists then return end
+local function create_base()
   redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
 end
 
@@ -268,7 +264,7 @@ for i = 1, 6 do same = same and old[i] == plan[2 * i] end
 local status = same and 'unchanged' or old[7] and 'changed' or 'created'
 rev = tonumber(old[7])
 if not same then
-  create_base(conf)
+  if not conf.exists then create_base() end
   rev = redis.call('HINCRBY', config, 'revisions', 1)
   redis.call('HSET', key, 'rev', rev, 'changed_ms', conf.now_text, unpack(plan))
   redis.call('HSETNX', key, 'created_ms', conf.now_text)

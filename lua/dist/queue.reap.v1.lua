@@ -45,6 +45,7 @@
 -- RETURN ok        now_ms:int reaped:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.stalled task.dead task.cancelled task.removed task.alert worker.lost task.unblocked
+-- ROLE   work
 -- FLAGS  allow-oom
 -- COST   13 + 3n commands, 10 + 7n where tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 11 for each line that opens and 5 for each of up to 100 who leave it, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline
@@ -73,8 +74,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 35 then
-  return redis.error_reply('ADEQ_ARG expected 35 keys, got ' .. #KEYS)
+if #KEYS ~= 36 then
+  return redis.error_reply('ADEQ_ARG expected 36 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -169,7 +170,7 @@ local function open_queue()
     'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  return {
+  local conf = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -178,20 +179,16 @@ local function open_queue()
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
-    result_ms = row[7] and tonumber(row[7]) or nil,
+    result_ms = tonumber(row[7]),
     chains = row[8],
     schedules = row[9],
     limits = row[10],
-    limit = row[10] and {},
-    limited = row[10] and {},
-    in_line = row[10] and {},
-    victims = row[10] and {},
-    spared = row[10] and {},
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
-    shares = row[11] and {},
     ended = 0,
   }
+  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  return conf
 end
 
 -- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
@@ -391,7 +388,7 @@ local function reap_expired(conf, limit, tally)
   local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
   local all = read_policy(config)
   end_leases(conf, ids)
-  tally.stalled = (tally.stalled or 0) + #ids
+  tally.stalled = #ids
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])
     if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
@@ -520,6 +517,7 @@ end
 -- NEEDS config shares weights
 local function share_place(conf, lane, user, band)
   local name = lane .. ' ' .. band .. user
+  conf.shares = conf.shares or {}
   local own = conf.shares[name]
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
@@ -758,7 +756,7 @@ local function room_left(conf, limit)
     limit.idle = next_ms - limit.slack_ms <= conf.now - 5000
     limit.next_ms = math.max(conf.now, next_ms)
     local ahead_ms = limit.next_ms - conf.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
-    local starts = ahead_ms > 0 and 0 or math.floor(-ahead_ms / limit.interval_ms) + 1
+    local starts = math.max(0, math.floor(-ahead_ms / limit.interval_ms) + 1)
     room, look_ms = math.min(room, starts), math.min(look_ms, math.ceil(conf.now + ahead_ms + starts * limit.interval_ms))
   end
   return room, look_ms

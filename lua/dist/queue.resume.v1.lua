@@ -15,6 +15,7 @@
 -- RETURN ok        now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  queue.resumed
+-- ROLE   operate
 -- FLAGS  allow-oom
 -- COST   10 + 2l commands for l lanes, up to 3 more where the queue has schedules
 -- INCLUDE base_time open_queue create_base emit done_before sweep_once hold_once note_done set_mode push_wake
@@ -39,8 +40,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 6 then
-  return redis.error_reply('ADEQ_ARG expected 6 keys, got ' .. #KEYS)
+if #KEYS ~= 7 then
+  return redis.error_reply('ADEQ_ARG expected 7 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local lanes = KEYS[2]
@@ -101,7 +102,7 @@ local function open_queue()
     'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  return {
+  local conf = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -110,26 +111,21 @@ local function open_queue()
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
-    result_ms = row[7] and tonumber(row[7]) or nil,
+    result_ms = tonumber(row[7]),
     chains = row[8],
     schedules = row[9],
     limits = row[10],
-    limit = row[10] and {},
-    limited = row[10] and {},
-    in_line = row[10] and {},
-    victims = row[10] and {},
-    spared = row[10] and {},
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
-    shares = row[11] and {},
     ended = 0,
   }
+  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  return conf
 end
 
--- create_base(conf): note of a new queue or domain which layout its data has, and that it uses the server's clock.
+-- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
-local function create_base(conf)
-  if conf.exists then return end
+local function create_base()
   redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
 end
 
@@ -191,7 +187,7 @@ end
 -- NEEDS config emit create_base done_before note_done
 local function set_mode(conf, mode, event)
   if done_before(conf, mode) then return end
-  create_base(conf)
+  if not conf.exists then create_base() end
   note_done(conf, mode, 'done')
   conf.paused = mode == 'paused'
   if (redis.call('HGET', config, 'mode') or 'running') == mode then return end

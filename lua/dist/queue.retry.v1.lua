@@ -29,6 +29,7 @@
 -- EACH   item      not_found
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.retried
+-- ROLE   operate
 -- COST   12 + 6n commands, 1 more with fair shares and 2 for each user, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline holder_of hold_once
 -- INCLUDE revive_task done_before recall_answers sweep_once note_done note_answers
@@ -54,8 +55,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 13 then
-  return redis.error_reply('ADEQ_ARG expected 13 keys, got ' .. #KEYS)
+if #KEYS ~= 14 then
+  return redis.error_reply('ADEQ_ARG expected 14 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local task = KEYS[2]
@@ -137,7 +138,7 @@ local function open_queue()
     'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  return {
+  local conf = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -146,20 +147,16 @@ local function open_queue()
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
-    result_ms = row[7] and tonumber(row[7]) or nil,
+    result_ms = tonumber(row[7]),
     chains = row[8],
     schedules = row[9],
     limits = row[10],
-    limit = row[10] and {},
-    limited = row[10] and {},
-    in_line = row[10] and {},
-    victims = row[10] and {},
-    spared = row[10] and {},
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
-    shares = row[11] and {},
     ended = 0,
   }
+  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  return conf
 end
 
 -- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
@@ -327,6 +324,7 @@ function arg_rare()
 -- NEEDS config shares weights
 local function share_place(conf, lane, user, band)
   local name = lane .. ' ' .. band .. user
+  conf.shares = conf.shares or {}
   local own = conf.shares[name]
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)

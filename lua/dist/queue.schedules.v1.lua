@@ -3,7 +3,7 @@
 -- queue.schedules.v1: a page of the schedules: all by the time when they are due next, those that never are at the end; or, with
 -- `due`, those whose time has come; or the one of a name. Payloads of those that are due or named.
 -- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. One that fires
--- meanwhile may come twice, one that is resumed not at all. A page stops before 4 MiB, but not before its first.
+-- meanwhile may come twice, one that is resumed not at all. A page stops before 4 MiB.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   schedules zset          {base}:schedules
@@ -101,7 +101,7 @@ local function open_queue()
     'chains', 'schedules', 'limits', 'fair', 'fair_top')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  return {
+  local conf = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -110,20 +110,16 @@ local function open_queue()
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),
-    result_ms = row[7] and tonumber(row[7]) or nil,
+    result_ms = tonumber(row[7]),
     chains = row[8],
     schedules = row[9],
     limits = row[10],
-    limit = row[10] and {},
-    limited = row[10] and {},
-    in_line = row[10] and {},
-    victims = row[10] and {},
-    spared = row[10] and {},
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
-    shares = row[11] and {},
     ended = 0,
   }
+  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  return conf
 end
 
 -- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
@@ -163,9 +159,9 @@ while page[at] do
       bytes = bytes + #data
     end
   end
-  if bytes > 4194304 and at > 1 then break end
+  if bytes > 4194304 then break end
   if #record > 0 then answers[#answers + 1] = { 'found', page[at], record, data } end
   at = at + 2
 end
-local more = name == '' and (page[at] or at > 2 * limit) and at > 1
+local more = name == '' and (page[at] or at > 2 * limit)
 return { 'ok', conf.now, more and page[at - 1] .. ' ' .. page[at - 2] or '', answers }

@@ -12,7 +12,8 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
     local keyed = own.idempotency_key or own.unique or own.scope
     local known = (conf.some_known and known_as(id, stamps[i])) or (seen[id] and 'exists')
     if keyed and known ~= 'created' then twin, by = find_twin(conf, own, stamps[i]) end
-    local missing = own.after and not known and not twin and find_missing(conf, own.after, stamps[i])
+    local missing = not known and not twin and (own.after and find_missing(conf, own.after, stamps[i])
+      or own.needs_parent and find_missing(conf, { own.parent }, stamps[i]))
     if twin and (by == 'rid' or not known) then
       answers[i] = { 'deduplicated', twin }
       merge_task(conf, twin, by, stamps[i], own, data[i])
@@ -40,6 +41,6 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
   make_ready(conf, by_lane)
   emit(conf, 'task.enqueued', table.concat(created, ' '), '')
   if #conf.lined > 0 then emit(conf, 'task.limited', table.concat(conf.lined, ' '), '') end
-  tally.enqueued = (tally.enqueued or 0) + #created
+  tally.enqueued = #created
   return answers
 end

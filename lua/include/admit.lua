@@ -33,7 +33,7 @@ local function admit(conf, rid, request)
     end
     local search = waits and find_place(conf, request, tail)
     if not search and request.order ~= own then waits = find_obstacle(conf, request, request.order) end
-    if not search and not waits then
+    if not waits then
       grant(conf, rid, request, 'held', conf.now + request.ttl_ms)
       tell(conf, 'lock.acquired', rid, request, '')
       return 'granted'

@@ -9,6 +9,6 @@ local function close_domain(conf)
     changes[#changes + 1] = conf.texts[rid]
   end
   redis.call('HSET', requests, unpack(changes))
-  if not conf.exists then create_base(conf) end
+  if not conf.exists then create_base() end
   for resource, words in pairs(conf.hints or {}) do redis.pcall('SPUBLISH', channel .. resource, words) end
 end

@@ -7,7 +7,7 @@ local function end_due(conf, limit)
   if conf.caught_up then return 0 end
   local rids = redis.call('ZRANGE', deadlines, 0, conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   conf.caught_up = #rids < limit
-  if #rids > 0 then end_rids(conf, rids) end
+  if rids[1] then end_rids(conf, rids) end
   local next_due = redis.call('ZRANGE', deadlines, 0, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2]
   conf.due = math.min(tonumber(next_due or MAX_SAFE), sweep_ended(conf, limit))
   conf.grants, conf.looks = nil, nil -- what the call itself frees is not to wait for the backlog

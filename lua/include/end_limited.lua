@@ -9,7 +9,7 @@ local function end_limited(conf, next_ms, tally)
     if not seen[key] and redis.call('ZSCORE', limit_lines, key) then lined[#lined + 1] = key end
     seen[key] = true
   end
-  if #lined > 0 then open_lines(conf, lined) end
+  if lined[1] then open_lines(conf, lined) end
   local look_ms = tonumber(redis.call('ZRANGE', limit_lines, 0, 0, 'WITHSCORES')[2] or 0)
   if look_ms == 0 or next_ms == 0 then return math.max(look_ms, next_ms) end
   return math.min(look_ms, next_ms)

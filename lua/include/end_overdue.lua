@@ -7,5 +7,5 @@ local function end_overdue(conf, rids)
     local at = tonumber(deadline_ms or -1)
     if at >= 0 and at <= conf.now then due[#due + 1] = rids[i] end
   end
-  if #due > 0 then end_rids(conf, due) end
+  if due[1] then end_rids(conf, due) end
 end

@@ -23,7 +23,7 @@ local function expire_waiting(conf, limit, tally)
       end
       if reason then
         redis.call('HSET', task .. id, 'reason', reason)
-        if record.error or record.exit_code then redis.call('HDEL', task .. id, 'error', 'exit_code') end
+        if record.error then redis.call('HDEL', task .. id, 'error', 'exit_code') end
         bury_task(conf, expired and 'task.expired' or 'task.dead', id, reason, true, tally)
       else
         local to = record.fallback and next_lane(conf, id, record)

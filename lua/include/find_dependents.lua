@@ -24,7 +24,7 @@ local function find_dependents(conf, request)
       local wanted = search.wants[resource]
       local permits = wanted and (permits_of(code) or permits_of(wanted))
       local blocks = wanted and (wanted ~= 's' or code ~= 's')
-      if at == 0 then blocks = permits and order == '' end -- what it has itself may be all that it waits for
+      if at == 0 then blocks = permits end -- what it has itself may be all that it waits for
       local block = { owner = node.owner, resource = resource, order = order }
       if blocks and order == '' and (permits or node.counted) then
         search.maybe = block

@@ -3,6 +3,6 @@
 local function is_full()
   local info = redis.pcall('INFO', 'memory')
   if type(info) ~= 'string' then return false end
-  local used, max = string.match(info, 'used_memory:(%d+)'), string.match(info, 'maxmemory:(%d+)')
-  return max and tonumber(max) > 0 and tonumber(used) >= tonumber(max)
+  local used, max = string.match(info, 'used_memory:(%d+)'), string.match(info, 'maxmemory:([1-9]%d*)')
+  return max and tonumber(used) >= tonumber(max)
 end

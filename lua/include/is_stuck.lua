@@ -7,7 +7,7 @@ local function is_stuck(conf, request)
   if not lines then return nil end
   local steps = 40 * conf.visits
   local function stops(entry, wait)
-    if entry.owner == wait.owner then return not permits_of(entry.code) ~= not permits_of(wait.code) and entry.order == '' end
+    if entry.owner == wait.owner then return not permits_of(entry.code) ~= not permits_of(wait.code) end
     return (entry.order == '' or entry.order < wait.order) and (entry.code ~= 's' or wait.code ~= 's')
   end
   local function is_free(wait)

@@ -7,10 +7,9 @@ local function open_domain(rids)
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
   local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))
-  local last, offset, stepped = row[1] or 0, row[2] or '0', false
-  if offset ~= '0' or last - now > 0 then
-    stepped = now + offset - last < 0
-    if stepped then offset = last - now end
+  local last, before = row[1] or 0, tonumber(row[2] or 0)
+  local offset = math.max(before, last - now)
+  if offset ~= 0 then
     now = now + offset
     now_text = string.format('%.0f', now)
   end
@@ -18,7 +17,7 @@ local function open_domain(rids)
   for i = 2, #rids do texts[rids[i]] = row[5 + i] end
   return {
     exists = set[1], events_max = set[3] or '100000', lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
-    now = now, now_text = now_text, offset = offset, stepped = stepped, texts = texts,
+    now = now, now_text = now_text, offset = offset, stepped = offset ~= before, texts = texts,
     fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
   }
 end

@@ -21,6 +21,6 @@ local function promote_due(conf, limit, tally)
   if #promoted == 0 then return 0 end
   make_ready(conf, by_lane)
   emit(conf, 'task.promoted', table.concat(promoted, ' '), '')
-  tally.promoted = (tally.promoted or 0) + #promoted
+  tally.promoted = #promoted
   return #promoted
 end

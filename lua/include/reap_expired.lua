@@ -8,7 +8,7 @@ local function reap_expired(conf, limit, tally)
   local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
   local all = read_policy(config)
   end_leases(conf, ids)
-  tally.stalled = (tally.stalled or 0) + #ids
+  tally.stalled = #ids
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])
     if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then

@@ -1,9 +1,8 @@
 -- refuse_rate(conf, agent): the ms after which an agent that asks too often may ask again; nil, and one more counted,
 -- if it may now. GCRA: the score is the time (µs) at which all it asked for would have come at the allowed rate.
--- NEEDS rates read_rules
+-- NEEDS rates
 local function refuse_rate(conf, agent)
   if not conf.rate_per_minute then return nil end
-  read_rules(conf)
   local now, gap = conf.now * 1000, math.floor(60000000 / conf.rate_per_minute)
   local due = math.max(tonumber(redis.call('ZSCORE', rates, 'rate ' .. agent) or 0), now)
   local early = due - now - gap * (conf.rate_burst - 1)

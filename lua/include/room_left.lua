@@ -13,7 +13,7 @@ local function room_left(conf, limit)
     limit.idle = next_ms - limit.slack_ms <= conf.now - 5000
     limit.next_ms = math.max(conf.now, next_ms)
     local ahead_ms = limit.next_ms - conf.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
-    local starts = ahead_ms > 0 and 0 or math.floor(-ahead_ms / limit.interval_ms) + 1
+    local starts = math.max(0, math.floor(-ahead_ms / limit.interval_ms) + 1)
     room, look_ms = math.min(room, starts), math.min(look_ms, math.ceil(conf.now + ahead_ms + starts * limit.interval_ms))
   end
   return room, look_ms

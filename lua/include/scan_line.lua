@@ -17,7 +17,7 @@ local function scan_line(search, resource, order, code, by, counted)
     counted = counted or permits_of(wanted)
     if last or wanted ~= 's' then
       if not last then search.from[resource] = at end
-      if not search.found[owner] and owner ~= search.owner then
+      if not search.found[owner] then
         local node = { owner = owner, rid = rid, code = wanted, resource = resource, counted = counted,
           waits_for = wanted == 's' and last or by }
         search.found[owner] = node

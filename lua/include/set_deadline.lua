@@ -2,5 +2,5 @@
 -- NEEDS deadlines
 local function set_deadline(conf, rid, deadline_ms)
   redis.call('ZADD', deadlines, deadline_ms, rid)
-  if deadline_ms < conf.due then conf.due = deadline_ms end
+  conf.due = math.min(conf.due, deadline_ms)
 end

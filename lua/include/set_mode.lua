@@ -2,7 +2,7 @@
 -- NEEDS config emit create_base done_before note_done
 local function set_mode(conf, mode, event)
   if done_before(conf, mode) then return end
-  create_base(conf)
+  if not conf.exists then create_base() end
   note_done(conf, mode, 'done')
   conf.paused = mode == 'paused'
   if (redis.call('HGET', config, 'mode') or 'running') == mode then return end

@@ -4,6 +4,7 @@
 -- NEEDS config shares weights
 local function share_place(conf, lane, user, band)
   local name = lane .. ' ' .. band .. user
+  conf.shares = conf.shares or {}
   local own = conf.shares[name]
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)

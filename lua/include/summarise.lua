@@ -5,11 +5,9 @@ local function summarise(id, state, score, record)
   local held = redis.call('HGET', running, id)
   local started, attempt, delivery, crashes, fence, worker =
     string.match(held or record.ran or '', '(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
-  if worker then
-    record.worker, record.started_ms, record.fence = worker, started, fence
-    if held or state == 'completed' then record.attempts, record.deliveries = attempt, delivery end
-    if held then record.token, record.crashes = string.match(held, '^%S+'), crashes end
-  end
+  record.worker, record.started_ms, record.fence = worker, started, fence
+  if held or state == 'completed' then record.attempts, record.deliveries = attempt, delivery end
+  if held then record.token, record.crashes = string.match(held, '^%S+'), crashes end
   record.ran = nil
   local place, at_ms, shown = 0, tonumber(score), {}
   if state == 'ready' or state == 'blocked' then place, at_ms = at_ms % BAND, 0 end

@@ -21,6 +21,7 @@
 -- EACH   item      not_waiting
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.promoted lock.expired lock.cancelled lock.deadlock
+-- ROLE   operate
 -- FLAGS  allow-oom
 -- COST   5 + 4n commands
 -- INCLUDE base_time open_domain record_of

@@ -4,9 +4,10 @@
 -- permits while there are enough; an owner's own holds never stand against its shared or exclusive ones. What it holds
 -- strongly enough already it is granted again under the same fence. Others are granted in the order of their coming, a
 -- priority being a head start; with wait_ms=0 `busy` is the answer instead. An owner that waits already may take what
--- nobody has or wants; else `owner_waits` names its request. `deadlock`: to wait would close a circle:
--- `owner>mode>resource` for each who waits, for what the next one has or is ahead for. checked=0: call detect. Where a
--- call that is sent again hears `granted` of what was handed over meanwhile, poll or renew before deadline_ms.
+-- nobody has or wants; else `owner_waits` names its request; cancel it where that is an old try of yours.
+-- `deadlock`: to wait would close a circle: `owner>mode>resource` for each who waits, for what the next one has or is
+-- ahead for. checked=0: call detect. Where a call that is sent again hears `granted` of what was handed over meanwhile,
+-- poll or renew before deadline_ms.
 --
 -- KEYS   config    hash           {base}:config
 -- KEYS   requests  hash           {base}:requests
@@ -43,6 +44,7 @@
 -- RETURN request_expired now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.acquired lock.queued lock.promoted lock.expired lock.cancelled lock.deadlock
+-- ROLE   work
 -- COST   9 commands where nobody holds it, 19 to wait for somebody, more where its owner holds others that are waited for
 -- INCLUDE base_time open_domain emit
 -- RARELY code_of note_line record_of read_request live_request members_of set_record remember parts_text tell

@@ -21,6 +21,7 @@
 -- EACH   item      ended outcome:text
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.released lock.promoted lock.expired lock.cancelled
+-- ROLE   work
 -- FLAGS  allow-oom
 -- COST   8 commands for one that nobody waits for
 -- INCLUDE base_time open_domain

@@ -22,6 +22,7 @@
 -- GROUP  settings  0..1
 -- RETURN ok        now_ms:int settings:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
+-- ROLE   operate
 -- COST   6 commands
 -- INCLUDE base_time
 

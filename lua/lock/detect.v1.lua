@@ -20,6 +20,7 @@
 -- EACH   item      deadlock rid:id circle:text
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.queued lock.promoted lock.expired lock.cancelled lock.deadlock
+-- ROLE   work
 -- FLAGS  allow-oom
 -- COST   6 commands, 30 and more for each waiter
 -- INCLUDE base_time open_domain read_rules

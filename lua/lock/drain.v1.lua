@@ -10,6 +10,7 @@
 -- RETURN draining  now_ms:int
 -- RETURN no_capacity now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- ROLE   operate
 -- FLAGS  allow-oom
 -- COST   7 commands
 -- INCLUDE base_time open_domain read_capacity write_capacity create_base close_domain

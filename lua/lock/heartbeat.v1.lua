@@ -21,6 +21,7 @@
 -- EACH   item      no_capacity
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.promoted lock.expired lock.cancelled
+-- ROLE   work
 -- FLAGS  allow-oom
 -- COST   4 + 2n commands
 -- INCLUDE base_time open_domain note_line read_capacity write_capacity

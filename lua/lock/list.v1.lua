@@ -41,7 +41,7 @@ for _, member in ipairs(page) do
     if stands and typed then first = first or part.resource end
   end
   local resource = string.match(member, '^r (%S+)') or string.match(member, '^o %S+ %l (%S+)') or first
-  local wanted = (owner == '' or request.owner == owner) and (agent == '' or request.agent == agent)
+  local wanted = (owner == '' or request.owner == owner)
     and (state == 'all' or (state == 'waiting') == waits)
   if wanted and first and resource == first then answers[#answers + 1] = describe(rid, request) end
 end

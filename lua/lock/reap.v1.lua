@@ -17,6 +17,7 @@
 -- RETURN ok        now_ms:int ended:int more:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.promoted lock.expired lock.cancelled
+-- ROLE   work
 -- FLAGS  allow-oom
 -- COST   6 commands, 6 more for each that ends and that nobody waits for
 -- INCLUDE base_time open_domain

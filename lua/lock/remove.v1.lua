@@ -11,6 +11,7 @@
 -- RETURN in_use    now_ms:int
 -- RETURN no_capacity now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- ROLE   operate
 -- FLAGS  allow-oom
 -- COST   7 commands
 -- INCLUDE base_time open_domain read_capacity create_base close_domain

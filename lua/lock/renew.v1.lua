@@ -21,6 +21,7 @@
 -- EACH   item      unknown
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.acquired lock.promoted lock.expired lock.cancelled
+-- ROLE   work
 -- FLAGS  allow-oom
 -- COST   5 commands, O(n log m)
 -- INCLUDE base_time open_domain record_of read_request live_request close_domain

@@ -25,6 +25,7 @@
 -- EACH   item      not_found
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.removed
+-- ROLE   operate
 -- FLAGS  allow-oom
 -- COST   8 + 7n commands, 3 to 4 more for user, tag and parent, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts remove_task done_before recall_answers sweep_once hold_once note_done

@@ -32,6 +32,7 @@
 -- GROUP  settings  0..1
 -- RETURN ok        now_ms:int settings:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
+-- ROLE   operate
 -- COST   10 commands
 -- INCLUDE base_time open_queue done_before sweep_once hold_once note_done
 -- RARELY set_fair

@@ -5,8 +5,9 @@
 -- (until its first lease; with coalesce=last this payload takes the place of its own). A call's tasks stand in line in order.
 -- One that nobody has taken within fallback_after_ms waits in each fallback lane in turn; then it waits on, or fails.
 -- One with `after` starts when those tasks have ended, or any of them with after_any: completed, unless after_when says
--- otherwise; `unknown` names the first that there is not. With `gather` it starts when so many have that name it as their
--- parent and came later than it. If that cannot be any more, it is dead (`after_failed`), or cancelled where it waits for a failure.
+-- otherwise; `unknown` names the first that there is not (with needs_parent, the parent too). With `gather` it starts when so many
+-- have that name it as their parent and came later than it. If that cannot be any more, it is dead (`after_failed`), or cancelled
+-- where it waits for a failure.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   task      prefix/hash   {base}:task:     id
@@ -63,6 +64,7 @@
 -- PAIR   tags      ids 1..16
 -- PAIR   limits    ids 1..8
 -- PAIR   parent    id
+-- PAIR   needs_parent bool
 -- PAIR   idempotency_key id
 -- PAIR   unique    id
 -- PAIR   scope     id
@@ -81,6 +83,7 @@
 -- EACH   item      unknown id:id
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING
 -- EVENT  task.enqueued task.unblocked task.dead task.cancelled task.limited
+-- ROLE   produce
 -- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 1 with fair shares and 3 for each user, 2 where there are limits and 4 for each in the line of one, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task
 -- INCLUDE add_tasks
@@ -104,7 +107,7 @@ if conf.draining then refused = refuse_new(conf, item_id, item_pairs, stamps) en
 if refused then return refused end
 
 conf.some_known = redis.call('EXISTS', unpack(keys)) > 0
-if not conf.exists then create_base(conf) end
+if not conf.exists then create_base() end
 local tally = {}
 local answers = add_tasks(conf, item_id, item_payload, item_pairs, stamps, tally)
 if conf.noted then pass_on(conf, 100, tally) end

@@ -1,8 +1,7 @@
--- queue.fire.v1: a schedule's time has come: enqueue its task, and note the time that follows. Of all who try, one succeeds: the
--- schedule must be of revision `rev` and its next time `nominal_ms`; to the others it is `stale`, and `early` before that time.
--- With `late` it is not made up for any more, and counts as missed, as do `missed` more before `next_ms` (0: there is none).
--- `id` names the task, whose envelope the caller takes from the schedule. Sent again, the call answers
--- the same until a later time has fired, and then it is `stale`; it never fires twice.
+-- queue.fire.v1: a schedule's time has come: enqueue its task and note the next one. Of all who try, one succeeds: the
+-- schedule must be of revision `rev` and its next time `nominal_ms`; to the others it is `stale`, and `early` before that
+-- time. With `late` it is not made up for any more, and counts as missed, as do `missed` more before `next_ms` (0: there is
+-- none). `id` names the task; the caller takes its envelope from the schedule. Sent again, it is `stale` once a later one fired.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -81,6 +80,7 @@
 -- RETURN not_found now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING
 -- EVENT  schedule.fired schedule.skipped schedule.missed task.enqueued task.unblocked task.dead task.cancelled task.removed task.limited
+-- ROLE   work
 -- COST   22 commands, up to 3 more where it is due again within 10 s, 3 more for each task of it that has not ended, 10 where it waits for them, up to 20 where it cancels them, more for what the task says, as in enqueue, O(log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task add_tasks
 -- RARELY sweep_once push_due await_deadline delay_until join_gathering begin_chains note_end make_awaited

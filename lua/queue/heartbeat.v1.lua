@@ -23,6 +23,7 @@
 -- EACH   item      timed_out deadline_ms:int
 -- EACH   item      lease_lost
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- ROLE   work
 -- FLAGS  allow-oom
 -- COST   9 commands, 1 more for each task with ties, O(n log m)
 -- INCLUDE base_time open_queue read_lease renew_presence

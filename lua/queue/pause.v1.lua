@@ -13,6 +13,7 @@
 -- RETURN ok        now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  queue.paused
+-- ROLE   operate
 -- FLAGS  allow-oom
 -- COST   9 commands
 -- INCLUDE base_time open_queue create_base emit done_before sweep_once hold_once note_done set_mode

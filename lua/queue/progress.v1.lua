@@ -24,6 +24,7 @@
 -- EACH   item      lease_lost
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.progress
+-- ROLE   work
 -- FLAGS  allow-oom
 -- COST   4 + 5n commands, O(n log m)
 -- INCLUDE base_time open_queue emit read_lease note_progress

@@ -35,6 +35,7 @@
 -- RETURN ok        now_ms:int purged:int more:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.removed
+-- ROLE   operate
 -- FLAGS  allow-oom
 -- COST   22 + 6n commands, 10 more for user, tag, parent, unique and idempotency key, 5 for one that others wait for, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts untie lane_emptied answer_waiters remove_task done_before sweep_once

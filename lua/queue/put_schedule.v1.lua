@@ -28,6 +28,7 @@
 -- RETURN unchanged now_ms:int rev:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  schedule.created schedule.changed
+-- ROLE   operate
 -- COST   14 commands, up to 3 more where it is due within 10 s, O(log m)
 -- INCLUDE base_time open_queue emit create_base done_before sweep_once hold_once note_done push_due plan_firing
 
@@ -45,7 +46,7 @@ for i = 1, 6 do same = same and old[i] == plan[2 * i] end
 local status = same and 'unchanged' or old[7] and 'changed' or 'created'
 rev = tonumber(old[7])
 if not same then
-  create_base(conf)
+  if not conf.exists then create_base() end
   rev = redis.call('HINCRBY', config, 'revisions', 1)
   redis.call('HSET', key, 'rev', rev, 'changed_ms', conf.now_text, unpack(plan))
   redis.call('HSETNX', key, 'created_ms', conf.now_text)

@@ -24,6 +24,7 @@
 -- RETURN stale
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  worker.registered
+-- ROLE   work
 -- FLAGS  allow-oom
 -- COST   14 commands
 -- INCLUDE base_time open_queue emit retire_worker push_control

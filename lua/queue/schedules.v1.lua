@@ -1,7 +1,7 @@
 -- queue.schedules.v1: a page of the schedules: all by the time when they are due next, those that never are at the end; or, with
 -- `due`, those whose time has come; or the one of a name. Payloads of those that are due or named.
 -- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. One that fires
--- meanwhile may come twice, one that is resumed not at all. A page stops before 4 MiB, but not before its first.
+-- meanwhile may come twice, one that is resumed not at all. A page stops before 4 MiB.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   schedules zset          {base}:schedules
@@ -41,9 +41,9 @@ while page[at] do
       bytes = bytes + #data
     end
   end
-  if bytes > 4194304 and at > 1 then break end
+  if bytes > 4194304 then break end
   if #record > 0 then answers[#answers + 1] = { 'found', page[at], record, data } end
   at = at + 2
 end
-local more = name == '' and (page[at] or at > 2 * limit) and at > 1
+local more = name == '' and (page[at] or at > 2 * limit)
 return { 'ok', conf.now, more and page[at - 1] .. ' ' .. page[at - 2] or '', answers }

@@ -25,6 +25,7 @@
 -- EACH   item      unchanged
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  limit.set limit.removed
+-- ROLE   operate
 -- COST   9 + 3n commands, O(n)
 -- INCLUDE base_time open_queue emit create_base done_before recall_answers sweep_once hold_once note_done note_answers
 
@@ -52,7 +53,7 @@ end
 local answers = recall_answers(conf, 'set_limits', item_count)
 if answers then return { 'ok', conf.now, answers } end
 answers = {}
-create_base(conf)
+if not conf.exists then create_base() end
 if not conf.limits then redis.call('HSET', config, 'limits', '1') end
 for i, key in ipairs(item_key) do
   local old = redis.call('HGET', limits, key) or nil

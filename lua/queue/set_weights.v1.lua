@@ -16,13 +16,14 @@
 -- RETURN ok        now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  weight.set
+-- ROLE   operate
 -- COST   8 + 2n commands, O(n)
 -- INCLUDE base_time open_queue emit create_base done_before sweep_once hold_once note_done
 
 local conf, refused = open_queue()
 if refused then return refused end
 if not done_before(conf, 'set_weights') then
-  create_base(conf)
+  if not conf.exists then create_base() end
   for i, user in ipairs(item_user) do
     if item_weight_pct[i] > 0 then
       redis.call('HSET', weights, user, item_weight_pct[i])

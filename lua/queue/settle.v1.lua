@@ -1,6 +1,5 @@
--- queue.settle.v1: a worker's hot path: complete some tasks, fail others and lease the next, in one call.
--- Slot, incarnation, n, busy and lane_first are as in claim; acks are as in ack and fails as in fail, and a re-sent call
--- answers the same.
+-- queue.settle.v1: a worker's hot path: complete some tasks, fail others and lease the next, in one call. Slot, incarnation,
+-- n, busy and lane_first are as in claim; acks and fails as in ack and fail. Sent again, it answers the same.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -79,6 +78,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.completed task.retried task.claimed task.promoted task.stalled task.dead task.expired task.moved
 -- EVENT  task.cancelled task.removed task.alert worker.lost task.unblocked task.limited
+-- ROLE   work
 -- FLAGS  allow-oom
 -- COST   23 + 2n commands, 25 + 2n once a second, 1 more where the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 7 more where there are limits, 2 for each that a task holds, 6 for a task that joins or leaves a line, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result answer_waiters ack_tasks sweep retain push_wake

@@ -21,6 +21,7 @@
 -- EACH   item      not_found
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  worker.steered
+-- ROLE   operate
 -- FLAGS  allow-oom
 -- COST   9 + 5n commands, O(n log m)
 -- INCLUDE base_time open_queue emit push_control done_before recall_answers sweep_once hold_once note_done note_answers

@@ -24,6 +24,7 @@
 -- RETURN ok        now_ms:int removed:int more:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.removed
+-- ROLE   operate
 -- FLAGS  allow-oom
 -- COST   12 + 2n commands, 4 more for user, tag, parent and a stub, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts remove_task trim_set trim_ended sweep_once

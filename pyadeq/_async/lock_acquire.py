@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ LONGEST_WAIT_MS = 86_400_000
 DETECT_EVERY = 2.0
 LATE = 0.002
 """Seconds by which the last poll comes after the end of the wait, for the server's clock to have passed it too."""
+MOST_PAST = 4096
 # After these the request may be made again: they end a place in line, and not the wish.
 LAPSED = {"abandoned", "expired"}
 
@@ -83,6 +85,7 @@ class Acquiring(LocksBase):
         super().__init__(runner, name, base)
         self._keeper = Keeper(runner, self.calls, self._here)
         self._under_way: set[tuple[int, str]] = set()
+        self._past: deque[str] = deque(maxlen=MOST_PAST)  # requests that nobody here waits for any more
 
     @asynccontextmanager
     async def acquire(
@@ -154,6 +157,9 @@ class Acquiring(LocksBase):
                 raise
             finally:
                 self._under_way.discard(mine)
+                self._past.append(rid)
+            if await self._made_way(state):
+                continue
             if state.status == "request_expired" and not late:
                 late, self._told = True, None  # this machine may have slept
             elif not _has_lapsed(state) or self._here() >= until:
@@ -192,6 +198,18 @@ class Acquiring(LocksBase):
         """Look for the deadlocks that the search at the enqueue had no time for. The next poll says who it was."""
         with suppress(DurabilityError):
             await self._runner.send(self.calls.detect())
+
+    async def _made_way(self, state: RequestState) -> bool:
+        """Whether the owner was only in its own way, and is no more: the request it waits with has ended here.
+
+        It could not be cancelled yet, or the server has lost how it ended. That is made good once.
+        """
+        if state.rid is None or state.status != "owner_waits" or state.rid not in self._past:
+            return False
+        self._past.remove(state.rid)
+        with suppress(DurabilityError):
+            await self._runner.send(self.calls.cancel([state.rid]))
+        return True
 
     async def _ask(self, call: Call[Any]) -> RequestState:
         unconfirmed: DurabilityError | None = None

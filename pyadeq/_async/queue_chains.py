@@ -9,7 +9,7 @@ from pyadeq._async.queue_look import Looking
 from pyadeq._async.queue_produce import Producing, as_task
 from pyadeq._async.queue_results import Receipt
 from pyadeq._core.queue_items import checked_list, earlier_ids, refuse_single
-from pyadeq.errors import BadArgument
+from pyadeq.errors import BadArgument, UnknownTask
 from pyadeq.ids import new_ulid
 from pyadeq.models import Earlier, Task, TaskView
 
@@ -44,7 +44,8 @@ class Chaining(Producing, Looking):
         and theirs are `<that id>.<index>`, the index with five digits. So they may not bring an id, a parent,
         idempotency_key, unique or scope (BadArgument). The answer is that for `then`: where it is not `created`, for
         another has its id or stands for it, nothing else is enqueued. With your own rid a call that broke off may be
-        made again: what is there is not made twice. The children's results: `gathered`, for a handler too.
+        made again: what is there is not made twice. UnknownTask if `then` is gone before all its children are there,
+        lost by the server or deleted. The children's results: `gathered`, for a handler too.
         """
         children = checked_list("tasks", tasks)
         last = as_task(then)
@@ -55,10 +56,14 @@ class Chaining(Producing, Looking):
         rid = rid or new_ulid()
         id = last.id or rid
         call = self.calls.enqueue([(id, _with(last, id=id, gather=len(children)))], f"{rid}.then")
-        calls = list(self._enqueue_calls(_children(children, id), rid))
+        calls = list(self._enqueue_calls(_children(children, id), rid, needs_parent=True))
         (receipt,) = await self._receipts([call])
         if receipt.status == "created":
-            await self._receipts(calls)
+            try:
+                await self._receipts(calls)
+            except UnknownTask as error:
+                error.add_note(f"{error.missing!r} is what gathers it: the server has lost it, or it was deleted since")
+                raise
         return receipt
 
     async def gathered(self, id: str) -> AsyncIterator[TaskView]:

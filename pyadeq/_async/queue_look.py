@@ -8,7 +8,7 @@ from typing import TypedDict, Unpack
 
 from pyadeq._async.queue_base import QueueBase
 from pyadeq._core.queue_items import MAX_ITEMS, checked_lanes, checked_list
-from pyadeq.models import Page, QueueStats, State, TaskView
+from pyadeq.models import Page, QueueStats, Settings, State, TaskView
 from pyadeq.worker_models import LogLine, Outcome, WorkerInfo
 
 MAX_WORKERS = 200
@@ -72,6 +72,10 @@ class Looking(QueueBase):
     async def stats(self) -> QueueStats:
         """How many tasks are in each state, how many workers are alive, and the totals since the queue began."""
         return await self._runner.send(self.calls.stats())
+
+    async def settings(self) -> Settings:
+        """All settings of the queue; defaults, if there is none yet."""
+        return await self._runner.send(self.calls.settings())
 
     async def list(
         self, state: State | None = None, *, cursor: str = "", limit: int = 100, **filter: Unpack[TaskFilter]

@@ -155,14 +155,17 @@ class Producing(Awaiting):
     def _bound(self, receipts: list[models.Receipt]) -> list[Receipt]:
         return [Receipt(one.status, one.id, self) for one in receipts]
 
-    def _enqueue_calls(self, tasks: Iterable[Any], rid: str | None) -> Iterable[Call[list[models.Receipt]]]:
+    def _enqueue_calls(
+        self, tasks: Iterable[Any], rid: str | None, **pairs: Any
+    ) -> Iterable[Call[list[models.Receipt]]]:
+        """pairs: what is said of each task besides."""
         refuse_single("tasks", tasks)
         call_rid = rid or new_ulid()
         rest = enumerate(tasks)
         while some := list(islice(rest, MAX_ITEMS)):
             start = some[0][0]
             try:
-                items = [_item(one, f"{rid}.{index}" if rid else new_ulid()) for index, one in some]
+                items = [_item(one, f"{rid}.{index}" if rid else new_ulid(), pairs) for index, one in some]
                 for batch in _by_bytes(items):
                     yield self.calls.enqueue_items(batch, f"{call_rid}.{start}")
                     start += len(batch)
@@ -176,9 +179,10 @@ def as_task(one: Any) -> Task:
     return one if isinstance(one, Task) else Task.model_construct(payload=one)
 
 
-def _item(one: Any, default_id: str) -> EnqueueItem:
+def _item(one: Any, default_id: str, pairs: dict[str, Any]) -> EnqueueItem:
     task = as_task(one)
-    return item(task.id or default_id, task)
+    id, payload, envelope = item(task.id or default_id, task)
+    return id, payload, {**envelope, **pairs}
 
 
 def _by_bytes(items: list[EnqueueItem]) -> Iterable[list[EnqueueItem]]:

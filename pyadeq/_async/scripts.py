@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import Any
 
+from redis.exceptions import BusyLoadingError
+
 from pyadeq._async.nodes import Nodes, Use
 from pyadeq._core.call import Call
-from pyadeq._core.durability import CHECK, Durability, check
+from pyadeq._core.durability import CHECK, Durability, check, is_loading
 from pyadeq._core.manifest import Script
+from pyadeq._core.refusals import Loss, Refusal, is_passing
 from pyadeq._core.routes import Node
 from pyadeq._core.sending import Outcome, Parcel, Sending, backoff, pack
 from pyadeq._twins import aio_sleep
@@ -49,12 +52,16 @@ class Scripts:
         """Go on at each node for `retry_for` seconds after the last exchange that went well there."""
         failures = 0
         while parcels := sending.parcels():
-            if self._durability.mode == "aof":
-                await self._check(parcels)
+            unchecked = await self._check(parcels) if self._durability.mode == "aof" else {}
             well = True
             for parcel in parcels:
                 began = monotonic()
-                replies, loss = await self._nodes.exchange(parcel.node, parcel.commands, use=use)
+                replies: list[Any] = []
+                loss = unchecked.get(parcel.node)
+                if loss is None:
+                    replies, loss = await self._nodes.exchange(parcel.node, parcel.commands, use=use)
+                if loss is not None:
+                    self._checked.discard(parcel.node)  # another server may answer there next
                 well &= sending.take(parcel, replies, loss, began)
             if well:
                 failures = 0
@@ -67,11 +74,21 @@ class Scripts:
                 await self._nodes.refresh()
                 sending.plan()
 
-    async def _check(self, parcels: Sequence[Parcel]) -> None:
-        """Before anything runs on a node: ConfigError if it cannot do what `durability` asks for."""
+    async def _check(self, parcels: Sequence[Parcel]) -> dict[Node, Loss]:
+        """Before anything runs on a node: ConfigError if it cannot do what `durability` asks for.
+
+        The answer is what kept nodes from being asked: nothing may be sent to these now.
+        """
+        unchecked = {}
         for parcel in parcels:
             if parcel.durable and parcel.node not in self._checked:
                 replies, loss = await self._nodes.exchange(parcel.node, [pack(*command) for command in CHECK])
-                if loss is None:
-                    check(*replies)
+                if loss is None and is_loading(replies[1]):
+                    loss = Loss(BusyLoadingError("the server is loading its data"), sent=False)
+                if loss is not None:
+                    unchecked[parcel.node] = loss._replace(sent=False)
+                    continue
+                check(*replies)
+                if not any(isinstance(reply, Refusal) and is_passing(reply) for reply in replies):
                     self._checked.add(parcel.node)
+        return unchecked

@@ -13,7 +13,7 @@ from typing import Any
 from redis import exceptions as redis_errors
 
 from pyadeq._async.pools import SOCKET_TIMEOUT, close_pool
-from pyadeq._core.refusals import Loss, Refusal
+from pyadeq._core.refusals import Loss, Refusal, told
 from pyadeq._twins import aio_cancellable, aio_Gate
 
 # redis-py cuts the code off where it has a class for it.
@@ -32,6 +32,13 @@ _CODES: dict[type[Exception], str] = {
 _DEMOTED = ("READONLY", "UNBLOCKED")
 # What pools say whose connections are all in use, in all versions.
 _CROWDED = ("Too many connections", "No connection available")
+_POOL_ADVICE = "raise max_connections of the client, or run fewer calls at a time"
+# What to do about what a server says to a new connection.
+_ADVICE = {
+    "max number of clients reached": "raise maxclients of the server, or run fewer clients",
+    "Authentication required": "give a user and a password in the URL",
+    "invalid username-password pair": "give the right user and password in the URL",
+}
 
 
 class Wire:
@@ -107,9 +114,13 @@ def _loss(error: Exception, sent: bool) -> Loss:
         error = error.__cause__
     if isinstance(error, redis_errors.BusyLoadingError):
         return Loss(error, sent=False)
+    if isinstance(error, redis_errors.ResponseError) and (words := told(refusal(error))):
+        return Loss(redis_errors.ConnectionError(words), sent=False)
     if str(error).startswith(_CROWDED):
-        advice = "raise max_connections of the client, or run fewer calls at a time"
-        error = redis_errors.ConnectionError(f"{str(error).rstrip('.')}; {advice}")
+        error = redis_errors.ConnectionError(f"{str(error).rstrip('.')}; {_POOL_ADVICE}")
+    for words, advice in _ADVICE.items():
+        if words in str(error):
+            error = type(error)(f"{str(error).rstrip('.')}; {advice}")
     refused = isinstance(error, redis_errors.AuthenticationError | redis_errors.AuthorizationError)
     lost = isinstance(error, redis_errors.ConnectionError | redis_errors.TimeoutError) and not refused
     return Loss(error, sent=sent and not refused, retryable=lost)

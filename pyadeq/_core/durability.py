@@ -7,6 +7,7 @@ stands behind all that the server has applied before, and it is this one that is
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
@@ -69,11 +70,20 @@ def confirm(call: Call[Any], now_ms: int) -> Call[Any]:
     return build_call(f"{noun}.confirm.v1", base, {"now_ms": now_ms}, decode=lambda reply: reply)
 
 
-# Asked once of each node, before anything runs there.
-CHECK: Final = (("COMMAND", "INFO", "WAITAOF"), ("INFO", "persistence"))
+# Asked of each node before anything runs there.
+CHECK: Final = (
+    ("COMMAND", "INFO", "WAITAOF"),
+    ("INFO", "persistence"),
+    ("INFO", "server"),
+    ("CONFIG", "GET", "appendfsync"),
+)
+
+# From this Redis on, WAITAOF waits for the disk with `appendfsync everysec`, too. Redis 7.4 and all Valkey up to 9.1
+# answer it within 0.1 s, up to a second before the fsync: redis/redis#13793. With `always` all are right.
+WAITS_SINCE: Final = 8
 
 
-def check(command: Any, persistence: Any) -> None:
+def check(command: Any, persistence: Any, server: Any, appendfsync: Any) -> None:
     """Take the replies to CHECK: ConfigError if this server cannot confirm that a write is on its disk.
 
     A server that does not let this user ask is taken at its word when it comes to waiting.
@@ -88,3 +98,26 @@ def check(command: Any, persistence: Any) -> None:
             "durability: 'aof' is not possible on this server, whose append-only file is off; turn it on "
             "(appendonly yes), or use durability='replica' or 'memory'"
         )
+    if not isinstance(appendfsync, Refusal) and _values(appendfsync) == {b"everysec"} and _confirms_early(server):
+        raise ConfigError(
+            "durability: 'aof' is not possible on this server with appendfsync everysec, where it confirms up to a "
+            "second before its disk has it (redis/redis#13793); set appendfsync always, or use Redis 8 or newer, "
+            "durability='replica', or 'memory', of which a crash of the machine may take the last second"
+        )
+
+
+def is_loading(persistence: Any) -> bool:
+    """Whether a server has not read its data yet: until then it says that its append-only file is off."""
+    return not isinstance(persistence, Refusal) and b"\nloading:1" in persistence
+
+
+def _values(config: Any) -> set[Any]:
+    """What CONFIG GET answered: names and values by turns, or by name with RESP3."""
+    return set(config.values() if isinstance(config, dict) else config[1::2])
+
+
+def _confirms_early(server: Any) -> bool:
+    if isinstance(server, Refusal):
+        return False
+    version = re.search(rb"^redis_version:(\d+)", server, re.MULTILINE)
+    return b"valkey_version:" in server or (version is not None and int(version[1]) < WAITS_SINCE)

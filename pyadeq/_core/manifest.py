@@ -63,12 +63,17 @@ Statuses = Mapping[str, tuple[Field, ...]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Script:
-    """One script. Its text is read from the file each time: only loading needs it."""
+    """One script. Its text is read with the manifest: a package that is replaced meanwhile has others.
+
+    role: whose call it is, as the manifest has it. commands: those that it calls.
+    """
 
     id: str
     doc: str
     sha1: str
     read_only: bool
+    role: str
+    commands: tuple[str, ...]
     keys: tuple[Key, ...]
     args: tuple[Argument, ...]
     groups: tuple[Group, ...]
@@ -76,11 +81,7 @@ class Script:
     shapes: Mapping[str, Statuses]
     errors: tuple[str, ...]
     events: tuple[str, ...]
-    file: Traversable = field(repr=False)
-
-    @property
-    def text(self) -> str:
-        return self.file.read_bytes().decode()
+    text: str = field(repr=False)
 
 
 class Library:
@@ -131,6 +132,8 @@ def _script(root: Traversable, entry: dict[str, Any]) -> Script:
         doc=entry["doc"],
         sha1=entry["sha1"],
         read_only=entry["read_only"],
+        role=entry["role"],
+        commands=tuple(entry["commands"]),
         keys=tuple(Key(one["name"], one["type"], one["template"], one.get("suffix")) for one in entry["keys"]),
         args=tuple(map(_argument, entry["args"])),
         groups=tuple(
@@ -147,7 +150,7 @@ def _script(root: Traversable, entry: dict[str, Any]) -> Script:
         shapes={shape: _statuses(statuses) for shape, statuses in entry["shapes"].items()},
         errors=tuple(entry["errors"]),
         events=tuple(entry["events"]),
-        file=root.joinpath(entry["file"]),
+        text=root.joinpath(entry["file"]).read_bytes().decode(),
     )
 
 

@@ -264,6 +264,9 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls):
     def stats(self) -> Call[QueueStats]:
         return build_call("queue.stats.v1", self.base, {"now_ms": self.now_ms()}, decode=replies.stats)
 
+    def settings(self) -> Call[Settings]:
+        return build_call("queue.settings.v1", self.base, {"now_ms": self.now_ms()}, decode=replies.settings)
+
     def register(self, worker: str, incarnation: str, about: Mapping[str, Any] | None = None) -> Call[str]:
         """about: hostname, pid, version, capacity, group, capabilities, lanes.
 

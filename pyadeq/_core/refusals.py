@@ -27,45 +27,91 @@ class _Meaning(NamedTuple):
     """It ends by itself soon: send again while there is time."""
     retryable: bool
     advice: str
+    midway: bool = False
+    """It may come from the midst of a script, which has written by then."""
 
 
-# The server gives all of these before it starts a script.
+_WHO: Final = {"observe": "observer", "produce": "producer", "work": "worker", "operate": "operator"}
 _MEANINGS: Final = {
     "LOADING": _Meaning(True, True, "it is still loading its data"),
-    "BUSY": _Meaning(True, True, "another script has been running for too long"),
+    "BUSY": _Meaning(True, True, "another script has been running for too long; SCRIPT KILL ends one that only reads"),
     "READONLY": _Meaning(True, True, "this is a replica; connect to the primary"),
-    "MASTERDOWN": _Meaning(True, True, "this replica has lost its primary"),
+    "MASTERDOWN": _Meaning(True, True, "this replica has lost its primary; connect to the primary"),
     "UNBLOCKED": _Meaning(True, True, "it became a replica while it waited"),
     "CLUSTERDOWN": _Meaning(True, True, "the cluster does not serve this slot now"),
     "TRYAGAIN": _Meaning(True, True, "the slot is being moved"),
     "NOSCRIPT": _Meaning(True, True, "it forgets scripts as soon as they are loaded"),
     "OOM": _Meaning(False, True, "its memory is full; finish or purge tasks, or raise maxmemory"),
-    "MISCONF": _Meaning(False, True, "it cannot write to its disk; see its log"),
-    "NOREPLICAS": _Meaning(False, True, "it has fewer replicas than min-replicas-to-write"),
+    "MISCONF": _Meaning(False, True, "it cannot write to its disk; see its log, and free some space"),
+    "NOREPLICAS": _Meaning(False, True, "it has fewer replicas than min-replicas-to-write; start one, or lower that"),
     "MOVED": _Meaning(False, False, "another node of the cluster has this slot; use RedisCluster, or cluster=True"),
     "ASK": _Meaning(False, False, "another node of the cluster has this slot; use RedisCluster, or cluster=True"),
     "CROSSSLOT": _Meaning(False, False, "the keys of one call must be in one slot"),
-    "NOPERM": _Meaning(False, False, "its user needs EVALSHA, EVALSHA_RO, SCRIPT LOAD, BLPOP and the keys of the base"),
+    "NOPERM": _Meaning(
+        False,
+        False,
+        "its user needs EVALSHA, EVALSHA_RO, SCRIPT LOAD, BLPOP and the keys of its role: adeq scripts acl",
+    ),
+    "WRONGTYPE": _Meaning(
+        False,
+        False,
+        "a key has a type that pyadeq never gives it, so somebody else wrote it; find it with TYPE",
+        midway=True,
+    ),
 }
-_UNKNOWN: Final = _Meaning(False, False, "see the server's log")
+_UNKNOWN: Final = _Meaning(False, False, "see the server's log", midway=True)
+# These have no code of their own.
+_FORBIDDEN: Final = _Meaning(
+    False,
+    False,
+    "its user may not run a command that the scripts need, so the call may be half done; run adeq doctor",
+    midway=True,
+)
+_KILLED: Final = _Meaning(False, True, "somebody ended it with SCRIPT KILL, before it had changed anything")
+_WORDS: Final = {
+    "killed by user": _KILLED,
+    "ACL failure in script": _FORBIDDEN,  # Valkey
+    "user executing the script": _FORBIDDEN,  # Redis
+}
 
 
 def is_passing(refusal: Refusal) -> bool:
     """Whether the same command may be accepted within seconds."""
-    return _MEANINGS.get(refusal.code, _UNKNOWN).passing
+    return _meaning(refusal).passing
 
 
-def refusal_error(subject: str, refusal: Refusal, maybe_applied: bool) -> AdeqError:
-    """The error for an error reply. maybe_applied: whether the same call, sent earlier, may have been."""
+def told(refusal: Refusal) -> str | None:
+    """What a refusal by the server means, in words; None for one that is not to be sent again."""
+    meaning = _meaning(refusal)
+    return _words(refusal, meaning) if meaning.retryable else None
+
+
+def refusal_error(subject: str, refusal: Refusal, maybe_applied: bool, role: str = "") -> AdeqError:
+    """The error for an error reply. maybe_applied: whether the same call, sent earlier, may have been. role: whose
+    call it is.
+    """
     code, text = refusal
     if code.startswith("ADEQ_"):
         return script_error(code, subject, text)
-    meaning = _MEANINGS.get(code, _UNKNOWN)
+    meaning = _meaning(refusal)
+    who = _WHO.get(role) if code == "NOPERM" else None
     return TransportError(
-        f"{subject}: the server refused the call: {meaning.advice} ({code} {text})",
+        f"{subject}: {_words(refusal, meaning, who)}",
         retryable=meaning.retryable,
-        may_have_applied=maybe_applied or meaning is _UNKNOWN,
+        may_have_applied=maybe_applied or meaning.midway,
     )
+
+
+def _words(refusal: Refusal, meaning: _Meaning, who: str | None = None) -> str:
+    whose = f", which is for the role {who}" if who else ""
+    return f"the server refused the call{whose}: {meaning.advice} ({refusal.code} {refusal.text})"
+
+
+def _meaning(refusal: Refusal) -> _Meaning:
+    if found := _MEANINGS.get(refusal.code):
+        return found
+    text = f"{refusal.code} {refusal.text}"
+    return next((meaning for words, meaning in _WORDS.items() if words in text), _UNKNOWN)
 
 
 def loss_error(subject: str, loss: Loss, maybe_applied: bool) -> TransportError:

@@ -230,7 +230,7 @@ class Sending:
         elif is_passing(reply):
             parcel.obstacle = reply
         else:
-            job.outcome = refusal_error(job.subject, reply, job.maybe_applied)
+            job.outcome = refusal_error(job.subject, reply, job.maybe_applied, job.script.role)
 
     def _take_confirm(self, parcel: Parcel, script: Script, reply: Any) -> None:
         if not isinstance(reply, Refusal):

@@ -9,7 +9,7 @@ from typing import TypedDict, Unpack
 
 from pyadeq._sync.queue_base import QueueBase
 from pyadeq._core.queue_items import MAX_ITEMS, checked_lanes, checked_list
-from pyadeq.models import Page, QueueStats, State, TaskView
+from pyadeq.models import Page, QueueStats, Settings, State, TaskView
 from pyadeq.worker_models import LogLine, Outcome, WorkerInfo
 
 MAX_WORKERS = 200
@@ -73,6 +73,10 @@ class Looking(QueueBase):
     def stats(self) -> QueueStats:
         """How many tasks are in each state, how many workers are alive, and the totals since the queue began."""
         return self._runner.send(self.calls.stats())
+
+    def settings(self) -> Settings:
+        """All settings of the queue; defaults, if there is none yet."""
+        return self._runner.send(self.calls.settings())
 
     def list(
         self, state: State | None = None, *, cursor: str = "", limit: int = 100, **filter: Unpack[TaskFilter]

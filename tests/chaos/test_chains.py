@@ -79,7 +79,7 @@ def test_every_step_runs_in_its_turn_and_all_results_are_gathered(
         workers.signal(name, signal.SIGTERM)
         assert workers.wait(name) == 0
 
-    history = TaskHistory(read_tasks(client, queue.base))
+    history = TaskHistory(client, queue.base)
     assert history.completed == len(history.tasks) == steps + parts + 1
     assert history.taken_back_from("killed")
     ended: set[str] = set()

@@ -4,6 +4,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from time import sleep
 
 import pytest
 import redis
@@ -17,6 +18,7 @@ from tests.limit_stream import check_rate, most_at_a_time, stamps_of
 from tests.worker_processes import Workers
 
 LEASE = 1.0
+SENT = 0.1  # seconds in which the server has read what somebody sent before he was stopped
 HANDLER = """
 import asyncio
 
@@ -62,6 +64,7 @@ def test_slots_come_back_from_workers_that_are_killed(workers: Workers, queue: Q
         for name in set(running) - set(caught):
             if held_by(queue, name, "ann"):
                 workers.signal(name, signal.SIGSTOP)
+                sleep(SENT)
                 if held_by(queue, name, "ann"):
                     caught.append(name)
                     return True
@@ -86,7 +89,7 @@ def test_slots_come_back_from_workers_that_are_killed(workers: Workers, queue: Q
         assert workers.wait(name) == 0
 
     events = list(read_tasks(client, queue.base))
-    history = TaskHistory(iter(events))
+    history = TaskHistory(client, queue.base)
     assert history.completed == len(history.tasks) == total
     for name in caught:
         assert any(id.startswith("ann") for id in history.taken_back_from(name))

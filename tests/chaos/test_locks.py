@@ -13,8 +13,10 @@ import pytest
 import redis
 
 from pyadeq import Adeq, EmbeddedServer, Locks
+from pyadeq.ext.chaos import read_entries
+from pyadeq.ext.chaos.lock_line import LockLine, inversions
+from pyadeq.ext.chaos.lock_tale import parse_parts
 from tests.chaos.conftest import SCALE, Crowd, Start
-from tests.chaos.stream import Event, History, read_events
 from tests.integration.conftest import Proxy
 
 LATE_MS = 500  # what a busy machine may take until a process runs that has something to do
@@ -57,20 +59,13 @@ def test_fifty_processes_get_one_lock_in_turn(
         crowd = start("contend", 50, url=url, domain=locks.name, times=times, register=register)
         crowd.until(lambda: locks.stats().waiting == 50)
     fences = [fence for seen in crowd.results() for fence in seen["fences"]]
-    events = read_events(client, locks.base)
-    history = History.of(events)
+    events = read_entries(client, locks.base)
+    history = LockLine.of(events)
     assert history.idle
     assert history.grants == 1 + 50 * times == 1 + len(set(fences))
     assert (history.jumps, history.deadlocks) == (0, 0)
     assert inversions(events) == 0
     assert max(history.handed) <= locks.configure().poll * 1000 + LATE_MS
-
-
-def inversions(events: list[Event]) -> int:
-    """How many came later than another, and were handed the lock before it."""
-    came = {event.rid: number for number, event in enumerate(events) if event.name == "queued"}
-    served = [came[event.rid] for event in events if event.name == "promoted"]
-    return sum(later < earlier for number, earlier in enumerate(served) for later in served[number:])
 
 
 @pytest.mark.parametrize("policy", ["requester", "youngest"])
@@ -89,14 +84,14 @@ def test_philosophers_never_starve_where_the_search_for_deadlocks_is_short(
     locks.configure(detect_visits=16)
     crowd = start("dine", 4, url=url, domain=locks.name, owners=5, meals=scaled(1), forks=12, shared=0.0)
     told = sum(seen["deadlocks"] for seen in crowd.results())
-    assert told == sum(event.name == "deadlock" for event in read_events(client, locks.base))
+    assert told == sum(event.event == "lock.deadlock" for event in read_entries(client, locks.base))
     assert locks.stats().held == locks.stats().waiting == 0
 
 
-def dined(crowd: Crowd, client: redis.Redis, locks: Locks) -> History:
+def dined(crowd: Crowd, client: redis.Redis, locks: Locks) -> LockLine:
     """What happened, which is just what the philosophers were told."""
     seen = crowd.results()
-    history = History.of(read_events(client, locks.base))
+    history = LockLine.of(read_entries(client, locks.base))
     assert history.idle
     assert history.grants == sum(one["grants"] for one in seen)
     assert history.deadlocks == sum(one["deadlocks"] for one in seen)
@@ -113,10 +108,10 @@ def test_who_waits_for_a_killed_holder_goes_on(start: Start, client: redis.Redis
     holder.kill()
     killed_ms = round(locks.stats().now * 1000)
     heir.results()
-    events = read_events(client, locks.base)
-    assert History.of(events).idle
-    expired = [event.ms for event in events if event.name == "expired"]
-    taken = [event.ms for event in events if event.name == "acquired"][len(resources) :]
+    events = read_entries(client, locks.base)
+    assert LockLine.of(events).idle
+    expired = [event.ms for event in events if event.event == "lock.expired"]
+    taken = [event.ms for event in events if event.event == "lock.acquired"][len(resources) :]
     assert len(expired) == len(taken) == len(resources)
     assert max(taken) - killed_ms <= (LEASE + POLL) * 1000 + LATE_MS
 
@@ -133,11 +128,13 @@ def test_who_waits_behind_a_killed_grantee_goes_on(start: Start, client: redis.R
     grant.release()
     doomed.kill()
     heir.results()
-    events = read_events(client, locks.base)
-    assert History.of(events).idle
-    handed, again = (event.ms for event in events if event.name == "promoted")
-    assert [event.name for event in events[-5:]] == ["promoted", "expired", "promoted", "acquired", "released"]
-    (taken,) = (event.ms for event in events[-2:] if event.name == "acquired")
+    events = read_entries(client, locks.base)
+    assert LockLine.of(events).idle
+    handed, again = (event.ms for event in events if event.event == "lock.promoted")
+    assert [event.event for event in events[-5:]] == [
+        f"lock.{name}" for name in ("promoted", "expired", "promoted", "acquired", "released")
+    ]
+    (taken,) = (event.ms for event in events[-2:] if event.event == "lock.acquired")
     assert again - handed >= CLAIM * 1000
     assert taken - handed <= (CLAIM + POLL) * 1000 + LATE_MS
 
@@ -150,13 +147,15 @@ def test_lost_replies_change_nothing(
     times = scaled(10)
     crowd = start("contend", 10, url=proxy.url, domain=locks.name, times=times, register=register, direct=url)
     fences = [fence for seen in crowd.results() for fence in seen["fences"]]
-    events = read_events(client, locks.base)
-    history = History.of(events)
+    events = read_entries(client, locks.base)
+    history = LockLine.of(events)
     assert proxy.lost > times
     assert history.idle
     assert history.grants == 10 * times
-    assert sorted(fences) == [event.fence for event in events if event.name == "released"]
-    assert not [event for event in events if event.name in ("expired", "cancelled", "deadlock")]
+    assert sorted(fences) == [
+        parse_parts(event.words["locks"])[0].fence for event in events if event.event == "lock.released"
+    ]
+    assert not [event for event in events if event.event in ("lock.expired", "lock.cancelled", "lock.deadlock")]
     assert inversions(events) == 0
 
 

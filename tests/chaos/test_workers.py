@@ -13,7 +13,7 @@ import redis
 from pyadeq import Adeq, Queue
 from tests.audit import audit
 from tests.chaos.conftest import SCALE
-from tests.chaos.task_stream import TaskHistory, read_tasks
+from tests.chaos.task_stream import TaskHistory
 from tests.conftest import wait_until
 from tests.worker_processes import Workers
 
@@ -70,7 +70,7 @@ def test_nothing_is_lost_or_done_twice_whatever_befalls_four_workers(
     for name in ("stopped", "steady"):
         workers.signal(name, signal.SIGTERM)
         assert workers.wait(name) == 0
-    history = TaskHistory(read_tasks(client, queue.base))
+    history = TaskHistory(client, queue.base)
     assert history.completed == len(history.tasks) == total
     assert history.taken_back_from("killed")
     assert history.taken_back_from("stopped")

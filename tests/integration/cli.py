@@ -9,9 +9,12 @@ import subprocess
 import sys
 import time
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 from unittest import mock
+
+import typer.main
 
 from pyadeq.ext.cli.app import run
 
@@ -23,6 +26,8 @@ import fcntl, os, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.argv[1], sys.argv[1:])
 """
+# Typer puts its commands together anew at each run, which takes ten times as long as a command.
+put_together = cache(typer.main.get_command)
 
 
 class Ended(NamedTuple):
@@ -41,6 +46,7 @@ def adeq(*arguments: str, stdin: bytes = b"", **changes: Any) -> Ended:
     """Run a command in this process. There is no terminal."""
     status: Any = 0
     with (
+        mock.patch.object(typer.main, "get_command", put_together),
         mock.patch.object(sys, "argv", ["adeq", *arguments]),
         mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin))),
         mock.patch.dict(os.environ, environment(**changes), clear=True),

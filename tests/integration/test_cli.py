@@ -16,6 +16,7 @@ import redis
 from pyadeq import Adeq, EmbeddedServer, __version__, library
 from pyadeq.ext.cli.common import shown_url
 from pyadeq.ext.cli.scripts import packaged
+from tests.conftest import wait_until
 from tests.integration.cli import COMMAND, adeq, answer, error, process
 
 pytestmark = pytest.mark.any_engine
@@ -78,10 +79,11 @@ def test_scripts_ls() -> None:
         "id": "queue.ack.v1",
         "sha1": library()["queue.ack.v1"].sha1,
         "read_only": False,
+        "role": "work",
         "doc": library()["queue.ack.v1"].doc,
     }
     head, *lines = adeq("scripts", "ls").stdout.splitlines()
-    assert head.split() == ["id", "sha1", "read-only", "does"]
+    assert head.split() == ["id", "sha1", "read-only", "role", "does"]
     assert [line.split()[:2] for line in lines] == [[script["id"], script["sha1"]] for script in scripts]
 
 
@@ -193,9 +195,10 @@ def test_completion(url: str, base_name: str) -> None:
         client.queue(base_name).enqueue({})
         client.locks(f"{base_name}-locks").configure()
     start = base_name[:-1]
-    assert complete(f"adeq lock ls --domain {start}", ADEQ_URL=url) == [f"{base_name}-locks"]
-    assert base_name in complete(f"adeq queue stats {start}", ADEQ_URL=url)
-    assert base_name in complete(f"adeq task ls --url {url} {start}")
+    # On a busy machine the server does not answer at once, and then there is nothing to offer.
+    wait_until(lambda: complete(f"adeq lock ls --domain {start}", ADEQ_URL=url) == [f"{base_name}-locks"])
+    wait_until(lambda: base_name in complete(f"adeq queue stats {start}", ADEQ_URL=url))
+    wait_until(lambda: base_name in complete(f"adeq task ls --url {url} {start}"))
     assert complete("adeq queue stats x-nothing-of-the-kind", ADEQ_URL=url) == []
 
 

@@ -12,6 +12,7 @@ from pyadeq import Adeq, Limit, Queue
 from pyadeq.ext.cli.common import iso
 from pyadeq.ext.cli.limit import AT_ONCE, COLUMNS, OF_USE
 from pyadeq.ext.cli.limit_words import rate, rate_words
+from tests.conftest import wait_until
 from tests.integration.cli import Ended, adeq, answer, error, lines, process
 
 pytestmark = pytest.mark.any_engine
@@ -384,9 +385,9 @@ def test_completion(place: Place) -> None:
         place.queue.limits.set(key, concurrency=1)
     name, url = place.queue.name, place.url
     known = {"ADEQ_URL": url, "ADEQ_QUEUE": name}
-    assert complete("adeq limit show ", **known) == ["key:*", "key:api", "tag:x", "user:ann", "user:bob"]
-    assert complete("adeq limit rm user:ann user:b", **known) == ["user:bob"]
-    assert complete(f"adeq limit set --queue {name} --url {url} t") == ["tag:x"]
+    wait_until(lambda: complete("adeq limit show ", **known) == ["key:*", "key:api", "tag:x", "user:ann", "user:bob"])
+    wait_until(lambda: complete("adeq limit rm user:ann user:b", **known) == ["user:bob"])
+    wait_until(lambda: complete(f"adeq limit set --queue {name} --url {url} t") == ["tag:x"])
     assert complete("adeq limit set all --policy cancel", **known) == ["cancel-newest", "cancel-oldest"]
     assert complete("adeq limit show ", ADEQ_URL="redis://127.0.0.1:1") == []
     assert complete("adeq li") == ["limit"]

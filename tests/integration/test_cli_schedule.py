@@ -16,6 +16,7 @@ from pyadeq.ext.cli.progress import Bar
 from pyadeq.ext.cli.schedule import COLUMNS
 from pyadeq.ext.cli.schedule_listing import local
 from pyadeq.ids import new_ulid
+from tests.conftest import wait_until
 from tests.integration.cli import Terminal, adeq, answer, error, lines, process
 from tests.integration.conftest import Proxy
 
@@ -581,8 +582,8 @@ def complete(line: str, **environment: str) -> list[str]:
 
 def test_completion(some: Place) -> None:
     place = {"ADEQ_URL": some.url, "ADEQ_QUEUE": some.queue.name}
-    assert complete("adeq schedule show o", **place) == ["often", "once"]
-    assert complete("adeq schedule pause often ni", **place) == ["nightly"]
+    wait_until(lambda: complete("adeq schedule show o", **place) == ["often", "once"])
+    wait_until(lambda: complete("adeq schedule pause often ni", **place) == ["nightly"])
     assert complete(f"adeq schedule rm --queue {some.queue.name} --url {some.url} g") == ["gone"]
     assert complete("adeq schedule add x --tz Europe/Berl", **place) == ["Europe/Berlin"]
     assert complete("adeq schedule show ", ADEQ_URL="redis://127.0.0.1:1") == []

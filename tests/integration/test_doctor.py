@@ -13,9 +13,11 @@ import pytest
 import redis
 
 from pyadeq import Adeq, EmbeddedServer, library
+from pyadeq.access import acl_rules
+from pyadeq.errors import ConfigError
 from pyadeq.ext.doctor import CHECKS, Check, check, examine, gather
 from tests.integration.cli import answer, error
-from tests.integration.servers import replica_of, start
+from tests.integration.servers import ask, replica_of, start
 
 
 @pytest.fixture
@@ -114,6 +116,18 @@ def test_settings(own: EmbeddedServer, commands: list[str], name: str, status: s
     if status != "ok":
         assert seen.why
         assert seen.how
+
+
+@pytest.mark.parametrize("appendfsync", ["always", "everysec"])
+def test_durability_is_what_a_client_is_told(own: EmbeddedServer, appendfsync: str) -> None:
+    run(own, f"CONFIG SET appendfsync {appendfsync}")
+    with Adeq.from_url(own.url, durability="aof", durability_timeout=10) as client:
+        try:
+            client.queue("jobs").enqueue({})
+            told = "durability='aof' can be had"
+        except ConfigError as error:
+            told = "can be had with appendfsync always" if "set appendfsync" in str(error) else "cannot be had"
+    assert look(own)["engine"].found.endswith(told)
 
 
 def test_a_small_buffer_for_replies(own: EmbeddedServer) -> None:
@@ -270,8 +284,20 @@ def test_a_user_who_may_not(own: EmbeddedServer) -> None:
     url = as_user(own, "~ade:{queue:mine}:*", "&*", "+@all")
     seen = look(own, url)["rights"]
     assert (seen.status, seen.found) == ("fail", "user al may not touch the keys of queue 'default'")
-    assert "adeq doctor QUEUE" in seen.how[-1]
-    assert look(own, url, queues=("mine",))["rights"].status == "ok"
+    assert any("adeq doctor QUEUE" in hint for hint in seen.how)
+    seen = look(own, url, queues=("mine",))["rights"]
+    assert (seen.status, seen.found.partition(";")[0]) == ("ok", "user al may look, and no more, with queue 'mine'")
+
+
+def test_a_user_with_a_role(own: EmbeddedServer) -> None:
+    old = "waitaof" not in ask(own, "COMMAND LIST")
+    rules = acl_rules("worker", "producer", old=old)
+    seen = look(own, as_user(own, *rules, "+acl|whoami", "+acl|dryrun"))["rights"]
+    told = "user al may look, produce, work, and no more, with queue 'default'"
+    assert (seen.status, seen.found.partition(";")[0]) == ("ok", told)
+    seen = look(own, as_user(own, *rules, "+acl|whoami", "+acl|dryrun", "-blpop"))["rights"]
+    assert (seen.status, seen.found) == ("fail", "user al may not run BLPOP")
+    assert "adeq scripts acl" in seen.how[-1]
 
 
 def test_a_user_who_may_work_and_not_look(own: EmbeddedServer) -> None:

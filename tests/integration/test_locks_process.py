@@ -73,10 +73,12 @@ def test_threads_hold_one_lock_in_turn(url: str, base_name: str, until: Callable
         until(lambda: locks.stats().held == 0)
 
 
-def test_a_child_neither_renews_nor_gives_back_what_its_parent_holds(url: str, base_name: str) -> None:
+def test_a_child_neither_renews_nor_gives_back_what_its_parent_holds(
+    url: str, base_name: str, until: Callable[..., None]
+) -> None:
     with Adeq.from_url(url) as adeq:
         locks = adeq.locks(base_name)
-        with locks.acquire("db:1", owner="parent", ttl=1) as grant:
+        with locks.acquire("db:1", owner="parent", ttl=10) as grant:
             child = os.fork()
             if child == 0:
                 status = 1
@@ -85,10 +87,9 @@ def test_a_child_neither_renews_nor_gives_back_what_its_parent_holds(url: str, b
                         grant.check()
                     grant.release()  # does nothing
                     assert grant.lost
-                    with locks.acquire("db:2", owner="child", ttl=0.3) as own:
+                    with locks.acquire("db:2", owner="child", ttl=2) as own:
                         before = own.deadline
-                        while own.deadline == before:
-                            pass
+                        until(lambda: own.deadline != before)
                         assert list(locks._keeper._process.grants) == [own.rid]
                     status = 0
                 finally:

@@ -28,7 +28,7 @@ class Bench(ABC):
 
     def __init__(self, client: redis.Redis, watched: WatchedClient, base: str, clock: str = "test") -> None:
         self.client = client
-        self.server = Server(client)
+        self.server = watched.server
         self.watched = watched
         self.base = base
         self.now = START if clock == "test" else 0
@@ -98,7 +98,6 @@ class Bench(ABC):
         self.full(False)
         if found := keys(self.server, self.base):
             self.server("UNLINK", *found)
-        self.server.close()
 
     def dump(self, *, stamps: bool = True) -> Dump:
         """Everything below the base, by name; without `stamps` the stream's ids are left out."""

@@ -23,9 +23,23 @@ BENCHES: dict[str, Callable[..., Bench]] = {"queue": Workbench, "lock": LockBenc
 
 
 @pytest.fixture(scope="session")
-def watched(url: str) -> Iterator[WatchedClient]:
-    with redis.Redis.from_url(url) as client:
-        yield WatchedClient(client)
+def pool(url: str) -> Iterator[redis.ConnectionPool]:
+    pool = redis.ConnectionPool.from_url(url)
+    yield pool
+    pool.disconnect()
+
+
+@pytest.fixture
+def client(pool: redis.ConnectionPool) -> redis.Redis:
+    """On connections that other tests use, too: to make one takes as long as a small test."""
+    return redis.Redis(connection_pool=pool)
+
+
+@pytest.fixture(scope="session")
+def watched(pool: redis.ConnectionPool) -> Iterator[WatchedClient]:
+    watched = WatchedClient(redis.Redis(connection_pool=pool))
+    yield watched
+    watched.server.close()
 
 
 @pytest.fixture

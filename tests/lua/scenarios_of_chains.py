@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pyadeq._core.queue_items import EnqueueItem
 from pyadeq.models import Lease, Task
 from tests.lua.scenario import AnyCall, acks, claim, fails, scenario, sent, settle, tasks
 from tests.lua.workbench import START, Workbench
@@ -37,6 +38,10 @@ def ending(bench: Workbench, number: int, **task: Any) -> list[Lease]:
     leases = followed(bench, number, **task)
     bench.real(bench.calls.cancel([lease.id for lease in leases]))
     return leases
+
+
+def needing(id: str, parent: str) -> EnqueueItem:
+    return id, b"x", {"parent": parent, "needs_parent": True}
 
 
 def gathered(bench: Workbench, number: int) -> list[Lease]:
@@ -132,6 +137,23 @@ def enqueue_what_gathers(bench: Workbench, n: int) -> AnyCall:
 def enqueue_children_that_are_gathered(bench: Workbench, n: int) -> AnyCall:
     (parent,) = bench.fill(1, gather=n)
     return bench.calls.enqueue(tasks(n, parent=parent), "r")
+
+
+@scenario(1, 100, 1000)
+def enqueue_children_that_need_who_gathers_them(bench: Workbench, n: int) -> AnyCall:
+    (parent,) = bench.fill(1, gather=n)
+    return bench.calls.enqueue_items([needing(id, parent) for id, _ in tasks(n)], "r")
+
+
+@scenario(1, 100)
+def enqueue_children_whose_parent_is_lost(bench: Workbench, n: int) -> AnyCall:
+    return bench.calls.enqueue_items([needing(id, "lost") for id, _ in tasks(n)], "r")
+
+
+@scenario(1)
+def enqueue_children_that_need_a_parent_and_others(bench: Workbench, n: int) -> AnyCall:
+    id, payload, pairs = needing("c", *bench.fill(1, gather=n))
+    return bench.calls.enqueue_items([(id, payload, {**pairs, "after": bench.fill(1)})], "r")
 
 
 @scenario(1, 100)

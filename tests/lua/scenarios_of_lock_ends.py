@@ -93,7 +93,7 @@ def release_one_of_many(bench: LockBench, n: int) -> AnyCall:
     return bench.calls.release(["q"])
 
 
-@scenario(1, 100)
+@scenario(1, 80, 100)
 def release_past_the_dead(bench: LockBench, n: int) -> AnyCall:
     """Nobody has asked for those who wait first."""
     crowd(bench, n)

@@ -28,5 +28,8 @@ def real(bench: Bench, call: AnyCall) -> Answer | str:
 @pytest.mark.parametrize("scenario", small("test"), ids=lambda scenario: scenario.name)
 def test_watched_and_real_agree(scenario: Scenario, make_any: MakeAny) -> None:
     one, other = make_any(scenario.noun), make_any(scenario.noun)
-    assert watched(one, scenario(one)) == real(other, scenario(other))
+    call = scenario(one)
+    if call.script.read_only:  # on one base: HSCAN may find equal fields in another order in another hash
+        other = one
+    assert watched(one, call) == real(other, call if other is one else scenario(other))
     assert one.dump(stamps=False) == other.dump(stamps=False)

@@ -17,6 +17,13 @@ def test_a_queue_is_created_with_the_servers_clock(make_bench: MakeBench) -> Non
     assert bench.dump() == {":config": ("hash", {"layout": b"1", "layout_min": b"1", "clock": b"server"})}
 
 
+def test_settings_are_looked_at_without_a_change(make_bench: MakeBench) -> None:
+    bench = make_bench("server")
+    assert bench.run(bench.calls.settings()) == Settings()
+    assert bench.dump() == {}
+    assert configure(bench, lease=20, fair=True) == bench.run(bench.calls.settings())
+
+
 @pytest.mark.parametrize("clock", ["server", None])
 def test_the_servers_clock_may_be_asked_for_again(make_bench: MakeBench, clock: str | None) -> None:
     bench = make_bench("server")

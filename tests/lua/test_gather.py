@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pyadeq._core.queue_items import Failure
-from pyadeq.models import Lease
+from pyadeq.models import Lease, Task
 from tests.lua.checks import check_queue
-from tests.lua.test_after import END, awaits, complete, enqueue, fail, place, unblocked
+from tests.lua.test_after import END, answers, awaits, complete, enqueue, fail, place, unblocked
 from tests.lua.workbench import BAND, START, Workbench
 
 NOW = START / 1000
@@ -52,6 +52,21 @@ def test_its_children_are_those_that_came_later(bench: Workbench) -> None:
     check_queue(bench)
     complete(bench, second)
     assert bench.ready() == ["p"]
+
+
+def test_a_child_may_need_its_parent_to_be_there(bench: Workbench) -> None:
+    """As the server may have lost it: such a child would run for nobody, and not count for a parent made again."""
+    needing = [(id, b"x", {"parent": "p", "needs_parent": True}) for id in ("c1", "c2")]
+    call = bench.calls.enqueue_items(needing, "c")
+    assert answers(bench, call) == ["unknown p", "unknown p"]
+    assert bench.ready() == []
+    (id,) = bench.run(bench.calls.enqueue([("p", Task(gather=2))], "p"))
+    assert id.status == "created"
+    assert answers(bench, call) == ["created", "created"]
+    check_queue(bench)
+    complete(bench, *bench.claim(2))
+    assert bench.ready() == ["p"]
+    assert answers(bench, bench.calls.enqueue_items([("c3", b"x", {"needs_parent": True})], "o")) == ["created"]
 
 
 def test_the_children_of_children_are_not_its_own(bench: Workbench) -> None:

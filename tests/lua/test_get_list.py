@@ -69,6 +69,28 @@ def test_a_running_task_shows_its_lease(bench: Workbench) -> None:
     assert (view.due, view.ended, view.place) == (None, None, None)
 
 
+def test_a_running_task_shows_the_token_of_its_lease_to_those_who_read_the_reply(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    token = lease.token.encode()
+    call = bench.calls.get([lease.id])
+    assert f"{bench.watched.call(call)}".count(f"b'token', {token!r}") == 1
+    bench.real(bench.calls.ack([(lease, b"")]))
+    assert "b'token'" not in f"{bench.watched.call(call)}"
+
+
+def test_a_running_task_that_crashed_before_shows_how_often(bench: Workbench) -> None:
+    (lease,) = bench.crash(2)
+    bench.real(bench.calls.release([lease]))
+    (lease,) = bench.claim(1)
+    assert get(bench, lease.id).crashes == 2
+
+
+def test_a_blocked_task_is_listed_by_its_place_and_not_by_a_time(bench: Workbench) -> None:
+    put(bench, "blocked")
+    (task,) = listed(bench, "blocked").tasks
+    assert (task.place, task.due) == (1, None)
+
+
 def test_a_completed_task_shows_its_result_and_its_run(bench: Workbench) -> None:
     (lease,) = bench.lease(1)
     bench.pass_time(70)

@@ -8,6 +8,17 @@ from tests.lua.lock_workbench import LockBench
 from tests.lua.watched import Refused
 
 
+def test_who_stood_behind_one_that_is_refused_at_its_poll_has_its_turn(lock_bench: LockBench) -> None:
+    lock_bench.real(lock_bench.calls.set_capacity("p", 1))
+    lock_bench.hold("p", "holder", "permit")
+    lock_bench.hold("r", "h", "shared")
+    assert lock_bench.real(lock_bench.acquire_many("q", "o", ["p=1", "r"], wait=60)).status == "queued"
+    behind = lock_bench.wait("r", "s", "shared")
+    lock_bench.real(lock_bench.calls.drain("p"))
+    assert lock_bench.run(lock_bench.calls.poll(["q"]))[0].status == "unavailable"
+    assert lock_bench.state(behind) == "granted"
+
+
 def test_waiters_get_what_comes_back_in_order(lock_bench: LockBench) -> None:
     lock_bench.real(lock_bench.calls.set_capacity("p", 3))
     held = lock_bench.hold("p", "a", "permit", permits=3)
@@ -42,6 +53,13 @@ def test_the_silent_are_given_no_work_until_they_are_heard(lock_bench: LockBench
     waits = lock_bench.wait("p", "w", "permit")
     assert lock_bench.run(lock_bench.calls.heartbeat(["p", "unknown"])) == ["active", "no_capacity"]
     assert lock_bench.holders("p") == {waits}
+
+
+def test_a_sign_of_life_ends_what_is_overdue(lock_bench: LockBench) -> None:
+    held = lock_bench.hold("r", "o", ttl=1)
+    lock_bench.pass_time(1_000)
+    assert lock_bench.run(lock_bench.calls.heartbeat(["unknown"])) == ["no_capacity"]
+    assert lock_bench.state(held) == "expired"
 
 
 def test_what_drains_is_given_no_work_and_says_so_to_those_who_wait(lock_bench: LockBench) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pyadeq.lock_models import CycleEdge
 from tests.lua.lock_workbench import LockBench
 
 
@@ -106,6 +107,15 @@ def test_an_abort_ends_only_what_waits(lock_bench: LockBench) -> None:
         "not_waiting", "aborted", "not_waiting",
     ]  # fmt: skip
     assert lock_bench.run(lock_bench.calls.poll([waits]))[0].cycle == cycle
+
+
+def test_who_stood_behind_what_is_aborted_has_its_turn(lock_bench: LockBench) -> None:
+    lock_bench.hold("r", "h", "shared")
+    between = lock_bench.wait("r", "x")
+    behind = lock_bench.wait("r", "s", "shared")
+    cycle = [CycleEdge("x", "exclusive", "r"), CycleEdge("h", "exclusive", "other")]
+    assert lock_bench.run(lock_bench.calls.abort([between], cycle)) == ["aborted"]
+    assert lock_bench.state(behind) == "granted"
 
 
 def test_edges_say_who_waits_for_whom(lock_bench: LockBench) -> None:

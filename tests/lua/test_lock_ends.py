@@ -119,6 +119,13 @@ def test_an_expired_hold_goes_to_the_next_by_any_call(lock_bench: LockBench) -> 
     assert lock_bench.holders("r") == {waits}
 
 
+def test_the_shortest_way_of_a_release_leaves_nothing_overdue(lock_bench: LockBench) -> None:
+    short, kept = lock_bench.hold("a", "o", ttl=1), lock_bench.hold("b", "o", ttl=60)
+    lock_bench.pass_time(1_000)
+    assert lock_bench.run(lock_bench.calls.release([kept])) == ["released"]
+    assert lock_bench.state(short) == "expired"
+
+
 def test_reap_ends_so_many_and_says_whether_there_are_more(lock_bench: LockBench) -> None:
     for at in range(5):
         lock_bench.hold(f"r{at}", "o")

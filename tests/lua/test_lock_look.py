@@ -59,6 +59,23 @@ def test_show_tells_who_holds_and_who_waits(lock_bench: LockBench) -> None:
     assert [(one.rid, one.place) for one in view.waiters] == [("waits", 1), ("last", 2)]
 
 
+@pytest.mark.parametrize("silent", [0, 10])
+def test_show_tells_what_a_capacity_gives(lock_bench: LockBench, silent: float) -> None:
+    assert lock_bench.run(lock_bench.calls.show("p")).capacity is None
+    lock_bench.real(lock_bench.calls.set_capacity("p", 3, silent))
+    began = lock_bench.now
+    lock_bench.hold("p", "a", "permit", ttl=60)
+    lock_bench.pass_time(10_001)
+    room = lock_bench.run(lock_bench.calls.show("p")).capacity
+    assert room is not None
+    assert (room.max, room.used, room.silent, room.heartbeat) == (3, 1, silent or None, began / 1000)
+    assert room.status == ("offline" if silent else "active")
+    lock_bench.real(lock_bench.calls.drain("p"))
+    room = lock_bench.run(lock_bench.calls.show("p")).capacity
+    assert room is not None
+    assert room.status == ("offline" if silent else "draining")
+
+
 def test_stats_are_there(lock_bench: LockBench) -> None:
     lock_bench.real(lock_bench.calls.cancel(["other"]))
     lock_bench.real(lock_bench.calls.set_capacity("p", 1))

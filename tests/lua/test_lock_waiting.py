@@ -168,3 +168,15 @@ def test_a_covered_part_stays_covered_while_the_rest_is_waited_for(lock_bench: L
     urgent = lock_bench.run(lock_bench.acquire("u", "a", "urgent", priority=0, wait=60))
     lock_bench.run(lock_bench.calls.release([other]))
     assert not (urgent.status == "granted" and lock_bench.state("q") in ("granted", "held"))
+
+
+def test_a_poll_sees_to_its_own_line_before_the_backlog(lock_bench: LockBench) -> None:
+    """A release hands over to 64 at most; that the others have their turn is noted behind what was due before."""
+    for at in range(64):
+        lock_bench.hold(f"other{at}", f"o{at}", ttl=1)
+    holder = lock_bench.hold("r", "h", ttl=60)
+    waiters = [lock_bench.wait("r", f"w{at}", "shared") for at in range(66)]
+    lock_bench.pass_time(1500)
+    lock_bench.release(holder)
+    assert [lock_bench.state(rid) for rid in waiters[-3:]] == ["granted", "waits", "waits"]
+    assert lock_bench.run(lock_bench.calls.poll(waiters[-1:]))[0].status == "granted"

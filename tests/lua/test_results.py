@@ -124,6 +124,15 @@ def test_a_large_result_is_dropped_and_the_outcome_is_kept(
     check_queue(bench)
 
 
+@pytest.mark.parametrize(("size", "told"), [(4096, b"completed"), (4097, b"result_dropped")])
+def test_who_waits_for_a_result_is_told_that_it_was_dropped(bench: Workbench, size: int, told: bytes) -> None:
+    (lease,) = bench.lease(1, reply=True)
+    bench.full()
+    bench.run(bench.calls.ack([(lease, b"x" * size)]))
+    how, _, value = bench.ask("GET", f":reply:{lease.id}").partition(b"\n")
+    assert (how.split()[1], len(value)) == (told, 4096 if told == b"completed" else 0)
+
+
 def test_a_result_that_would_not_be_kept_anyway_is_not_dropped(bench: Workbench) -> None:
     (lease,) = bench.lease(1, result_ttl=0)
     bench.full()
@@ -166,6 +175,19 @@ def test_a_full_server_is_drained_by_all_that_ends_tasks_and_then_recovers(full:
     check_queue(full)
     full.full(False)
     assert full.fill(1)
+
+
+def test_whether_the_server_is_full_is_not_told_to_everybody(bench: Workbench) -> None:
+    """As below, with the script under watch."""
+    (lease,) = bench.lease(1)
+    bench.server("ACL", "SETUSER", "plain", "on", "nopass", "~*", "&*", "+@all", "-info")
+    bench.server("AUTH", "plain", "")
+    try:
+        assert bench.run(bench.calls.ack([(lease, b"x" * 5000)])) == ["completed"]
+    finally:
+        bench.server("AUTH", "default", "")
+        bench.server("ACL", "DELUSER", "plain")
+    assert shown(bench, lease.id) == b"x" * 5000
 
 
 def test_who_may_not_ask_how_full_the_server_is_has_results_kept(bench: Workbench, client: redis.Redis) -> None:

@@ -27,7 +27,7 @@ every_policy = pytest.mark.parametrize("overlap", POLICIES)
 
 
 def put(bench: Workbench, name: str = "s", timing: Timing | None = None, **own: Any) -> SchedulePut:
-    return bench.run(putting(bench, name, timing, f"put/{next(NUMBERS)}", **own))
+    return bench.run(putting(bench, name, timing, f"anew/{next(NUMBERS)}", **own))
 
 
 def putting(

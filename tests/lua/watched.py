@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from socket import AF_UNIX, SO_RCVTIMEO, SOL_SOCKET, socket
+from struct import pack
 from typing import Any, Final
 
 import redis
+from hiredis import Reader, pack_command
 from lupa.lua51 import LuaError, LuaRuntime, lua_type
+from redis.connection import DefaultParser
 
 from pyadeq._core.call import Call, Reply, Wire, parse_reply
 from pyadeq._core.manifest import Field, Key, Library, Script, library
@@ -53,7 +57,9 @@ STATUS_REPLIES: Final = {"LTRIM", "MSET", "SET"}
 _WHEN_FULL: Final = "#!lua flags=allow-oom\nreturn redis.call(unpack(ARGV))"
 MOST_MEMBERS: Final = 10_000  # that one command may read
 MOST_VISITS: Final = 100_001  # members that a search for deadlocks may read
+PATIENCE: Final = 5  # seconds for a reply
 ENTRY_FIELDS: Final = {b"event", b"timestamp", b"id", b"payload", b"source", b"trace"}
+_pack: Final[Any] = pack_command  # its own type allows of one word only
 
 # On one line, the first, which is a comment in every script: so its own line events hide none of the script's.
 # Every round of a loop is a line event, so these bound loops; count events get lost while the hook itself runs.
@@ -105,30 +111,63 @@ class Run:
 
 
 class Server:
-    """A server that is sent commands and answers in bytes, as they come."""
+    """A server that is sent commands over its unix socket and answers in bytes, as they come."""
 
     def __init__(self, client: redis.Redis) -> None:
-        pool = client.connection_pool
-        options = pool.connection_kwargs | {"protocol": 2, "decode_responses": False}
-        self._connection = pool.connection_class(**options)
+        self._socket: socket | None = None
+        self._path = client.connection_pool.connection_kwargs["path"]
+        self._reader: Reader
 
     def __call__(self, *command: Wire) -> Any:
-        return self.all([command])[0]
+        return self._answers(_pack(command), 1)[0]
 
     def all(self, commands: Sequence[Sequence[Wire]]) -> list[Any]:
-        """The replies of many commands, in one round trip; one that is refused is raised."""
-        packed = self._connection.pack_commands(commands)
-        try:
-            return self._exchange(packed, len(commands))
-        except redis.ConnectionError:  # an earlier test has ended all connections of the server
-            return self._exchange(packed, len(commands))
+        """The replies of many commands, in one round trip; the first that is refused is raised."""
+        return self._answers(b"".join([_pack(tuple(command)) for command in commands]), len(commands))
 
-    def _exchange(self, packed: Any, count: int) -> list[Any]:
-        self._connection.send_packed_command(packed, check_health=False)
-        return [self._connection.read_response() for _ in range(count)]
+    def __del__(self) -> None:
+        self.close()
 
     def close(self) -> None:
-        self._connection.disconnect()
+        if self._socket:
+            self._socket.close()
+            self._socket = None
+
+    def _answers(self, packed: bytes, count: int) -> list[Any]:
+        try:
+            replies = self._exchange(packed, count)
+        except ConnectionError:  # an earlier test has ended all connections of the server
+            replies = self._exchange(packed, count)
+        for reply in replies:
+            if isinstance(reply, redis.RedisError):
+                raise reply
+        return replies
+
+    def _exchange(self, packed: bytes, count: int) -> list[Any]:
+        try:
+            connection = self._socket or self._connect()
+            connection.sendall(packed)
+            return [self._reply(connection) for _ in range(count)]
+        except BaseException as error:  # replies that are still to come are no answer to the next command
+            self.close()
+            if isinstance(error, BlockingIOError):
+                raise redis.TimeoutError(f"no reply within {PATIENCE} s") from None
+            raise
+
+    def _reply(self, connection: socket) -> Any:
+        while (reply := self._reader.gets()) is False:  # which no reply is
+            if not (data := connection.recv(1 << 16)):
+                raise ConnectionResetError("the server has ended the connection")
+            self._reader.feed(data)
+        return reply
+
+    def _connect(self) -> socket:
+        self._socket = socket(AF_UNIX)
+        # Not settimeout, with which Python asks the system once more for each reply.
+        self._socket.setsockopt(SOL_SOCKET, SO_RCVTIMEO, pack("ll", PATIENCE, 0))
+        self._socket.connect(self._path)
+        self._reader = Reader(replyError=DefaultParser.parse_error)
+        return self._socket
 
 
 class WatchedClient:
@@ -146,6 +185,11 @@ class WatchedClient:
         self._setmetatable = globals_[b"setmetatable"]
         self._given = {name.encode(): globals_[name.encode()] for name in GLOBALS}
         self._chunks: dict[str, Any] = {}
+
+    def compile(self) -> None:
+        """All scripts, at once: what is forked from this process has them."""
+        for script_id in self.scripts:
+            self._chunk(self.scripts[script_id], self.scripts[script_id].text)
 
     def call(self, call: Call[Any]) -> Reply:
         return self.run(call.script.id, call.keys, call.args)
@@ -340,11 +384,10 @@ def is_bounded(name: str, arguments: Sequence[bytes]) -> bool:
 
 def declaration(script: Script, keys: Sequence[bytes], key: bytes) -> Key:
     for declared, given in zip(script.keys, keys, strict=True):
-        suffix = key[len(given) :].decode(errors="replace")
-        if key == given and not declared.suffix:
-            return declared
-        if declared.suffix and key.startswith(given) and PATTERNS[declared.suffix].fullmatch(suffix):
-            return declared
+        if key.startswith(given):
+            suffix = key[len(given) :].decode(errors="replace")
+            if PATTERNS[declared.suffix].fullmatch(suffix) if declared.suffix else not suffix:
+                return declared
     raise WatchError(f"{script.id}: undeclared key {key.decode(errors='replace')}")
 
 

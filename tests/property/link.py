@@ -37,9 +37,14 @@ class Key(NamedTuple):
 
 
 def load_scripts(client: redis.Redis, change: Callable[[str], str] = lambda text: text) -> Scripts:
-    return {id: client.script_load(change(library()[id].text)) for id in queue_scripts()} | {
-        "dump": client.script_load(DUMP)
-    }
+    return load(client, {id: change(library()[id].text) for id in queue_scripts()} | {"dump": DUMP})
+
+
+def load(client: redis.Redis, texts: dict[str, str]) -> Scripts:
+    with client.pipeline(transaction=False) as pipe:
+        for text in texts.values():
+            pipe.script_load(text)
+        return dict(zip(texts, pipe.execute(), strict=True))
 
 
 def queue_scripts() -> list[str]:
@@ -76,7 +81,7 @@ class Link:
 @cache
 def templates() -> dict[str, str]:
     """All declared keys with their types; those of a prefix end with a colon."""
-    keys = [key for id in queue_scripts() for key in library()[id].keys]
+    keys = [key for id in queue_scripts() for key in library()[id].keys if key.type != "gate"]
     return {key.template.removeprefix("{base}:"): key.type for key in keys}
 
 

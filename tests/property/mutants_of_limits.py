@@ -147,7 +147,7 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
     }),
     (corners.test_one_limit_holds_up_no_other, {
         "a spared slot is free for 5 s": (SPARED, ""),
-        "spared slots are not given": ("if #lined > 0 then open_lines(conf, lined) end\n  local look_ms",
+        "spared slots are not given": ("if lined[1] then open_lines(conf, lined) end\n  local look_ms",
                                        "local look_ms"),
     }),
     (corners.test_a_task_in_a_line_does_not_wait_for_others, {

@@ -74,6 +74,9 @@ from tests.unit.lua_tree import Sources, bundle
         ("RETURN ok\nEVENT Done", 6, "an event is <noun>.<what>"),
         ("RETURN ok\nFLAGS no-cluster", 6, "must be one 'FLAGS' line with one of no-writes, allow-oom"),
         ("RETURN ok\nFLAGS no-writes\nFLAGS allow-oom", 7, "must be one 'FLAGS' line"),
+        ("RETURN ok\nROLE boss", 6, "must be one 'ROLE' line with one of produce, work, operate"),
+        ("RETURN ok\nROLE work\nROLE work", 7, "must be one 'ROLE' line"),
+        ("RETURN ok\nROLE work\nFLAGS no-writes", 6, "a script with the flag no-writes has no ROLE"),
         ("RETURN ok\nINCLUDE nowhere", 6, "there is no valid include/nowhere.lua"),
     ],
 )

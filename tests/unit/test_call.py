@@ -25,6 +25,8 @@ SCRIPT: dict[str, Any] = {
     "file": "dist/queue.try.v1.lua",
     "sha1": hashlib.sha1(TEXT.encode()).hexdigest(),
     "read_only": True,
+    "role": "observe",
+    "commands": ["TIME"],
     "keys": [
         {"name": "config", "kind": "key", "type": "hash", "template": "{base}:config"},
         {"name": "task", "kind": "prefix", "type": "hash", "template": "{base}:task:", "suffix": "id"},

@@ -134,17 +134,40 @@ def test_the_replies_to_waiting() -> None:
     assert not Durability()
 
 
-def test_a_server_that_can_confirm_passes() -> None:
-    check([[b"waitaof", 4]], b"loading:0\r\naof_enabled:1\r\n")
-    check(Refusal("NOPERM", "no"), Refusal("NOPERM", "no"))
+NO = Refusal("NOPERM", "no")
+YES = [[b"waitaof", 4]]
+FILE = b"loading:0\r\naof_enabled:1\r\n"
+VALKEY = b"# Server\r\nredis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.1.2\r\n"
+REDIS_7 = b"# Server\r\nredis_version:7.4.1\r\n"
+REDIS_8 = b"# Server\r\nredis_version:8.0.0\r\n"
+EVERYSEC = [b"appendfsync", b"everysec"]
+
+
+@pytest.mark.parametrize(
+    "server", [[VALKEY, [b"appendfsync", b"always"]], [VALKEY, {b"appendfsync": b"no"}], [REDIS_8, EVERYSEC]]
+)
+def test_a_server_that_can_confirm_passes(server: list[Any]) -> None:
+    check(YES, FILE, *server)
+
+
+@pytest.mark.parametrize("server", [[NO, EVERYSEC], [VALKEY, NO], [VALKEY, []], [b"", EVERYSEC]])
+def test_a_server_that_does_not_let_itself_be_asked_is_taken_at_its_word(server: list[Any]) -> None:
+    check(NO, NO, *server)
 
 
 @pytest.mark.parametrize("command", [[None], []])
 def test_a_server_without_waitaof_is_refused(command: Any) -> None:
     with pytest.raises(ConfigError, match="no WAITAOF"):
-        check(command, b"aof_enabled:1")
+        check(command, FILE, REDIS_8, EVERYSEC)
 
 
 def test_a_server_without_its_file_is_refused() -> None:
     with pytest.raises(ConfigError, match="append-only file is off"):
-        check([[b"waitaof", 4]], b"aof_enabled:0")
+        check(YES, b"aof_enabled:0", REDIS_8, EVERYSEC)
+
+
+@pytest.mark.parametrize("version", [VALKEY, REDIS_7])
+@pytest.mark.parametrize("appendfsync", [EVERYSEC, {b"appendfsync": b"everysec"}])
+def test_a_server_that_confirms_before_its_disk_does_is_refused(version: bytes, appendfsync: Any) -> None:
+    with pytest.raises(ConfigError, match=r"13793.*set appendfsync always"):
+        check(YES, FILE, version, appendfsync)

@@ -48,6 +48,7 @@ EVERYTHING = """\
 -- EACH   item      done        record:pairs  ids:ids  by:limit
 -- ERROR  ADEQ_LAYOUT
 -- EVENT  task.done task.gone
+-- ROLE   work
 -- FLAGS  allow-oom
 -- COST   2 + n commands
 """
@@ -57,7 +58,9 @@ EVERYTHING = """\
 def manifest(tmp_path: Path) -> dict[str, Any]:
     (tmp_path / "demo").mkdir()
     (tmp_path / "errors.toml").write_text('ADEQ_ARG = "bad"\nADEQ_LAYOUT = "new"\n')
-    (tmp_path / "demo/run.v1.lua").write_text(f"{EVERYTHING}\nreturn {{ 'ok' }}\n")
+    (tmp_path / "demo/run.v1.lua").write_text(
+        f"{EVERYTHING}\nredis.call('TIME')\nreturn {{ 'ok', redis.pcall('DEL', config) }}\n"
+    )
     (tmp_path / "demo/back.v1.lua").write_text("-- demo.back.v1: x\n--\n-- RETURN ok\n\nreturn { 'ok' }\n")
     made: dict[str, Any] = json.loads(bundle.build(tmp_path)["manifest.json"])
     return made
@@ -83,6 +86,8 @@ def test_entry(manifest: dict[str, Any]) -> None:
         "file": "dist/demo.run.v1.lua",
         "layout": 1,
         "read_only": False,
+        "role": "work",
+        "commands": ["DEL", "TIME"],
         "flags": ["allow-oom"],
         "cost": "2 + n commands",
         "keys": [
@@ -108,6 +113,7 @@ def test_entry(manifest: dict[str, Any]) -> None:
                 "template": "{base}:waiting:",
                 "suffix": "limit",
             },
+            {"name": "gate", "kind": "key", "type": "gate", "template": "{base}!work"},
         ],
         "args": [
             {"name": "worker", "type": "name"},

@@ -26,7 +26,15 @@ def scripts(tmp_path: Path) -> list[Script]:
     for name in ("queue.a.v1", "queue.b.v1"):
         text = f"#!lua\nreturn {{'{name}'}}\n"
         (tmp_path / f"dist/{name}.lua").write_text(text)
-        entry: dict[str, Any] = {"id": name, "doc": "", "file": f"dist/{name}.lua", "read_only": False, "shapes": {}}
+        entry: dict[str, Any] = {
+            "id": name,
+            "doc": "",
+            "file": f"dist/{name}.lua",
+            "read_only": False,
+            "role": "work",
+            "commands": [],
+            "shapes": {},
+        }
         entry |= {part: [] for part in ("keys", "args", "groups", "returns", "errors", "events")}
         entries.append(entry | {"sha1": hashlib.sha1(text.encode()).hexdigest()})
     (tmp_path / "manifest.json").write_text(json.dumps({"contract": 1, "scripts": entries}))

@@ -5,35 +5,54 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from typing import Annotated, NoReturn
+from importlib import import_module
+from typing import Annotated, Any, ClassVar, NoReturn
 
 import typer
 
 from pyadeq import __version__
 from pyadeq.errors import AdeqError, BadArgument, ConfigError, TransportError
-from pyadeq.ext.cli import demo, dlq, doctor, limit, lock, queue, schedule, scripts, share, task, worker
 from pyadeq.ext.cli.common import FAILED, PLACE, UNREACHABLE, USAGE
 from pyadeq.keys import check_name
 
+PLAIN: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False}
+
+
+class Commands(typer.core.TyperGroup):
+    """Commands and nouns, each imported when it is used: none has to wait for what others need."""
+
+    verbs: ClassVar = {
+        "doctor": "Is the server fit to keep tasks? What to change, why and how.",
+        "chaos": "Is anything lost on this deployment, whatever happens to it?",
+        "demo": "Real work, one worker killed, nothing lost.",
+    }
+    nouns = ("worker", "queue", "task", "dlq", "schedule", "limit", "share", "lock", "scripts")
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """In the order of the help."""
+        return [*self.verbs, *self.nouns]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """None if there is no such command."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = import_module(f"pyadeq.ext.cli.{cmd_name}")
+        alone = typer.Typer(**PLAIN)
+        if cmd_name in self.verbs:
+            alone.command(cmd_name, short_help=self.verbs[cmd_name])(getattr(module, cmd_name))
+        else:
+            alone.add_typer(module.app, name=cmd_name)
+        return typer.main.get_group(alone).commands[cmd_name]
+
+
 app = typer.Typer(
     name="adeq",
+    cls=Commands,
     help="Queues and locks as versioned Lua on Redis or Valkey.",
     epilog="Exit status: 0 ok, 1 failed, 2 usage, 3 the server is unreachable.",
     no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
+    **PLAIN,
 )
-app.add_typer(worker.app, name="worker")
-app.add_typer(queue.app, name="queue")
-app.add_typer(task.app, name="task")
-app.add_typer(dlq.app, name="dlq")
-app.add_typer(schedule.app, name="schedule")
-app.add_typer(limit.app, name="limit")
-app.add_typer(share.app, name="share")
-app.add_typer(lock.app, name="lock")
-app.add_typer(scripts.app, name="scripts")
-app.command("doctor", short_help="Is the server fit to keep tasks? What to change, why and how.")(doctor.doctor)
-app.command("demo", short_help="Real work, one worker killed, nothing lost.")(demo.demo)
 
 
 def show_version(wanted: bool) -> None:

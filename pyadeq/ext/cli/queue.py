@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from pyadeq import Adeq, QueueStats
-from pyadeq.errors import AdeqError
+from pyadeq import Adeq, Deferred, QueueStats
+from pyadeq.errors import AdeqError, TransportError
 from pyadeq.ext.cli import queue_control, queue_settings, queue_watch
 from pyadeq.ext.cli.arguments import QueueName, many
 from pyadeq.ext.cli.common import (
@@ -61,8 +61,13 @@ def ls(
 
 def _rows(adeq: Adeq, names: list[str]) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    with adeq.pipeline() as pipe:
-        asked = [(name, pipe.add(adeq.queue(name).calls.stats())) for name in names]
+    asked: list[tuple[str, Deferred[QueueStats]]] = []
+    try:
+        with adeq.pipeline() as pipe:
+            asked += [(name, pipe.add(adeq.queue(name).calls.stats())) for name in names]
+    except TransportError as error:
+        if error.retryable:
+            raise
     for name, answer in asked:
         try:
             stats = answer.value
@@ -78,7 +83,7 @@ def show(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table)
     """Show a queue: its mode, how many tasks are in each state, and its settings."""
     with connected(url) as adeq:
         queue = queue_control.existing(adeq, name)
-        stats, settings = queue.stats(), queue.configure()
+        stats, settings = queue.stats(), queue.settings()
     if output != Format.table:
         counts = {state: getattr(stats, state) for state in STATES}
         print_json(

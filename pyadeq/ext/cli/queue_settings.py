@@ -62,8 +62,7 @@ def configure(
     with connected(url) as adeq:
         queue = adeq.queue(name)
         if of_backoff:
-            stored = queue.configure().backoff.model_dump() if adeq.client.exists(f"{queue.base}:config") else {}
-            given["backoff"] = _backoff({**stored, **of_backoff})
+            given["backoff"] = _backoff({**queue.settings().backoff.model_dump(), **of_backoff})
         settings = queue.configure(**given)
     if output != Format.table:
         print_json({"queue": name, "settings": settings.model_dump()}, output)

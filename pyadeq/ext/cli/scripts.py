@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from enum import StrEnum
+from typing import Annotated
 
 import typer
 
 from pyadeq import Script, library
+from pyadeq.access import acl_rules
 from pyadeq.ext.cli.common import (
     DEFAULT_URL,
     FAILED,
+    PLACE,
     Format,
     Output,
     Url,
@@ -19,6 +23,17 @@ from pyadeq.ext.cli.common import (
     print_rows,
     stdout,
 )
+from pyadeq.keys import check_name
+
+
+class Role(StrEnum):
+    """Who somebody is to the server."""
+
+    observer = "observer"
+    producer = "producer"
+    worker = "worker"
+    operator = "operator"
+
 
 app = typer.Typer(help="Scripts: the Lua that this release runs.", no_args_is_help=True)
 
@@ -33,13 +48,14 @@ def ls(output: Output = Format.table) -> None:
     """List the scripts of this release."""
     scripts = _scripts()
     if output != Format.table:
-        fields = ("id", "sha1", "read_only", "doc")
+        fields = ("id", "sha1", "read_only", "role", "doc")
         print_json([{name: getattr(script, name) for name in fields} for script in scripts], output)
         return
     rows = [
-        (script.id, script.sha1, "yes" if script.read_only else "no", first_sentence(script.doc)) for script in scripts
+        (script.id, script.sha1, "yes" if script.read_only else "no", script.role, first_sentence(script.doc))
+        for script in scripts
     ]
-    print_rows(["id", "sha1", "read-only", "does"], rows)
+    print_rows(["id", "sha1", "read-only", "role", "does"], rows)
 
 
 @app.command()
@@ -76,6 +92,39 @@ def verify(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
             print("\nThe server lacks some: run `adeq scripts load`.")
     if damaged or missing:
         raise typer.Exit(FAILED)
+
+
+@app.command()
+def acl(
+    roles: Annotated[list[Role], typer.Argument(metavar="ROLE...", help="observer, producer, worker, operator.")],
+    user: Annotated[str, typer.Option(metavar="NAME", help="Of whom the line speaks.")] = "USER",
+    queue: Annotated[list[str] | None, typer.Option("--queue", "-q", metavar="NAME", help="Only these queues.")] = None,
+    domain: Annotated[
+        list[str] | None, typer.Option("--domain", "-d", metavar="NAME", help="Only these lock domains.")
+    ] = None,
+    load: Annotated[bool, typer.Option("--load/--no-load", help="Whether the user may load scripts.")] = True,
+    old: Annotated[bool, typer.Option("--old", help="For a server before 7.2.")] = False,
+    output: Output = Format.table,
+) -> None:
+    """Rights for a user who may do what these roles do, and nothing else: a line for the server's ACL.
+
+    Of all queues and lock domains, unless some are named. Asks no server.
+    """
+    check_name("--user", user)
+    names = [role.value for role in dict.fromkeys(roles)]
+    rules = acl_rules(
+        *names,  # type: ignore[arg-type]
+        queues=queue or (None if not domain else []),
+        domains=domain or (None if not queue else []),
+        prefix=PLACE.prefix,
+        slot=PLACE.slot,
+        load=load,
+        old=old,
+    )
+    if output != Format.table:
+        print_json({"user": user, "roles": names, "rules": rules}, output)
+    else:
+        print(f"ACL SETUSER {user} reset on >PASSWORD {' '.join(rules)}")
 
 
 def packaged(script: Script) -> bool:

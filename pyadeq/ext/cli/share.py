@@ -24,7 +24,7 @@ def ls(queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Outpu
     """List the users whose weight is not 1, which everybody has."""
     with connected(url) as adeq:
         there = existing(adeq, queue)
-        found, fair = there.shares.all(), there.configure().fair
+        found, fair = there.shares.all(), there.settings().fair
     if output != Format.table:
         print_lines(({"user": user, "weight": weight} for user, weight in found.items()), output)
         return
@@ -52,7 +52,7 @@ def set_(
     with connected(url) as adeq:
         there = adeq.queue(queue)
         there.shares.set(user, weight)
-        given, fair = there.shares.get(user), there.configure().fair
+        given, fair = there.shares.get(user), there.settings().fair
     if output != Format.table:
         print_json({"queue": queue, "user": user, "weight": given, "fair": fair}, output)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,6 +36,7 @@ MOST_QUEUES = 1000
 MOST_DOMAINS = 1000
 UNCHECKED_FOR = 60.0  # seconds; each agent has its turn to search every 30
 PROBE = "#!lua flags=no-writes\nreturn 1"  # refused by what is older than 7.0
+ROLES = ("produce", "work", "operate")
 CLIENT_COMMANDS = (("SCRIPT", "LOAD", "return 1"), ("PING",))
 
 
@@ -77,7 +77,8 @@ class Facts:
 
     tool: the server's own command line, with the address. shebang: whether `#!lua` scripts run. clock: the server's
     time less this machine's, and how uncertain that is, both in seconds. user: who we are to the server. probed: the
-    queue that rights were asked for, with its base. denied: commands this user may not run, with the server's words.
+    queue that rights were asked for, with its base. roles: whose calls this user may make there, of those that write.
+    denied: commands of these that this user may not run, with the server's words.
     reading: what a read of that queue met with, empty if it went well; tried where `denied` cannot be known. domains:
     not looked for where queues are named.
     """
@@ -96,6 +97,7 @@ class Facts:
     user: str | None
     probed: str
     base: str
+    roles: Sequence[str] | None
     denied: Mapping[str, str] | None
     reading: str = ""
     cluster: Mapping[str, str] | None = None
@@ -128,7 +130,8 @@ def gather(adeq: Adeq, names: Sequence[str]) -> Facts:
     base = queue_base(probed, adeq.prefix, adeq.slot)
     user = _ask(client.acl_whoami)
     user = user if user is None else _text(user)
-    denied = None if user is None else _ask(lambda: _denied(adeq, user, base))
+    roles = None if user is None else _ask(lambda: _roles(adeq, user, base))
+    denied = None if user is None or roles is None else _ask(lambda: _denied(adeq, user, base, roles))
     return Facts(
         tool=_tool(adeq, "valkey-cli" if "valkey_version" in info else "redis-cli"),
         info=info,
@@ -144,6 +147,7 @@ def gather(adeq: Adeq, names: Sequence[str]) -> Facts:
         user=user,
         probed=probed,
         base=base,
+        roles=roles,
         denied=denied,
         cluster=_ask(lambda: _texts(_command(adeq, "CLUSTER INFO"))) if info.get("cluster_enabled") else None,
         domains=() if names else _ask(lambda: _domains(adeq)),
@@ -255,17 +259,21 @@ def _waits(adeq: Adeq, name: str) -> Waits:
     )
 
 
-def _denied(adeq: Adeq, user: str, base: str) -> dict[str, str]:
-    """The commands of clients and of a queue's scripts that this user may not run on this base."""
-    texts = "".join(library()[id].text for id in library() if id.startswith("queue."))
-    names = sorted(set(re.findall(r"redis\.p?call\('([A-Z]+)'", texts)))
+def _roles(adeq: Adeq, user: str, base: str) -> list[str]:
+    """Whose calls this user may make, of those that write."""
+    calls = {role: ("ACL DRYRUN", user, "EVALSHA", "0" * 40, "1", f"{base}!{role}") for role in ROLES}
+    return [role for role, call in calls.items() if _text(_command(adeq, *call)) == "OK"]
+
+
+def _denied(adeq: Adeq, user: str, base: str, roles: Sequence[str]) -> dict[str, str]:
+    """The commands of clients, and of a queue's scripts of these roles, that this user may not run on this base."""
+    scripts = [library()[id] for id in library() if id.startswith("queue.")]
+    own = {"observe", *(["any", *roles] if roles else [])}
+    names = sorted({name for script in scripts if script.role in own for name in script.commands})
     key = f"{base}:config"
-    commands: list[tuple[str, ...]] = [
-        *CLIENT_COMMANDS,
-        ("EVALSHA", "0" * 40, "1", key),
-        ("EVALSHA_RO", "0" * 40, "1", key),
-        ("BLPOP", f"{base}:wake:any", "1"),
-    ]
+    commands: list[tuple[str, ...]] = [*CLIENT_COMMANDS, ("EVALSHA_RO", "0" * 40, "1", key)]
+    commands += [("EVALSHA", "0" * 40, "1", key)] if roles else []
+    commands += [("BLPOP", f"{base}:wake:any", "1")] if "work" in roles else []
     for name, arity in _arities(adeq, names).items():
         commands.append((name.upper(), *[key, *["1"] * abs(arity or 0)][: max(abs(arity or 2) - 1, 0)]))
     denied = {}

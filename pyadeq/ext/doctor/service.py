@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pyadeq.ext.doctor.facts import Facts
+from collections.abc import Sequence
+
+from pyadeq.ext.doctor.facts import ROLES, Facts
 from pyadeq.ext.doctor.report import Finding, fail, ok, unknown, warn
 
 SLOTS = 16384
@@ -13,6 +15,7 @@ BUSY = 0.8  # of maxclients
 NEEDED = "install Redis 7.0 or Valkey 7.2, or newer"
 STOPS = "A script that meets a command or key which is denied stops there, half-way."
 LOAD = "adeq scripts load"
+ACL = "adeq scripts acl tells the rights of each role"
 
 
 def engine(facts: Facts) -> Finding:
@@ -35,8 +38,18 @@ def engine(facts: Facts) -> Finding:
         return unknown("neither INFO nor EVAL_RO is allowed", "Older servers cannot run the scripts.", NEEDED)
     if facts.shebang is None:
         return ok(f"{facts.engine}, by its version: this user may not try a script with EVAL_RO")
-    waits = "" if facts.waitaof is None else f"; durability='aof' {'can' if facts.waitaof else 'cannot'} be had"
-    return ok(facts.engine + waits)
+    return ok(facts.engine + _aof(facts, version))
+
+
+def _aof(facts: Facts, version: str) -> str:
+    """Whether its WAITAOF is one that a client takes at its word, which no Valkey's is, and no older Redis's."""
+    if facts.waitaof is None:
+        return ""
+    if not facts.waitaof:
+        return "; durability='aof' cannot be had"
+    early = "valkey_version" in facts.info or version[:2] == "7."
+    needs = early and facts.setting("appendfsync") == "everysec"
+    return f"; durability='aof' can be had{' with appendfsync always' if needs else ''}"
 
 
 def rights(facts: Facts) -> Finding:
@@ -52,14 +65,21 @@ def rights(facts: Facts) -> Finding:
             f"as an administrator: > ACL DRYRUN {facts.user or 'USER'} ZADD '{facts.base}:dead' 1 1",
         )
     if not facts.denied:
-        return ok(f"{who} may run all that {queue} needs")
+        return ok(f"{who} may {_may(facts.roles or (), queue)}")
     keys = [command for command, answer in facts.denied.items() if "access" in answer]
     commands = [command for command in facts.denied if command not in keys]
     parts = [f"may not run {', '.join(commands)}"] if commands else []
     parts += [f"may not touch the keys of {queue}"] if keys else []
-    hint = ["if this user is for other queues, name them: adeq doctor QUEUE"] if keys else []
+    hint = ["if this user is for other queues, name them: adeq doctor QUEUE", ACL] if keys else [ACL]
     granted = _grant(facts, [command.lower().replace(" ", "|") for command in commands])
     return fail(f"{who} {' and '.join(parts)}", STOPS, granted, *hint)
+
+
+def _may(roles: Sequence[str], queue: str) -> str:
+    """What somebody may do with a queue who may make the calls of these roles."""
+    if len(roles) == len(ROLES):
+        return f"run all that {queue} needs"
+    return f"{', '.join(['look', *roles])}, and no more, with {queue}; adeq scripts acl tells the rights of each role"
 
 
 def _grant(facts: Facts, commands: list[str]) -> str:

@@ -251,6 +251,27 @@ async def test_a_gather_may_be_made_again(queue: Queue, adeq: Adeq, monkeypatch:
     assert (await queue.stats()).counters["enqueued"] == 1501
 
 
+async def test_what_gathers_may_be_lost_before_its_children_come(
+    queue: Queue, adeq: Adeq, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send: Any = adeq.send
+
+    async def lose(call: Any, retry_for: float | None = None) -> Any:
+        answer = await send(call, retry_for)
+        monkeypatch.undo()
+        await adeq.client.unlink(*(f"{queue.base}:{name}" for name in ("task:r1", "payload:r1", "blocked")))
+        return answer
+
+    monkeypatch.setattr(adeq, "send", lose)
+    with pytest.raises(UnknownTask, match=r"^task 'r1.00000' was not made \(2 more") as raised:
+        await queue.gather(range(3), "then", rid="r1")
+    assert raised.value.missing == "r1"
+    assert raised.value.__notes__ == ["'r1' is what gathers it: the server has lost it, or it was deleted since"]
+    await queue.gather(range(3), "then", rid="r1")
+    assert await complete(queue) == [0, 1, 2]
+    assert await complete(queue) == ["then"]
+
+
 async def test_where_another_stands_for_it_nothing_is_gathered(queue: Queue) -> None:
     await queue.enqueue("taken", id="taken", unique="u")
     assert (await queue.gather(["a"], Task(id="taken"))).status == "exists"

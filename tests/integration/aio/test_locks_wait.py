@@ -9,7 +9,7 @@ import redis
 
 from pyadeq._twins import aio_join, aio_spawn
 from pyadeq.asyncio import Adeq, Locks
-from pyadeq.errors import DeadlockError, LockLost, LockUnavailable, WaitTimeout
+from pyadeq.errors import DeadlockError, LockLost, LockUnavailable, OwnerWaits, WaitTimeout
 
 
 @pytest.fixture
@@ -296,6 +296,38 @@ async def test_a_request_that_was_ended_by_others(locks: Locks) -> None:
         await aio_join(waiting, 30)
         assert "was cancelled" in said.pop()
     assert await all_gone(locks)
+
+
+async def test_a_server_that_has_lost_the_end_of_a_wait(locks: Locks, adeq: Adeq) -> None:
+    """As a replica has, which was behind when it took over: the owner is not in its own way."""
+    taken: list[Any] = []
+
+    async def wait() -> None:
+        async with locks.acquire("db:1", owner="b", wait=30) as grant:
+            taken.append(grant.rid)
+
+    async with locks.acquire("db:1", owner="a") as grant:
+        waiting = aio_spawn(wait)
+        await in_line(locks, 1)
+        with pytest.raises(OwnerWaits) as error:  # this one is not given up
+            await locks.take("db:1", owner="b")
+        keys = [f"{locks.base}:{name}" for name in ("requests", "graph", "deadlines")]
+        then = [await adeq.client.dump(key) for key in keys]
+    await aio_join(waiting, 30)
+    assert taken == [error.value.rid]
+    assert await all_gone(locks)
+    for key, copy in zip(keys, then, strict=True):
+        await adeq.client.restore(key, 0, copy or b"", replace=True)
+    assert (await locks.show("db:1")).waiting == 1
+    with pytest.raises(WaitTimeout, match="not free"):
+        await locks.take("db:1", owner="b", wait=0)
+    assert (await locks.show("db:1")).waiting == 0
+    assert await locks.release([grant.rid]) == ["released"]
+    assert await all_gone(locks)
+    await adeq.client.restore(keys[1], 0, then[1] or b"", replace=True)  # whose request has ended, for good
+    with pytest.raises(OwnerWaits):
+        await locks.take("db:1", owner="b")
+    await adeq.client.delete(keys[1])
 
 
 async def test_a_request_that_is_too_old_is_made_anew(locks: Locks) -> None:

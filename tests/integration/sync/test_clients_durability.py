@@ -231,6 +231,51 @@ def test_a_disk_that_is_not_written_is_refused_before_anything_runs(disk: Embedd
         wait_until(lambda: ask(disk, "INFO", "persistence")["aof_rewrite_in_progress"] == 0)
 
 
+def test_a_server_that_confirms_before_its_disk_does_is_refused(disk: EmbeddedServer, base_name: str) -> None:
+    ask(disk, "CONFIG", "SET", "appendfsync", "everysec")
+    if not confirms_early(disk):
+        pytest.skip("this server confirms when its disk does")
+    ask(disk, "ACL", "SETUSER", "uninformed", "on", ">secret", "~*", "+@all", "-config")
+    with Adeq.from_url(disk.url, **AOF) as adeq:
+        with pytest.raises(ConfigError, match="set appendfsync always"):
+            adeq.queue(base_name).enqueue(1)
+        assert not ask(disk, "EXISTS", config(base_name))
+        ask(disk, "CONFIG", "SET", "appendfsync", "always")
+        assert (adeq.queue(base_name).enqueue(1)).status == "created"
+    ask(disk, "CONFIG", "SET", "appendfsync", "everysec")
+    with Adeq.from_url(disk.url, username="uninformed", password="secret", **AOF) as adeq:
+        assert (adeq.queue(base_name).enqueue(1)).status == "created"
+
+
+def confirms_early(server: EmbeddedServer) -> bool:
+    return "valkey" in server.engine or int(server.engine.split()[1].split(".")[0]) < 8
+
+
+def test_another_server_behind_the_same_address_is_asked_again(
+    disk: EmbeddedServer, lossy: Proxy, base_name: str
+) -> None:
+    with Adeq.from_url(lossy.url, **AOF) as adeq:
+        adeq.queue(base_name).enqueue(1)
+        ask(disk, "CONFIG", "SET", "appendonly", "no")
+        try:
+            lossy.lose = 1
+            with pytest.raises(ConfigError, match="append-only file is off"):
+                adeq.queue(base_name).enqueue(2)
+        finally:
+            ask(disk, "CONFIG", "SET", "appendonly", "yes")
+            wait_until(lambda: ask(disk, "INFO", "persistence")["aof_rewrite_in_progress"] == 0)
+
+
+def test_where_the_question_is_lost_nothing_runs(disk: EmbeddedServer, lossy: Proxy, base_name: str) -> None:
+    with Adeq.from_url(lossy.url, retry_for=0, **AOF) as adeq:
+        lossy.lose = 1
+        with pytest.raises(TransportError) as lost:
+            adeq.queue(base_name).enqueue(1)
+        assert not lost.value.may_have_applied
+        assert not ask(disk, "EXISTS", config(base_name))
+        assert (adeq.queue(base_name).enqueue(1)).status == "created"
+
+
 def test_a_disk_that_is_given_up_later_is_told(disk: EmbeddedServer, base_name: str) -> None:
     with Adeq.from_url(disk.url, **AOF) as adeq:
         adeq.queue(base_name).enqueue(1)

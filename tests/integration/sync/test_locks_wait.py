@@ -10,7 +10,7 @@ import redis
 
 from pyadeq._twins import join, spawn
 from pyadeq import Adeq, Locks
-from pyadeq.errors import DeadlockError, LockLost, LockUnavailable, WaitTimeout
+from pyadeq.errors import DeadlockError, LockLost, LockUnavailable, OwnerWaits, WaitTimeout
 
 
 @pytest.fixture
@@ -297,6 +297,38 @@ def test_a_request_that_was_ended_by_others(locks: Locks) -> None:
         join(waiting, 30)
         assert "was cancelled" in said.pop()
     assert all_gone(locks)
+
+
+def test_a_server_that_has_lost_the_end_of_a_wait(locks: Locks, adeq: Adeq) -> None:
+    """As a replica has, which was behind when it took over: the owner is not in its own way."""
+    taken: list[Any] = []
+
+    def wait() -> None:
+        with locks.acquire("db:1", owner="b", wait=30) as grant:
+            taken.append(grant.rid)
+
+    with locks.acquire("db:1", owner="a") as grant:
+        waiting = spawn(wait)
+        in_line(locks, 1)
+        with pytest.raises(OwnerWaits) as error:  # this one is not given up
+            locks.take("db:1", owner="b")
+        keys = [f"{locks.base}:{name}" for name in ("requests", "graph", "deadlines")]
+        then = [adeq.client.dump(key) for key in keys]
+    join(waiting, 30)
+    assert taken == [error.value.rid]
+    assert all_gone(locks)
+    for key, copy in zip(keys, then, strict=True):
+        adeq.client.restore(key, 0, copy or b"", replace=True)
+    assert (locks.show("db:1")).waiting == 1
+    with pytest.raises(WaitTimeout, match="not free"):
+        locks.take("db:1", owner="b", wait=0)
+    assert (locks.show("db:1")).waiting == 0
+    assert locks.release([grant.rid]) == ["released"]
+    assert all_gone(locks)
+    adeq.client.restore(keys[1], 0, then[1] or b"", replace=True)  # whose request has ended, for good
+    with pytest.raises(OwnerWaits):
+        locks.take("db:1", owner="b")
+    adeq.client.delete(keys[1])
 
 
 def test_a_request_that_is_too_old_is_made_anew(locks: Locks) -> None:

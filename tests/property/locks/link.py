@@ -10,6 +10,7 @@ import redis
 
 from pyadeq._core.call import Answer, Call, build_call, parse_reply
 from pyadeq._core.manifest import library
+from tests.property.link import load
 
 KINDS = {
     "config": "hash",
@@ -40,7 +41,7 @@ Plain = tuple[str, dict[str, Any]]
 
 def load_scripts(client: redis.Redis, change: Callable[[str], str] = lambda text: text) -> Scripts:
     ids = [id for id in library() if id.startswith("lock.")]
-    return {id: client.script_load(change(library()[id].text)) for id in ids} | {"dump": client.script_load(DUMP)}
+    return load(client, {id: change(library()[id].text) for id in ids} | {"dump": DUMP})
 
 
 class Store(NamedTuple):

@@ -56,7 +56,7 @@ BY_HISTORIES: dict[str, Mutant] = {
         "'ZRANGE', deadlines, 0, conf.now, 'BYSCORE'",
         "'ZRANGE', deadlines, 0, conf.now - 1, 'BYSCORE'",
     ),
-    "the clock goes back": ("if stepped then offset = last - now end", ""),
+    "the clock goes back": ("math.max(before, last - now)", "before"),
     "a claim is for the whole lease": ("conf.now + conf.claim_ms)", "conf.now + request.ttl_ms)"),
     "a claim prolongs nothing": (
         "request.state, request.deadline_ms = 'held', conf.now +",
@@ -85,7 +85,7 @@ BY_HISTORIES: dict[str, Mutant] = {
         "return not wanted or wanted < free",
     ),
     "own permits come back by themselves": (
-        "if at == 0 then blocks = permits and order == '' end",
+        "if at == 0 then blocks = permits end",
         "if at == 0 then blocks = false end",
     ),
     "the eldest gives way": ("its_born > born)", "its_born < born)"),

@@ -1,0 +1,13 @@
+-- queue.settings.v1: all settings of a queue that are stored; others are at their defaults.
+--
+-- KEYS   config    hash          {base}:config
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN ok        now_ms:int settings:pairs
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   3 commands
+-- INCLUDE base_time open_queue
+
+local conf, refused = open_queue()
+if refused then return refused end
+return { 'ok', conf.now, redis.call('HGETALL', config) }

@@ -1,0 +1,102 @@
+"""Who may do what on the server: ACL rules for a role, made from what the scripts need.
+
+Each script that writes has a key that it never uses, `<base>!produce`, `<base>!work` or `<base>!operate`. A server
+checks the keys of a call before it runs the script, so a user who has no right to that key is refused before anything
+happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Literal, get_args
+
+from pyadeq._core.manifest import Script, library
+from pyadeq.errors import ConfigError
+from pyadeq.keys import lock_base, queue_base
+
+Role = Literal["observer", "producer", "worker", "operator"]
+"""What somebody does.
+
+observer: looks. producer: enqueues, cancels, waits for results. worker: does tasks, and takes locks. operator:
+settings, limits, schedules, pausing, the dead set, capacities, locks taken away by force; produces, too.
+"""
+
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+_GATES: Final[dict[Role, tuple[str, ...]]] = {
+    "observer": (),
+    "producer": ("produce",),
+    "worker": ("work",),
+    "operator": ("operate", "produce"),
+}
+# What clients send besides scripts: their own, those of redis-py, events, hints, and the command line's.
+_LOOK = (
+    "asking client|setname cluster|shards cluster|slots command evalsha_ro exists hscan ping readonly scan "
+    "script|exists select ssubscribe sunsubscribe xrange xread xrevrange"
+)
+_LOAD = "script|load"
+_WRITE = "evalsha info wait"
+_BLOCK = {"work": "blpop"}
+_SINCE_7_2 = {"look": "client|setinfo", "write": "waitaof"}
+
+
+def acl_rules(
+    *roles: Role,
+    queues: Iterable[str] | None = None,
+    domains: Iterable[str] | None = None,
+    prefix: str = "ade",
+    slot: str | None = None,
+    load: bool = True,
+    old: bool = False,
+) -> list[str]:
+    """The rules of a user with these roles, for ACL SETUSER or an ACL file. They say nothing of a password.
+
+    queues, domains: by name; all, unless one of them is given. prefix, slot: as the clients have them. load: whether
+    the user may load scripts, any at all, as clients do after a restart of the server; else somebody else has to. old:
+    for servers before 7.2, which refuse rules about WAITAOF and CLIENT SETINFO, for they have neither.
+
+    All rights that the user has are taken first. Each role may also look, at payloads and results too.
+    """
+    if not roles or any(role not in ROLES for role in roles):
+        raise ConfigError(
+            f"roles: {', '.join(map(repr, roles)) or 'none'} is not accepted; allowed: {', '.join(ROLES)}"
+        )
+    gates = list(dict.fromkeys(gate for role in roles for gate in _GATES[role]))
+    keys, gate_keys, channels = [], [], []
+    for noun, base in _bases(queues, domains, prefix, slot):
+        own = [
+            gate for gate in gates if any(script.role == gate for script in _scripts() if script.id.startswith(noun))
+        ]
+        keys.append(f"{'~' if own else '%R~'}{base}:*")
+        gate_keys += [f"~{base}!{gate}" for gate in own]
+        channels.append(f"&{base}:*")
+    commands = [f"+{command}" for command in _commands(gates, load, old)]
+    return ["resetkeys", "resetchannels", "-@all", *commands, *keys, *gate_keys, *channels]
+
+
+def _commands(gates: Sequence[str], load: bool, old: bool) -> list[str]:
+    words = {*_LOOK.split(), *([_LOAD] if load else []), *([] if old else [_SINCE_7_2["look"]])}
+    if gates:
+        words |= {*_WRITE.split(), *([] if old else [_SINCE_7_2["write"]])}
+    words |= {_BLOCK[one] for one in gates if one in _BLOCK}
+    for script in _scripts():
+        if script.read_only or (gates and script.role in ("any", *gates)):
+            words |= {command.lower() for command in script.commands}
+    return sorted(words)
+
+
+def _bases(
+    queues: Iterable[str] | None, domains: Iterable[str] | None, prefix: str, slot: str | None
+) -> Iterator[tuple[str, str]]:
+    """The nouns and the bases of these, or patterns that match those of all."""
+    for noun, make, names in (("queue", queue_base, queues), ("lock", lock_base, domains)):
+        if isinstance(names, str):
+            raise ConfigError(f"{noun}s: {names!r} is not accepted; allowed: a list of names")
+        if queues is None and domains is None:
+            head, _, tail = make("x", prefix, slot).rpartition("x")
+            yield noun, f"{head}*{tail}"
+        for name in names or ():
+            yield noun, make(name, prefix, slot)
+
+
+def _scripts() -> Iterator[Script]:
+    return map(library().__getitem__, library())

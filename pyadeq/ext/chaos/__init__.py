@@ -1,0 +1,27 @@
+"""Was anything lost? What clients saw and what the server wrote down, and the rules that both have to keep."""
+
+from __future__ import annotations
+
+from pyadeq.ext.chaos.case import Verdict, Violation
+from pyadeq.ext.chaos.history import Entry, History, Mark, Op, aio_read_entries, gather, read_entries, read_final
+from pyadeq.ext.chaos.judge import RULES, judge
+from pyadeq.ext.chaos.recorder import RecordedLocks, RecordedQueue, Recorder, load_recorded
+
+__all__ = [
+    "RULES",
+    "Entry",
+    "History",
+    "Mark",
+    "Op",
+    "RecordedLocks",
+    "RecordedQueue",
+    "Recorder",
+    "Verdict",
+    "Violation",
+    "aio_read_entries",
+    "gather",
+    "judge",
+    "load_recorded",
+    "read_entries",
+    "read_final",
+]

@@ -1,0 +1,176 @@
+"""`adeq chaos`: is anything lost on this deployment, whatever happens to it?"""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from random import Random
+from time import monotonic, sleep
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+
+from pyadeq import Adeq
+from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.ext.chaos.history import History
+from pyadeq.ext.chaos.judge import judge
+from pyadeq.ext.chaos.report import Report, print_report, report_on
+from pyadeq.ext.chaos.run import Run, cast_of, watch
+from pyadeq.ext.chaos.watch import OUT_OF_REACH, Watch
+from pyadeq.ext.chaos.workload import Scene
+from pyadeq.ext.cli.common import (
+    DEFAULT_URL,
+    FAILED,
+    PLACE,
+    Format,
+    Output,
+    Url,
+    connected,
+    print_json,
+    shown_url,
+    stdout,
+)
+from pyadeq.ext.demo.view import Progress, View
+
+TICK = 0.1
+HARM_EVERY = (0.5, 2.5)  # seconds
+
+
+def chaos(
+    seconds: Annotated[float, typer.Option(min=1, help="How long the clients are at work.")] = 60.0,
+    seed: Annotated[
+        int | None, typer.Option(help="What is drawn by chance is drawn so again. [default: another]")
+    ] = None,
+    clients: Annotated[int, typer.Option(min=4, max=200, help="How many processes.")] = 9,
+    kill: Annotated[bool, typer.Option("--kill", help="Kill some of these processes, and freeze others.")] = False,
+    flush: Annotated[bool, typer.Option("--flush-scripts", help="Send SCRIPT FLUSH now and then.")] = False,
+    durability: Annotated[
+        Literal["memory", "aof", "replica"], typer.Option(help="What the clients wait for after their writes.")
+    ] = "memory",
+    replicas: Annotated[int, typer.Option(min=1, help="How many have to confirm, with --durability replica.")] = 1,
+    history: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep there what happened.")] = None,
+    judged: Annotated[
+        Path | None, typer.Option("--judge", metavar="FILE", help="Only judge what --history has kept.")
+    ] = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Put a deployment to the test: work on a scratch queue and scratch locks, note all, and judge it in the end.
+
+    Meanwhile restart the server, fail over, cut the network, fill its memory: whatever may happen to it one day. It is
+    noticed, and what may be lost by it is counted and told apart from what must not be. Other queues are not touched,
+    but for the load; --flush-scripts and what you do meet all clients of the server.
+
+    Ctrl-C ends the work early. Exits with 1 if a promise was broken, and says which.
+    """
+    if judged is not None:
+        told = _load(judged)
+        report = report_on(told, judge(told))
+        report.history = str(judged)
+    else:
+        seed = secrets.randbelow(10**6) if seed is None else seed
+        name = f"chaos-{secrets.token_hex(4)}"
+        scene = Scene(url, name, name, seed, **asdict(PLACE), replicas=replicas, flush=flush)
+        with View(Console(stderr=True, highlight=False)) as view:
+            report = _run(scene, view, seconds, clients, durability, kill, history)
+    if output != Format.table:
+        print_json(report.model_dump(mode="json"), output)
+    else:
+        print_report(stdout(), report)
+    if not report.ok:
+        raise typer.Exit(FAILED)
+
+
+def _load(path: Path) -> History:
+    try:
+        if not path.stat().st_size:
+            raise ValueError("it is empty")
+        return History.load(path)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"--judge: {str(path)!r} is not a history that --history has kept: {error}") from error
+
+
+def _run(
+    scene: Scene, view: View, seconds: float, clients: int, durability: str, kill: bool, kept: Path | None
+) -> Report:
+    with connected(scene.url) as adeq:
+        engine = _engine(adeq, scene)
+    cast = cast_of(clients)
+    view.say(f"Server   {engine} at {shown_url(scene.url)}")
+    view.say(f"Scratch  queue and locks {scene.queue}, deleted in the end; seed {scene.seed}")
+    view.say(f"Clients  {', '.join(f'{count} × {role}' for role, count in cast.items())}; durability {durability}")
+    view.say("Now restart the server, fail over, cut the network: whatever may happen to it one day.")
+    with Run(scene, cast, durability=(durability,)) as run:
+        try:
+            look = watch(run)
+            look.look()
+            run.begin()
+            try:
+                _work(run, look, view, seconds, Random(scene.seed) if kill else None)
+            except KeyboardInterrupt:
+                view.say("Stopped  early, by Ctrl-C")
+            view.say("Drained  what is left comes to its end")
+            told = run.end(look.look)
+        finally:
+            _remove(run, view)
+        faults = run.crowd.counts + Counter(mark.kind for mark in told.marks)
+    report = report_on(told, judge(told), faults=faults)
+    report.seed, report.server = scene.seed, f"{engine} at {shown_url(scene.url)}"
+    if kept is not None:
+        told.save(kept)
+        report.history = str(kept)
+    return report
+
+
+def _work(run: Run, look: Watch, view: View, seconds: float, random: Random | None) -> None:
+    """Let the clients work, and harm them if there is somebody to draw by."""
+    began, marks, harm_at = monotonic(), 0, 0.0
+    while (now := monotonic()) < began + seconds:
+        run.tend()
+        look.look()
+        for mark in run.recorder.marks[marks:]:
+            view.say(f"Noticed  {mark.kind.replace('_', ' ')}: {mark.note}")
+        marks = len(run.recorder.marks)
+        if random and now >= harm_at:
+            if harm_at:
+                run.harm(random, freeze=random.random() < 0.5)
+            harm_at = now + random.uniform(*HARM_EVERY)
+        view.update(Progress("At work", round(now - began), round(seconds), _facts(run, look)))
+        sleep(TICK)
+
+
+def _facts(run: Run, look: Watch) -> dict[str, int | str]:
+    facts: dict[str, int | str] = {}
+    if look.reachable:
+        try:
+            stats = run.adeq.send(run.queue.calls.stats(), 0.2)
+            facts = {"waiting": stats.pending, "running": stats.running, "done": stats.finished, "dead": stats.dead}
+        except AdeqError:
+            look.reachable = False
+    if not look.reachable:
+        facts = {"server": "out of reach"}
+    for kind, word in (("kill_client", "killed"), ("freeze_client", "frozen")):
+        if count := run.crowd.counts[kind]:
+            facts[word] = count
+    return facts
+
+
+def _engine(adeq: Adeq, scene: Scene) -> str:
+    client: Any = adeq.client
+    key = adeq.queue(scene.queue).base
+    node = {"target_nodes": client.get_node_from_key(key)} if scene.cluster else {}
+    about = client.info("server", **node)
+    if "valkey_version" in about:
+        return f"valkey {about['valkey_version']}"
+    return f"redis {about['redis_version']}"
+
+
+def _remove(run: Run, view: View) -> None:
+    run.crowd.close()  # or a client that is left would make anew what is deleted
+    try:
+        run.remove()
+    except (AdeqError, *OUT_OF_REACH) as error:
+        view.say(f"Left     keys of {run.scene.queue} are still there: {error}")

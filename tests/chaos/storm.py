@@ -1,0 +1,165 @@
+"""All faults on real processes, each alone and then mixed by chance, and a judgement on what came of it.
+
+    python -m tests.chaos.storm --seconds 600 --seed 1 [--only FAULT …] [--report FILE]
+
+Exits with 1 on a violation; its history is kept then. ADEQ_TEST_SERVER: the server's binary.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from random import Random
+from time import monotonic, sleep
+
+import redis
+from rich.console import Console
+
+from pyadeq.ext.chaos.judge import judge
+from pyadeq.ext.chaos.report import Report, print_report, report_on, together
+from pyadeq.ext.chaos.run import Run
+from pyadeq.ext.chaos.workload import Scene
+from tests.audit import audit
+from tests.chaos.arena import Arena
+from tests.chaos.faults import FAULTS, Fault
+from tests.conftest import server_binary
+
+LONG = 200.0  # seconds; a shorter storm has no time for each fault alone
+ALONE = 0.5  # of a long storm
+MIXED = 45.0  # seconds of one mix
+CALM = (0.2, 1.2)  # seconds between two faults
+TICK = 0.05
+
+
+class Storm:
+    """Runs, one after the other, in one arena."""
+
+    def __init__(self, arena: Arena, seed: int) -> None:
+        self._arena = arena
+        self._seed = seed
+        self._runs = 0
+
+    def run(self, faults: Sequence[Fault], seconds: float) -> Report:
+        """Clients at work for so long, while these faults strike."""
+        self._runs += 1
+        name = f"chaos-{self._seed}-{self._runs}"
+        random = Random(name)
+        scene = Scene(self._arena.url, name, name, seed=self._seed * 1000 + self._runs)
+        wanted = dict.fromkeys(one for fault in faults for one in fault.durability)
+        durability = tuple(one for one in wanted if one in self._arena.durabilities)
+        clocks = max((fault.clocks for fault in faults), key=len)
+        self._arena.await_replica()
+        struck: Counter[str] = Counter()
+        with Run(scene, durability=durability, clocks=clocks) as run:
+            self._arena.mark = run.recorder.mark  # type: ignore[assignment]
+            run.begin()
+            until = monotonic() + seconds
+            while monotonic() < until:
+                _wait(run, random.uniform(*CALM))
+                chosen = _choose(faults, random)
+                with ExitStack() as stack:
+                    for fault in chosen:
+                        struck[fault.name] += 1
+                        stack.enter_context(fault.strike(self._arena, run, random))
+                    _wait(run, max(random.uniform(*fault.seconds) for fault in chosen))
+            history = run.end()
+            with redis.Redis.from_url(self._arena.primary.url) as client:
+                for base in (run.queue.base, run.locks.base):
+                    history.problems += audit(client, base)
+            report = report_on(history, judge(history), faults=self._counted(struck, run))
+            if not report.ok:
+                report.history = str(Path(tempfile.gettempdir()) / f"adeq-{name}.jsonl")
+                history.save(report.history)
+            run.remove()
+        return report
+
+    def _counted(self, struck: Counter[str], run: Run) -> dict[str, int]:
+        """How often each fault struck; of the network, how many requests."""
+        requests = dict(self._arena.proxy.counts)
+        self._arena.proxy.counts.clear()
+        return {**struck, **run.crowd.counts, **requests}
+
+
+def _wait(run: Run, seconds: float) -> None:
+    until = monotonic() + seconds
+    while monotonic() < until:
+        run.tend()
+        sleep(TICK)
+
+
+def _choose(faults: Sequence[Fault], random: Random) -> list[Fault]:
+    """Up to three that go together."""
+    chosen = random.sample(faults, min(len(faults), random.choice((1, 1, 2, 3))))
+    of_server = [fault for fault in chosen if fault.of_server]
+    return [fault for fault in chosen if not fault.of_server or fault is of_server[0]]
+
+
+def plan(faults: Iterable[Fault], seconds: float) -> Iterable[tuple[list[Fault], float]]:
+    """Each fault alone, where there is time, and then mixes of them."""
+    faults = list(faults)
+    mixable = [fault for fault in faults if not fault.alone] or faults
+    left = seconds
+    if len(faults) == 1:
+        yield faults, seconds
+        return
+    if seconds >= LONG:
+        each = seconds * ALONE / len(faults)
+        for fault in faults:
+            yield [fault], each
+        left -= seconds * ALONE
+    mixes = max(1, round(left / MIXED))
+    for _ in range(mixes):
+        yield mixable, left / mixes
+
+
+def storm(faults: Iterable[Fault], seconds: float, seed: int, binary: Path, console: Console) -> Report:
+    """All of it. The seconds are those in which faults strike."""
+    reports = []
+    with Arena(binary, seed) as arena:
+        storm, engine = Storm(arena, seed), arena.primary.engine
+        for some, length in plan(faults, seconds):
+            report = storm.run(some, length)
+            reports.append(report)
+            what = some[0].name if len(some) == 1 else "mixed"
+            console.print(f"{what:<18} {length:4.0f} s  {_brief(report)}", highlight=False)
+    whole = together(reports)
+    whole.seed, whole.server = seed, engine
+    return whole
+
+
+def _brief(report: Report) -> str:
+    lost = sum(count for verbs in report.lost.values() for count in verbs.values())
+    return (
+        f"{sum(report.tasks.values()):5} tasks, {sum(report.calls.values()):6} calls, "
+        f"{report.calls.get('unknown', 0):4} unknown, {lost:3} lost, {sum(report.checks.values()):6} checks, "
+        f"{len(report.violations)} violations{''.join(f'; {problem}' for problem in report.problems[:1])}"
+    )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit status."""
+    parser = argparse.ArgumentParser(prog="tests.chaos.storm", description="All faults on real processes.")
+    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", nargs="+", choices=sorted(FAULTS), metavar="FAULT")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write the report there, as JSON")
+    options = parser.parse_args(arguments)
+    console = Console(highlight=False, soft_wrap=True)
+    faults = [FAULTS[name] for name in options.only or FAULTS]
+    report = storm(faults, options.seconds, options.seed, server_binary(), console)
+    console.print()
+    print_report(console, report)
+    if options.report:
+        options.report.write_text(report.model_dump_json(indent=2))
+    if report.history:
+        console.print(f"The history of the first run that failed: adeq chaos --judge {report.history}")
+    return 0 if report.ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,112 @@
+"""Each role may do its own work, every command of it, and is refused all other scripts before they run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+import redis
+
+from pyadeq._core.manifest import Script, library
+from pyadeq.access import ROLES, Role, acl_rules
+from tests.lua.bench import Bench, MakeAny
+from tests.lua.scenarios import small
+from tests.lua.watched import Server
+
+MAY: dict[Role, set[str]] = {
+    "observer": {"observe"},
+    "producer": {"observe", "any", "produce"},
+    "worker": {"observe", "any", "work"},
+    "operator": {"observe", "any", "produce", "operate"},
+}
+WHOSE: dict[str, Role] = {
+    "observe": "observer",
+    "any": "worker",
+    "produce": "producer",
+    "work": "worker",
+    "operate": "operator",
+}
+
+
+def is_old(server: Server) -> bool:
+    return not server("COMMAND", "INFO", "WAITAOF")[0]
+
+
+@contextmanager
+def as_user(server: Server, *roles: Role) -> Iterator[None]:
+    """The connection is that of a user with these roles; and of one that may do all, afterwards."""
+    server("ACL", "SETUSER", "modest", "reset", "on", "nopass", *acl_rules(*roles, old=is_old(server)))
+    server("AUTH", "modest", "")
+    try:
+        yield
+    finally:
+        server("AUTH", "default", "")
+        server("ACL", "DELUSER", "modest")
+
+
+def test_every_script_that_writes_is_somebodys() -> None:
+    scripts = [library()[id] for id in library()]
+    assert {script.role for script in scripts} == set(WHOSE)
+    assert {script.id for script in scripts if script.role == "any"} == {"lock.confirm.v1", "queue.confirm.v1"}
+    assert all(script.read_only == (script.role == "observe") for script in scripts)
+    for script in scripts:
+        gates = [key.template for key in script.keys if key.type == "gate"]
+        assert gates == ([] if script.role in ("any", "observe") else [f"{{base}}!{script.role}"])
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_may_call_its_scripts_and_no_other(make_any: MakeAny, role: Role) -> None:
+    bench = make_any("queue")
+    called = [library()[id] for id in library()]
+    for script in called:
+        bench.server("SCRIPT", "LOAD", script.text)
+    with as_user(bench.server, role):
+        answers = {script.id: answer(bench, script) for script in called}
+    assert {script.id: "NOPERM" for script in called if script.role not in MAY[role]} == {
+        id: code for id, code in answers.items() if code == "NOPERM"
+    }
+    assert {answers[script.id] for script in called if script.role in MAY[role]} == {"ADEQ_ARG"}
+
+
+def answer(bench: Bench, script: Script) -> str:
+    """The code of the error that a call without arguments gives."""
+    keys = [key.template.replace("{base}", bench.base) for key in script.keys]
+    with pytest.raises(redis.RedisError) as error:
+        bench.server("EVALSHA_RO" if script.read_only else "EVALSHA", script.sha1, len(keys), *keys)
+    if isinstance(error.value, redis.exceptions.NoPermissionError):
+        return "NOPERM"
+    return str(error.value).partition(" ")[0]
+
+
+def test_a_role_has_every_command_of_its_scripts(make_any: MakeAny) -> None:
+    """Nothing that any scenario calls is denied, not even what a script would put up with."""
+    server = make_any("queue").server
+    server("ACL", "LOG", "RESET")
+    for scenario in small():
+        bench = make_any(scenario.noun, scenario.clock)
+        call = scenario(bench)
+        with suppress(redis.exceptions.OutOfMemoryError):
+            bench.server("SCRIPT", "LOAD", call.script.text)
+        with as_user(bench.server, WHOSE[call.script.role]), suppress(redis.exceptions.ResponseError):
+            bench.send(call)
+        assert bench.server("ACL", "LOG") == [], scenario
+        bench.remove()
+
+
+def test_a_role_of_one_queue_reaches_no_other(make_any: MakeAny) -> None:
+    mine, other = make_any("queue"), make_any("queue")
+    mine.real(mine.calls.stats())
+    server = mine.server
+    rules = acl_rules("worker", queues=["x"], old=is_old(server))
+    name = mine.base.removeprefix("ade:{queue:").removesuffix("}")
+    rules = [rule.replace("{queue:x}", f"{{queue:{name}}}") for rule in rules]
+    server("ACL", "SETUSER", "modest", "reset", "on", "nopass", *rules)
+    server("AUTH", "modest", "")
+    try:
+        mine.real(mine.calls.stats())
+        with pytest.raises(redis.exceptions.NoPermissionError):
+            other.real(other.calls.stats())
+    finally:
+        server("AUTH", "default", "")
+        server("ACL", "DELUSER", "modest")

@@ -1,0 +1,48 @@
+"""`make mutants`: the tests on each mutant of the Lua sources; what came of it is in build/mutants.json.
+
+MUTANTS=<n>    every nth mutant, always the same ones (1: all)
+JOBS=<n>       processes (2)
+MUTANTS_TRACE=old  which lines each test runs is taken from the last run, though tests have changed since
+ARGS=<words>   only mutants whose names hold one of these words, `include/emit.lua` for instance
+
+Exits with 1 if too few of them are killed: 95 of 100 have to be, and 85 of 100 in each script.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.mutation import report
+from tests.mutation.runner import SHOW, Runner
+from tests.mutation.texts import all_mutants
+
+BUILD = Path("build")
+PYTEST = ["-q", "-m", "not mutants", "tests/lua", "tests/property"]
+# Random order and several processes would be in the way; that modules are imported already is meant.
+PLUGINS = ["-p", "no:randomly", "-p", "no:xdist", "-p", "no:cacheprovider"]
+TRACEBACKS = [] if SHOW else ["--tb=no"]  # to write one costs as much as a test
+WARNINGS = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+
+
+def main(words: list[str]) -> int:
+    every = int(os.environ.get("MUTANTS", "1"))
+    chosen = [one for one in all_mutants() if one.lot % every == 0]
+    chosen = [one for one in chosen if not words or any(word in one.name for word in words)]
+    BUILD.mkdir(exist_ok=True)
+    runner = Runner(chosen, BUILD, int(os.environ.get("JOBS", "2")))
+    if pytest.main([*PYTEST, *PLUGINS, *TRACEBACKS, *WARNINGS], plugins=[runner]) != pytest.ExitCode.OK:
+        return 2
+    report.write(BUILD / "mutants.json", runner.results, every)
+    print(report.table(runner.results))
+    print("", *report.survivors(runner.results), sep="\n")
+    short = list(report.shortfalls(runner.results, every)) if not words else []
+    print("", *short, sep="\n")
+    return 1 if short else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

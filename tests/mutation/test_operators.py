@@ -1,0 +1,89 @@
+"""What the operators make of small pieces of Lua, and that each mutant of the sources has its place in the scripts."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyadeq._core.manifest import library
+from tests.lua.coverage import LUA
+from tests.mutation.operators import mutants
+from tests.mutation.report import Result, shortfalls, survivors
+from tests.mutation.texts import all_mutants, mutated
+
+pytestmark = pytest.mark.any_engine
+
+
+def made(text: str) -> set[str]:
+    """The texts that become of one."""
+    found = set()
+    for one in mutants("include/x.lua", text):
+        _, start, end, put = one.change
+        found.add(text[:start] + put + text[end:])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("if a then b() end", {"if true then b() end", "if false then b() end", "if a then  end"}),
+        ("while a do b() end", {"while false do b() end", "while a do  end"}),
+        ("repeat local a = b() until a", {"repeat local a = b() until true"}),
+        ("return a == b", {"return a ~= b"}),
+        ("return a < b", {"return a >= b", "return a <= b"}),
+        ("return not a", {"return a"}),
+        ("return a and b", {"return a", "return b"}),
+        ("return a or b", set()),
+        ("return not (a or b)", {"return (a or b)", "return not (a)", "return not (b)"}),
+        ("return a and b or c", {"return b or c", "return c"}),
+        ("local a = redis.call('GET', 'k')", set()),
+        ("redis.call('DEL', 'k')", {""}),
+        ("-- if a == b then", set()),
+    ],
+)
+def test_what_becomes_of_a_text(text: str, expected: set[str]) -> None:
+    assert made(text) == expected
+
+
+def test_a_mutant_changes_each_script_that_holds_its_source() -> None:
+    mutant = next(one for one in all_mutants() if one.source == "include/add_counts.lua")
+    holders = {id for id in library() if "local function add_counts" in library()[id].text}
+    texts = mutated(mutant)
+    assert texts.keys() == holders
+    for id, text in texts.items():
+        before, after = library()[id].text.splitlines(), text.decode().splitlines()
+        assert [line for line, other in zip(before, after, strict=True) if line != other] == [
+            (LUA / mutant.source).read_text().splitlines()[mutant.line - 1]
+        ]
+
+
+def test_the_tenths_are_of_one_size() -> None:
+    names = [one.lot % 10 for one in all_mutants()]
+    assert all(0.07 < names.count(lot) / len(names) < 0.13 for lot in range(10))
+
+
+def results(**outcomes: int) -> list[Result]:
+    (mutant,) = [one for one in all_mutants() if one.source == "include/add_counts.lua"][:1]
+    return [Result(mutant, outcome) for outcome, number in outcomes.items() for _ in range(number)]
+
+
+def test_95_of_100_are_enough_and_a_timeout_is_no_kill() -> None:
+    assert list(shortfalls(results(killed=95, survived=5), 1)) == []
+    short = list(shortfalls(results(killed=94, survived=5, timeout=1), 1))
+    assert short == ["94.0 % of all mutants were killed, at least 95 % must be"]
+
+
+def test_each_script_needs_85_of_100() -> None:
+    short = "\n".join(shortfalls(results(killed=84, survived=16), 1))
+    assert "include/add_counts.lua: 84.0 % were killed, at least 85 % must be" in short
+    assert "queue.ack.v1: 84.0 % were killed" in short
+
+
+def test_survivors_are_listed_with_their_places() -> None:
+    listed = survivors(results(killed=1, survived=1, timeout=1))
+    assert [line.startswith("lua/include/add_counts.lua:") for line in listed] == [True, True]
+    assert listed[1].endswith("(no end)")
+
+
+def test_names_are_of_one_mutant_each() -> None:
+    names = [one.name for one in all_mutants()]
+    assert len(set(names)) == len(names)

@@ -1,0 +1,132 @@
+"""Which lines of which sources each test runs under watch, and what it costs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from pyadeq._core.call import Call, Reply
+from pyadeq._core.manifest import library
+from tests.lua.coverage import LUA
+from tests.lua.watched import WatchedClient
+from tests.mutation.texts import FOLDERS, original, places
+from tests.property.link import Link
+
+ROOT = LUA.parent
+Line = tuple[str, int]  # a source and a line of it
+REPLAYS, COSTS = "tests/lua/test_replay.py", "tests/lua/test_costs.py"  # the same scenarios
+# Their calls are not seen: they count as running every line of a lock script, and cost so many µs.
+UNSEEN = {"tests/property/locks/test_histories.py": 1_000_000, "tests/property/locks/test_corners.py": 20_000}
+
+
+class Traced(NamedTuple):
+    lines: frozenset[Line]
+    cost: int  # about µs, from what was counted: the same on each machine
+
+
+class Recorder:
+    """What the tests run while it is watching; each is noted at its end."""
+
+    def __init__(self) -> None:
+        self._lines: set[tuple[str, int]] = set()  # of generated scripts
+        self._cost = 0
+        self._found: dict[str, Traced] = {}
+
+    def end(self, name: str) -> None:
+        found = {sources()[line] for line in self._lines if line in sources()}
+        self._found[name] = Traced(frozenset(found), 5_000 + self._cost)
+        self._lines, self._cost = set(), 0
+
+    def complete(self, names: Iterable[str]) -> dict[str, Traced]:
+        """Those of all these tests: what was not run is told from others."""
+        of_scenario = {parameters(name): one for name, one in self._found.items() if name.startswith(COSTS)}
+        locks = frozenset(line for at, one in of_scenario.items() if at.startswith("lock ") for line in one.lines)
+        for name in names:
+            if name.startswith(REPLAYS) and parameters(name) in of_scenario:
+                one = of_scenario[parameters(name)]
+                self._found[name] = Traced(one.lines, 3 * one.cost)
+            elif cost := unseen(name):
+                self._found[name] = Traced(locks, cost)
+        return self._found
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Until the end, the models' queues run their scripts under watch as well."""
+        usual = WatchedClient.run_text
+        clients: dict[int, WatchedClient] = {}
+
+        def run_text(client: WatchedClient, *args: Any) -> Reply:
+            try:
+                return usual(client, *args)
+            finally:
+                run = client.last
+                self._lines |= {(run.script.id, line) for line in run.lines}
+                self._cost += 500 + 60 * len(run.commands) + run.steps
+
+        def run(link: Link, call: Call[Any]) -> Any:
+            if id(link.client) not in clients:
+                clients[id(link.client)] = WatchedClient(link.client)
+            return call.decode(clients[id(link.client)].call(call))
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(WatchedClient, "run_text", run_text)
+            patch.setattr(Link, "run", run)
+            yield
+
+
+def is_seen(name: str) -> bool:
+    """Whether a test has to be run to know what it runs."""
+    return not name.startswith(REPLAYS) and not unseen(name)
+
+
+def unseen(name: str) -> int:
+    return next((cost for beginning, cost in UNSEEN.items() if name.startswith(beginning)), 0)
+
+
+def parameters(name: str) -> str:
+    return name.partition("[")[2]
+
+
+@cache
+def sources() -> dict[tuple[str, int], Line]:
+    """From a line of a generated script to the source and its line."""
+    found: dict[tuple[str, int], Line] = {}
+    for folder in FOLDERS:
+        for path in (LUA / folder).glob("*.lua"):
+            source, data = path.relative_to(LUA).as_posix(), path.read_bytes()
+            for place in places(source):
+                there = original(place.script_id).count(b"\n", 0, place.first + place.shift) + 1
+                here = data.count(b"\n", 0, place.first) + 1
+                for at in range(data.count(b"\n", place.first, place.last) + 1):
+                    found[place.script_id, there + at] = source, here + at
+    return found
+
+
+def fingerprint(names: Sequence[str]) -> str:
+    """Of all that a trace depends on."""
+    found = hashlib.sha256("\n".join([*names, *(library()[id].sha1 for id in library())]).encode())
+    for folder in ("tests/lua", "tests/property", "tests/mutation"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def load(file: Path, key: str) -> dict[str, Traced] | None:
+    if not file.exists():
+        return None
+    stored: str
+    traces: dict[str, Traced]
+    stored, traces = pickle.loads(file.read_bytes())
+    return traces if stored == key or os.environ.get("MUTANTS_TRACE") == "old" else None
+
+
+def store(file: Path, key: str, traces: dict[str, Traced]) -> None:
+    file.write_bytes(pickle.dumps((key, traces)))

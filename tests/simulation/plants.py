@@ -1,0 +1,59 @@
+"""Faults in the scripts that stories must find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from pyadeq import library
+
+
+def planted(old: str, new: str) -> Callable[[str], str]:
+    """A change of all scripts that have a line."""
+    assert any(old in library()[id].text for id in library()), f"no script has the line any more: {old}"
+    return lambda text: text.replace(old, new)
+
+
+# The rule that is broken, and the lines of the scripts before and after.
+PLANTS: Mapping[str, tuple[str, str, str]] = {
+    "an ack looks at no token": (
+        "stale_tokens",
+        "find(lease, token, 1, true) ~= 1 or byte(lease, #token + 1) ~= 32",
+        "false",
+    ),
+    "a failure looks at no token": (
+        "stale_tokens",
+        "if not lease or lease.token ~= token or ended[id]",
+        "if not lease or ended[id]",
+    ),
+    "a wake-up is lost": (
+        "problem",
+        "if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end",
+        "",
+    ),
+    "what is due is not promoted": (
+        "nothing_left",
+        "redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)",
+        "{}",
+    ),
+    "a lease is taken back too early": (
+        "leases_apart",
+        "redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE'",
+        "redis.call('ZRANGE', leases, '-inf', conf.now + 5000, 'BYSCORE'",
+    ),
+    "a repeated key is new": (
+        "one_per_key",
+        "if stands then return id, name end",
+        "if stands and name ~= 'key' then return id, name end",
+    ),
+    "a freed lock is not handed over": ("free_locks", "if not tried.obstacle then", "if false then"),
+    "exclusive beside shared": (
+        "locks_exclude",
+        "redis.call('ZLEXCOUNT', graph, low, high) > redis.call(",
+        "0 > redis.call(",
+    ),
+    "a fence stays": (
+        "lock_fences_rise",
+        "math.max(conf.fence + 1, conf.now * 1000)",
+        "math.floor(conf.now / 1000) * 1000000",
+    ),
+}

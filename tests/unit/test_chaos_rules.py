@@ -1,0 +1,397 @@
+"""Good histories are acquitted; and for each rule, what breaks it is convicted of just that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyadeq.ext.chaos import RULES, History, Violation, judge
+from tests.unit.bad_histories import BAD, LOCKS, TASKS, Bad
+from tests.unit.chaos_story import edited, told, without
+
+
+def convicted(history: History, **options: bool) -> set[str]:
+    return {violation.rule for violation in judge(history, **options).violations}
+
+
+def test_a_good_history_is_acquitted_and_every_rule_has_something_to_look_at() -> None:
+    verdict = judge(told(TASKS, LOCKS))
+    assert verdict.ok, verdict.violations
+    assert [rule for rule in RULES if verdict.checks[rule] == 0] == []
+    assert (verdict.lost, verdict.problems) == ({}, [])
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.what)
+def test_a_bad_history_is_convicted_of_what_is_wrong(bad: Bad) -> None:
+    assert convicted(told(edited(TASKS + LOCKS, *bad.edits), bad.more)) == bad.breaks
+
+
+def test_every_rule_has_a_bad_history_of_its_own() -> None:
+    assert {rule for bad in BAD if len(bad.breaks) == 1 for rule in bad.breaks} == RULES.keys()
+
+
+def test_a_violation_says_what_is_wrong() -> None:
+    (violation,) = judge(told(edited(TASKS, ("ack c/t1/1", "ack c/t9/1")))).violations
+    assert isinstance(violation, Violation)
+    assert str(violation) == "stale_tokens: c: w1 was told 'completed' under a token that is not the lease's"
+
+
+# What was lost, and may be
+
+
+LOST = edited(TASKS, ("final a", "op 20.5 p1 enqueue id=z -> created z\nfinal a"))
+RESTART = "mark 21.0 restart\n"
+
+
+def test_a_loss_without_any_reason_is_convicted() -> None:
+    assert convicted(told(LOST)) == {"acknowledged_kept"}
+    assert convicted(told(LOST, "mark 20.4 restart")) == {"acknowledged_kept"}, "it came before the call"
+
+
+@pytest.mark.parametrize(
+    ("durability", "kind", "may_go"),
+    [
+        ("memory", "restart", True),
+        ("memory", "power_cut", True),
+        ("memory", "failover", True),
+        ("memory", "clock_back", False),
+        ("aof", "restart", False),
+        ("aof", "power_cut", False),
+        ("aof", "failover", True),
+        ("replica", "failover", False),
+        ("replica", "power_cut", True),
+    ],
+)
+def test_what_was_confirmed_holds_and_the_rest_is_counted(durability: str, kind: str, may_go: bool) -> None:
+    story = edited(LOST, ("-> created z", f"-> created z @{durability}"))
+    verdict = judge(told(story, f"mark 21.0 {kind}"))
+    assert verdict.lost == ({durability: {"enqueue": 1}} if may_go else {})
+    assert verdict.ok is may_go
+
+
+def test_an_answer_in_the_lost_tail_is_counted() -> None:
+    """The server forgot an acknowledgement and a grant, and went on from what it knew."""
+    story = edited(
+        without(TASKS + LOCKS, "entry 18500 task.completed a", "lock.acquired q1", "lock.released q1"),
+        ("entry 19000", "entry 33000 task.stalled a | crashes=2 worker=w2\nentry 33000 task.cancelled a\nentry 33500"),
+        ("lock.queued q2 | owner=o2 locks=x/0=r\n", "lock.queued q2 | owner=o2 locks=x/0=r\nmark 22.5 power_cut\n"),
+        ("-> q1 10 @aof", "-> q1 10"),
+        ("final a completed", "final a cancelled"),
+    )
+    verdict = judge(told(story))
+    assert verdict.ok, verdict.violations
+    assert verdict.lost == {"memory": {"ack": 1, "take": 1, "release_lock": 1}}
+
+
+# What is right, though it looks odd
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "entry 1 task.enqueued a\nentry 2 task.cancelled a\nentry 3 task.enqueued a\nfinal a ready",
+        "entry 1 task.enqueued a\nentry 2 task.expired a | reason=expired\nentry 3 task.removed a | reason=retention",
+        "entry 1 task.enqueued a\nentry 2 task.dead a\nentry 3 task.retried a | reason=by_hand\nfinal a ready",
+        "entry 1 task.enqueued a b\nentry 2 task.removed a b | reason=purged\nfinal a -\nfinal b -",
+        "entry 1 task.enqueued a\nentry 2 task.alert a | reason=record_missing\nfinal a -",
+        "entry 1 task.enqueued a\nentry 2 task.limited a\nentry 3 task.unblocked a\nfinal a ready",
+        "entry 1 task.enqueued a\nentry 2 queue.draining -\nentry 3 worker.lost w1\nentry 4 schedule.fired s | task=a",
+    ],
+    ids=["reused", "expired", "by hand", "purged", "damaged", "limited", "others"],
+)
+def test_what_may_happen_to_tasks(lines: str) -> None:
+    assert convicted(told(lines), drained=False) == set()
+
+
+IN_LINE = """
+op 1.0 p enqueue id=a -> created a
+entry 1000 task.enqueued a
+op 1.1 p enqueue id=b -> created b
+entry 1100 task.enqueued b
+"""
+B_FIRST = "entry 9000 task.claimed b | worker=w fence=9 deadline_ms=24000"
+
+
+@pytest.mark.parametrize(
+    ("edits", "between", "in_order"),
+    [
+        ((), "", False),
+        ((("id=b", "id=b lane=group/g"),), "", True),
+        ((("id=a", "id=a priority=6"),), "", True),
+        ((("id=a", "id=a delay=5"),), "", True),
+        ((("id=a", "id=a delay=5"),), "entry 6000 task.promoted a", True),
+        ((("id=a", "id=a delay=5"), ("id=b", "id=b priority=6")), "entry 6000 task.promoted a", False),
+        ((("id=a", "id=a after=z"),), "", True),
+        ((("id=a", "id=a after=z"),), "entry 2000 task.unblocked a", False),
+        ((("id=a", "id=a after=z delay=5"),), "entry 2000 task.unblocked a", True),
+        ((), "entry 2000 task.limited a | limit=user:*", True),
+        ((), "entry 2000 task.limited a | limit=user:*\nentry 3000 task.unblocked a", False),
+        ((), "entry 2000 task.cancelled a", True),
+        ((), "entry 2000 task.moved a | lane=group/g", True),
+        ((), "entry 2000 task.claimed a | worker=w fence=1 deadline_ms=17000\nentry 3000 task.released a", False),
+        ((), "entry 2000 task.claimed a | worker=w fence=1 deadline_ms=17000\nentry 3000 task.snoozed a", True),
+        (
+            (),
+            "entry 2000 task.claimed a | worker=w fence=1 deadline_ms=3000\nentry 3000 task.stalled a | crashes=1",
+            False,
+        ),
+        (
+            (),
+            "entry 2000 task.claimed a | worker=w fence=1 deadline_ms=3000\nentry 3000 task.stalled a | crashes=2",
+            True,
+        ),
+        ((), "entry 2000 task.dead a\nentry 3000 task.retried a | reason=by_hand", True),
+        ((("op 1.0 p enqueue id=a -> created a", ""),), "", True),
+        ((("id=a -> created a", "id=a -> created a\nop 1.0 q enqueue id=a priority=7 -> created a"),), "", True),
+    ],
+)
+def test_the_order_of_claims(edits: tuple[tuple[str, str], ...], between: str, in_order: bool) -> None:
+    history = told(edited(IN_LINE, *edits), between, B_FIRST)
+    assert ("in_order" not in convicted(history, drained=False)) is in_order
+    history.settings["fair"] = True
+    assert "in_order" not in convicted(history, drained=False)
+
+
+def test_a_lease_may_be_shortened_by_a_heartbeat() -> None:
+    early = edited(TASKS, ("entry 18000 task.stalled", "entry 16999 task.stalled"))
+    said = ("op 2.2 w1 heartbeat c/t1/1 -> renewed", "op 2.2 w1 heartbeat a/t2/2 extend=5000 -> renewed")
+    assert convicted(told(edited(early, said))) == set()
+
+
+def test_a_key_may_be_used_again_when_its_time_is_over() -> None:
+    story = edited(TASKS, ("op 19.0 p2 enqueue id=d unique=u scope=s", "op 19.0 p2 enqueue id=d idempotency_key=k"))
+    history = told(story)
+    history.settings["idempotency"] = 17.9
+    assert convicted(history) == set()
+
+
+def test_nothing_follows_from_times_where_the_clock_stepped_back() -> None:
+    early = edited(TASKS, ("entry 18000 task.stalled", "entry 16999 task.stalled"))
+    twice = edited(TASKS, ("op 19.0 p2 enqueue id=d unique=u scope=s", "op 19.0 p2 enqueue id=d idempotency_key=k"))
+    for story in (early, twice):
+        assert convicted(told(story))
+        assert convicted(told(edited(story, ("entry 3500 task", "entry 2900 task")))) == set()
+        assert convicted(told(story, "mark 2.1 clock_back")) == set()
+
+
+def test_the_same_call_made_again_makes_one_task() -> None:
+    again = "op 1.05 p1 enqueue id=a unique=u rid=r -> created a"
+    story = edited(TASKS, ("op 1.0 p1 enqueue id=a unique=u -> created a", f"{again.replace('1.05', '1.0')}\n{again}"))
+    assert convicted(told(story)) == set()
+
+
+def test_a_settlement_that_is_asked_for_again_is_answered_again() -> None:
+    """The first was not answered, and somebody else had the task when the second was."""
+    again = "op 3.5 w2 fail b/t3/3\nop 19.9 w2 fail b/t3/3 -> retried"
+    assert convicted(told(edited(TASKS, ("op 3.5 w2 fail b/t3/3 -> retried", again)))) == set()
+
+
+def test_a_pause_is_a_reason_to_wait() -> None:
+    story = "entry 1 task.enqueued a\nfinal a ready"
+    assert convicted(told(story)) == {"nothing_left"}
+    assert convicted(told(story), drained=False) == set()
+    assert convicted(told(story, "entry 2 queue.paused -")) == set()
+    assert convicted(told(story, "entry 2 queue.paused -\nentry 3 queue.resumed -")) == {"nothing_left"}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        # One that was downgraded, as its release shows; its owner's own; permits; a jump in line; one by force.
+        """lock 1 lock.acquired q1 | owner=a locks=x/1=r
+        lock 2 lock.acquired q2 | owner=b locks=s/2=r
+        lock 3 lock.released q1 | owner=a locks=s/1=r""",
+        """lock 1 lock.acquired q1 | owner=a locks=x/1=r
+        lock 2 lock.acquired q2 | owner=b locks=s/2=r""",
+        """lock 1 lock.acquired q1 | owner=a locks=s/1=r
+        lock 2 lock.acquired q2 | owner=a locks=x+/2=r
+        lock 3 lock.acquired q3 | owner=a locks=s/2=r""",
+        """lock 1 lock.acquired q1 | owner=a locks=p2/1=r,s/1=other
+        lock 2 lock.acquired q2 | owner=b locks=p1/2=r,s/2=other""",
+        """lock 1 lock.acquired q1 | owner=a locks=x/1=r
+        lock 2 lock.queued q2 | owner=b locks=x/0=r
+        lock 3 lock.queued q2 | owner=b locks=x/0=r reason=moved
+        lock 4 lock.deadlock q2 | owner=b locks=x/0=r cycle=b>x>r
+        lock 5 lock.released q1 | owner=a locks=x/1=r by=force reason=stuck""",
+    ],
+    ids=["downgraded", "perhaps downgraded", "own", "permits", "others"],
+)
+def test_what_may_happen_to_locks(lines: str) -> None:
+    assert convicted(told(lines), drained=False) == set()
+
+
+def test_a_downgraded_lock_still_excludes_exclusive_ones() -> None:
+    lines = """lock 1 lock.acquired q1 | owner=a locks=x/1=r
+        lock 2 lock.acquired q2 | owner=b locks=x/2=r
+        lock 3 lock.released q1 | owner=a locks=s/1=r"""
+    assert convicted(told(lines), drained=False) == {"locks_exclude"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "stranded"),
+    [
+        ("lock 6 lock.cancelled q3 | owner=c locks=x/0=r", True),
+        ("lock 5 lock.promoted q2 | owner=b locks=x/2=r\nlock 6 lock.queued q4 | owner=d locks=x/0=r", False),
+        ("lock 5 lock.promoted q3 | owner=c locks=x/2=r\nlock 6 lock.queued q4 | owner=d locks=x/0=r", False),
+        ("lock 5 lock.queued q4 | owner=d locks=x/0=r", False),
+    ],
+    ids=["nobody has it", "the first has it", "the second has it", "the same step"],
+)
+def test_who_frees_a_lock_hands_it_over(lines: str, stranded: bool) -> None:
+    before = """lock 1 lock.acquired q1 | owner=a locks=x/1=r
+        lock 2 lock.queued q2 | owner=b locks=x/0=r
+        lock 3 lock.queued q3 | owner=c locks=x/0=r
+        lock 5 lock.released q1 | owner=a locks=x/1=r"""
+    assert ("free_locks" in convicted(told(before, lines), drained=False)) is stranded
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        # Permits; one that waits for another lock as well; one behind such a one.
+        "lock 3 lock.queued q2 | owner=b locks=p1/0=r",
+        "lock 3 lock.queued q2 | owner=b locks=x/0=r,x/0=held",
+        """lock 3 lock.queued q2 | owner=b locks=x/0=r,x/0=held
+        lock 4 lock.queued q3 | owner=c locks=x/0=r""",
+    ],
+    ids=["permits", "for more", "behind one for more"],
+)
+def test_a_lock_may_be_free_for_a_while(lines: str) -> None:
+    before = """lock 1 lock.acquired q1 | owner=a locks=x/1=r
+        lock 2 lock.acquired q9 | owner=z locks=x/2=held"""
+    after = """lock 5 lock.released q1 | owner=a locks=x/1=r
+        lock 6 lock.acquired q8 | owner=y locks=s/3=other"""
+    assert convicted(told(before, lines, after), drained=False) == set()
+
+
+IN_TURN = """
+op 0.1 a take a r shared -> q1 1
+op 0.2 b take b r exclusive
+op 0.3 c take c r shared -> q3 3
+lock 1 lock.acquired q1 | owner=a locks=s/1=r
+lock 2 lock.queued q2 | owner=b locks=x/0=r
+lock 3 lock.acquired q3 | owner=c locks=s/3=r
+lock 4 lock.cancelled q2 | owner=b locks=x/0=r
+"""
+
+
+@pytest.mark.parametrize(
+    ("edits", "overtaken"),
+    [
+        ((), True),
+        ((("queued q2 | owner=b locks=x/0=r", "queued q2 | owner=b locks=s/0=r"),), False),
+        ((("queued q2 | owner=b", "queued q2 | owner=z"),), False),
+        ((("acquired q3 | owner=c", "acquired q3 | owner=z"),), False),
+        ((("queued q2 | owner=b locks=x/0=r", "queued q2 | owner=b locks=x/0=r,x/0=t"),), False),
+        ((("lock 2", "lock 2 lock.acquired q9 | owner=c locks=x/2=t\nlock 2"),), False),
+        ((("lock 3", "lock 2 lock.queued q2 | owner=b locks=x/0=r reason=moved\nlock 3"),), False),
+    ],
+    ids=["overtaken", "shared", "not recorded", "by one not recorded", "for two", "has another", "moved"],
+)
+def test_the_line_of_a_lock(edits: tuple[tuple[str, str], ...], overtaken: bool) -> None:
+    history = told(edited(IN_TURN, *edits))
+    assert ("locks_in_turn" in convicted(history, drained=False)) is overtaken
+    history.ops[1].asked["priority"] = 9
+    assert "locks_in_turn" not in convicted(history, drained=False)
+
+
+NOT_TOLD = """
+entry 1000 task.enqueued a b c | source=p
+entry 2000 task.claimed a | worker=w fence=1 deadline_ms=4000
+entry 3000 task.claimed b | worker=w fence=2 deadline_ms=5000
+entry 4000 task.claimed c | worker=w fence=3 deadline_ms=6000
+op 2.0 w claim -> a/t1/1
+op 3.0 w claim ->
+op 4.0 w claim -> c/t3/3
+"""
+
+
+@pytest.mark.parametrize(
+    ("edits", "more", "known"),
+    [
+        ((), "", True),
+        ((), "op 1.0 w claim", False),
+        ((("claimed a", "claimed c"), ("a/t1/1", "c/t1/1"), ("c/t3/3", "c/t3/4")), "op 1.0 w claim", True),
+        ((), "op 5.0 w claim", True),
+        ((), "op 2.5 w claim", False),
+        ((), "op 2.5-3.5 w claim ->", False),
+        ((), "mark 2.5 restart", False),
+        ((("fence=2 deadline_ms=5000", "fence=2 deadline_ms=3100"),), "", False),
+        ((("task.claimed b | worker=w", "task.claimed b | worker=other"),), "", False),
+    ],
+    ids=[
+        "all known",
+        "one before",
+        "one before, and two claims",
+        "one after",
+        "no answer",
+        "slow",
+        "restart",
+        "short lease",
+        "not recorded",
+    ],
+)
+def test_a_lease_that_nobody_was_told_of(edits: tuple[tuple[str, str], ...], more: str, known: bool) -> None:
+    history = told(edited(NOT_TOLD, *edits), more)
+    assert ("leases_told" in convicted(history, drained=False)) is known
+
+
+@pytest.mark.parametrize(
+    ("more", "known"),
+    [
+        ("op 1.0 p enqueue id=a -> exists a", True),
+        ("op 1.0 q enqueue id=a -> exists a", False),
+        ("op 1.0 p enqueue id=a -> exists a\nop 2.0 q enqueue id=a -> created a", False),
+        ("op 1.0 p enqueue id=a -> exists a\nop 0.5 p enqueue id=a", False),
+        ("op 1.0 p enqueue id=a -> exists a\nmark 2.0 restart", False),
+    ],
+    ids=["all known", "another made it", "somebody was told", "no answer", "restart"],
+)
+def test_a_task_whose_maker_was_not_told(more: str, known: bool) -> None:
+    assert ("creators_told" in convicted(told(NOT_TOLD, more), drained=False)) is known
+
+
+# Where the stream begins late
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["known", "guessed"])
+@pytest.mark.parametrize("gone", range(1, len(told(TASKS).entries)))
+def test_a_trimmed_stream_convicts_nobody(gone: int, known: bool) -> None:
+    history = told(TASKS)
+    del history.entries[:gone]
+    history.trimmed = gone if known else None
+    verdict = judge(history)
+    if known:
+        assert verdict.ok, verdict.violations
+        assert verdict.problems == ["the stream of the queue begins late: what came before was trimmed, or not read"]
+    elif verdict.problems:
+        assert verdict.ok, verdict.violations
+
+
+@pytest.mark.parametrize("gone", range(1, len(told(LOCKS).lock_entries)))
+def test_a_trimmed_stream_of_locks_convicts_nobody(gone: int) -> None:
+    history = told(LOCKS)
+    del history.lock_entries[:gone]
+    history.lock_trimmed = gone
+    verdict = judge(history)
+    assert verdict.ok, verdict.violations
+    assert verdict.problems == ["the stream of the lock domain begins late: what came before was trimmed, or not read"]
+
+
+# As a file
+
+
+def test_a_history_survives_being_saved(tmp_path: Path) -> None:
+    history = told(TASKS, LOCKS, RESTART)
+    history.problems.append("one")
+    history.settings["fair"] = False
+    history.final["e"] = None
+    history.save(tmp_path / "history")
+    assert History.load(tmp_path / "history") == history
+
+
+def test_what_is_no_history_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "history").write_text('{"kind": "other"}\n')
+    with pytest.raises(ValueError, match="'other' is no line of a history"):
+        History.load(tmp_path / "history")
