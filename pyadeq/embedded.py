@@ -129,8 +129,9 @@ class EmbeddedServer:
         return f"redis {self._server_info('redis_version')}"
 
     def start(self) -> Self:
-        """Start the server and wait until it answers, at most 30 seconds. Does nothing if it was started.
+        """Start the server and wait until it has loaded its data. Does nothing if it was started.
 
+        It may take as long as it needs to load, but not be silent for 30 seconds.
         Raises ConfigError with the end of the server's log.
         """
         if self._supervisor is not None:
@@ -261,9 +262,11 @@ class EmbeddedServer:
 
     def _wait_ready(self) -> None:
         deadline = time.monotonic() + START_TIMEOUT
-        while not self._ping():
+        while (answer := self._ping()) != "+PONG\r\n":
             if self._ended(timeout=0.01):
                 raise self._failure("ended at its start")
+            if answer.startswith("-LOADING"):  # as long as there is data to load
+                deadline = time.monotonic() + START_TIMEOUT
             if time.monotonic() > deadline:
                 raise self._failure(f"did not answer in {START_TIMEOUT:g} s")
         fields = (line.partition(":") for line in self._ask("INFO server").splitlines())
@@ -271,11 +274,11 @@ class EmbeddedServer:
         if int(self._info["redis_version"].split(".")[0]) < 7:
             raise ConfigError(f"{self.engine} is too old: pyadeq needs Redis 7.0 or Valkey 7.2, or newer")
 
-    def _ping(self) -> bool:
+    def _ping(self) -> str:
         try:
-            return self._ask("PING") == "+PONG\r\n"  # while it loads its data it answers -LOADING
+            return self._ask("PING")
         except OSError:
-            return False
+            return ""
 
     def _ask(self, command: str) -> str:
         with socket.socket(socket.AF_UNIX) as connection:

@@ -10,8 +10,6 @@ import os
 import re
 import socket
 import subprocess
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,10 +22,10 @@ from pyadeq.embedded import EmbeddedServer, find_binary
 from pyadeq.errors import ConfigError
 from tests.audit import audit_server
 from tests.engines.engine import named_servers
+from tests.waiting import wait_until
 
 CLUSTER = os.environ.get("ADEQ_TEST_CLUSTER") == "1"
 BUS_OFFSET = 10_000  # a cluster node's second port, above its first
-DEADLINE = 30.0  # seconds
 count = itertools.count(1)
 DAMAGED: set[str] = set()  # bases that tests have broken on purpose
 
@@ -106,16 +104,8 @@ def damaged() -> Callable[[str], None]:
 
 @pytest.fixture(scope="session")
 def until() -> Callable[[Callable[[], object]], None]:
-    """Wait until a condition holds; fail after 30 seconds."""
+    """Wait until a condition holds; fail when it does not in time."""
     return wait_until
-
-
-def wait_until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + DEADLINE
-    pause = threading.Event()
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {DEADLINE:g} s: {condition}"
-        pause.wait(0.01)
 
 
 def start_cluster_node(binary: Path) -> EmbeddedServer:

@@ -5,8 +5,7 @@ import signal
 from pathlib import Path
 
 from tests.integration.workers import ROOT, Started
-
-DEADLINE = 60.0
+from tests.waiting import DEADLINE
 
 
 class Workers:

@@ -22,8 +22,9 @@ from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError
 from tests.chaos.power import PowerCut
 from tests.chaos.proxy import HOST, Proxy
-from tests.conftest import free_port, wait_until
+from tests.conftest import free_port
 from tests.integration.servers import AT_ONCE, ask, replicates, unused_port
+from tests.waiting import DEADLINE, wait_until
 
 LAG = 0.03  # seconds by which each piece of the replication stream comes late
 BUSY_AFTER_MS = "100"
@@ -150,7 +151,7 @@ class Arena:
             yield
         finally:
             wait_until(lambda: not thread.is_alive() or _accepted(self.primary, "SCRIPT", "KILL"))
-            thread.join(30)
+            thread.join(DEADLINE)
 
     @contextmanager
     def out_of_memory(self) -> Iterator[None]:

@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import wait_until
+from tests.waiting import DEADLINE, wait_until
 
 ROOT = Path(__file__).parents[2]
-DEADLINE = 120.0  # seconds
 SCALE = float(os.environ.get("ADEQ_CHAOS", "1"))
 
 

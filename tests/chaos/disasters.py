@@ -23,8 +23,8 @@ from pyadeq.ext.chaos.history import MarkKind
 from tests.chaos.load import Connect
 from tests.chaos.power import PowerCut
 from tests.chaos.proxy import Proxy
-from tests.conftest import wait_until
 from tests.integration.servers import HOST, Watched, ask, replica_of, replicates, start
+from tests.waiting import wait_until
 
 BEHIND = 0.05  # seconds
 TIMES: dict[str, Any] = {"retry_for": 30.0, "durability_timeout": 10.0}  # seconds

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import redis
 
 from pyadeq.embedded import EmbeddedServer
-from tests.conftest import wait_until
+from tests.waiting import wait_until
 
 EVERY = 0.01  # seconds
 APART = 0.5  # seconds from the last move of one fsync to the first of the next, at least: they come once a second

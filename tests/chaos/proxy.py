@@ -19,6 +19,8 @@ from typing import Self
 
 import hiredis
 
+from tests.waiting import DEADLINE
+
 KINDS = ("cut_before", "lose_reply", "cut_reply", "delay", "duplicate")
 LONGEST_DELAY = 0.8  # seconds
 LATER = 0.5  # seconds by which a second copy comes later, at most
@@ -53,14 +55,14 @@ class Proxy:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        assert self._ready.wait(30)
+        assert self._ready.wait(DEADLINE)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._loop.call_soon_threadsafe(self._stopped.set)
-        self._thread.join(30)
+        self._thread.join(DEADLINE)
 
     def cut(self) -> None:
         """End all connections and refuse new ones until `restore`. No reply gets through once this has returned."""
@@ -79,7 +81,7 @@ class Proxy:
             done.set()
 
         self._loop.call_soon_threadsafe(run)
-        assert done.wait(30)
+        assert done.wait(DEADLINE)
 
     def _cut(self) -> None:
         self._open = False

@@ -13,7 +13,7 @@ from pyadeq import Adeq, Queue, Task
 from tests.audit import audit
 from tests.chaos.conftest import SCALE
 from tests.chaos.task_stream import TaskHistory, read_tasks
-from tests.conftest import wait_until
+from tests.waiting import wait_until
 from tests.worker_processes import Workers
 
 LEASE = 2.0

@@ -18,8 +18,9 @@ from pyadeq.ext.chaos.history import History, Op
 from tests.chaos.disasters import can_have, connecting, embedded
 from tests.chaos.load import LEASE, LOADED, Load, judged
 from tests.chaos.power import Lost, PowerCut, kill_when_written
-from tests.conftest import CLUSTER, wait_until
+from tests.conftest import CLUSTER
 from tests.integration.servers import ask
+from tests.waiting import DEADLINE, LONGEST_RETRY, wait_until
 
 FSYNCS = 2.5  # seconds in which there are two of them
 OLD = 0.2  # seconds since the last fsync when the power goes off
@@ -80,14 +81,14 @@ async def test_scripts_are_loaded_again(start: Start) -> None:
 async def test_who_waits_goes_on_after_the_server_was_killed(start: Start) -> None:
     """For a task, for a lock that is held, and for the end of a task."""
     server = start("always")
-    async with Adeq.from_url(server.url, retry_for=30) as adeq:
+    async with Adeq.from_url(server.url, retry_for=LONGEST_RETRY) as adeq:
         queue, locks = adeq.queue("q"), adeq.locks("d")
         awaited = await queue.enqueue("awaited", id="awaited")
         (lease,) = await queue.claim("first", 1)
         grant = await locks.take("r", owner="first")
         waiting = [
-            asyncio.create_task(queue.claim("second", 1, wait=30)),
-            asyncio.create_task(locks.take("r", owner="second", wait=30)),
+            asyncio.create_task(queue.claim("second", 1, wait=DEADLINE)),
+            asyncio.create_task(locks.take("r", owner="second", wait=DEADLINE)),
             asyncio.create_task(queue.result(awaited.id, 30)),
         ]
         await asyncio.to_thread(wait_until, lambda: ask(server, "INFO", "clients")["blocked_clients"])
@@ -97,7 +98,7 @@ async def test_who_waits_goes_on_after_the_server_was_killed(start: Start) -> No
         await queue.enqueue("new", id="new")
         await queue.ack(lease, "done")
         await grant.release()
-        ((claimed,), second, result) = await asyncio.wait_for(asyncio.gather(*waiting), 30)
+        ((claimed,), second, result) = await asyncio.wait_for(asyncio.gather(*waiting), DEADLINE)
         assert (claimed.id, result) == ("new", "done")
         assert second.fence > grant.fence
 

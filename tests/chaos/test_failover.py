@@ -13,8 +13,9 @@ from pyadeq.errors import DurabilityError
 from pyadeq.ext.chaos.history import Op
 from tests.chaos.disasters import Address, Play, connecting, fail_over, failover, promotion
 from tests.chaos.load import LOADED, Load, judged
-from tests.conftest import CLUSTER, wait_until
+from tests.conftest import CLUSTER
 from tests.integration.servers import ask, replica_of, replicates, start, stopped
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
 

@@ -13,8 +13,8 @@ from pyadeq import Adeq, Queue, Task, TaskView
 from tests.audit import audit
 from tests.chaos.conftest import SCALE
 from tests.chaos.task_stream import TaskHistory, read_tasks
-from tests.conftest import wait_until
 from tests.limit_stream import check_rate, most_at_a_time, stamps_of
+from tests.waiting import wait_until
 from tests.worker_processes import Workers
 
 LEASE = 1.0

@@ -17,8 +17,8 @@ from pyadeq import Adeq, At, Every, Queue, Schedule, Task
 from tests.audit import audit
 from tests.chaos.conftest import SCALE
 from tests.chaos.task_stream import read_tasks
-from tests.conftest import wait_until
 from tests.integration.workers import ROOT
+from tests.waiting import wait_until
 from tests.worker_processes import Workers
 
 PERIOD = 0.2

@@ -20,8 +20,8 @@ from tests.chaos.conftest import SCALE
 from tests.chaos.faults import FAULTS, Fault
 from tests.chaos.proxy import KINDS, Proxy
 from tests.chaos.storm import MIXED, plan, storm
-from tests.conftest import wait_until
 from tests.integration.servers import start
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.any_engine
 SECONDS = 12.0

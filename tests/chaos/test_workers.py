@@ -14,7 +14,7 @@ from pyadeq import Adeq, Queue
 from tests.audit import audit
 from tests.chaos.conftest import SCALE
 from tests.chaos.task_stream import TaskHistory
-from tests.conftest import wait_until
+from tests.waiting import wait_until
 from tests.worker_processes import Workers
 
 LEASE = 2.0

@@ -13,8 +13,9 @@ from typing import Any, Self
 import redis
 
 from pyadeq.embedded import EmbeddedServer
-from tests.conftest import start_cluster_node, wait_until
+from tests.conftest import start_cluster_node
 from tests.integration.servers import replica_of, start
+from tests.waiting import wait_until
 
 OWN_SLOTS = 8191  # the last slot of the cluster node: bar is in slot 5061, foo in slot 12182
 SLOW, USUAL = 50, 5000  # milliseconds until a script is one that has been running for too long

@@ -16,9 +16,9 @@ from typing import Any
 
 from pyadeq import Adeq
 from pyadeq.errors import ConfigError
-from tests.conftest import wait_until
 from tests.engines.engine import Absent, Engine, engines
 from tests.engines.lab import Lab, said
+from tests.waiting import DEADLINE, wait_until
 
 Row = Callable[[Lab], str]
 ROWS: dict[str, dict[str, Row]] = {}  # by heading, then by what they are about
@@ -297,7 +297,7 @@ def heard(client: Any) -> bool:
         ear.ssubscribe("bar")
         wait_until(lambda: (ear.get_sharded_message(timeout=1) or {}).get("type") == "ssubscribe")
         client.eval(publish, 1, "bar")
-        return (ear.get_sharded_message(timeout=30) or {}).get("data") == "hint"
+        return (ear.get_sharded_message(timeout=DEADLINE) or {}).get("data") == "hint"
 
 
 @row(AUTHORS, "TIME while a script runs")

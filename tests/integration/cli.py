@@ -17,8 +17,8 @@ from unittest import mock
 import typer.main
 
 from pyadeq.ext.cli.app import run
+from tests.waiting import DEADLINE
 
-DEADLINE = 30.0  # seconds
 COMMAND = [sys.executable, "-m", "pyadeq.ext.cli"]
 # Control-C goes to those whose terminal it is.
 AT_TERMINAL = """
@@ -86,7 +86,9 @@ def error(status: int, *arguments: str, **changes: Any) -> str:
 def process(*arguments: str, **changes: Any) -> subprocess.CompletedProcess[str]:
     """Run a command as a process of its own."""
     env = environment(**changes)
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False, env=env)
+    return subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, text=True, timeout=DEADLINE, check=False, env=env
+    )
 
 
 class Terminal:

@@ -12,6 +12,7 @@ import pytest
 
 from pyadeq.embedded import EmbeddedServer
 from tests.integration.servers import ThreePrimaries, ask
+from tests.waiting import DEADLINE
 
 LINE = 1_000_000
 
@@ -54,7 +55,7 @@ class Proxy:
         self.hold.set()
         self._sockets.close()
         for thread in self._threads:
-            thread.join(10)
+            thread.join(DEADLINE)
 
     def _start(self, target: object, *arguments: object) -> None:
         thread = threading.Thread(target=target, args=arguments, daemon=True)  # type: ignore[arg-type]

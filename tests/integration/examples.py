@@ -28,6 +28,7 @@ from typing import Any, Self
 from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
 from tests.conftest import free_port
+from tests.waiting import DEADLINE
 
 ROOT = Path(__file__).parents[2]
 SERVER_PORT = "6379"
@@ -37,7 +38,6 @@ PRINTED = re.compile(r"^\s*print\(.*\)  # (.+)$", re.MULTILINE)
 RUN = {"python", "shell"}
 SHOWN = {"text", "lua", "json", "ini", "toml", "javascript"}
 TOOLS = {"valkey-cli": ("valkey-cli", "redis-cli"), "openssl": ("openssl",)}
-DEADLINE = 60.0  # seconds for one block of shell
 ANYTHING = "…"
 
 

@@ -15,7 +15,8 @@ import redis
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError
 from pyadeq.keys import SLOTS, hash_slot
-from tests.conftest import free_port, wait_until
+from tests.conftest import free_port
+from tests.waiting import DEADLINE, wait_until
 
 HOST = "127.0.0.1"
 # A replica follows as soon as it is told to, and a primary ends without waiting for those that lag.
@@ -182,8 +183,8 @@ class Watched:
         )
         self._stack.callback(_end, process)
         with redis.Redis(port=port) as sentinel:
-            # By default it asks every 10 seconds who is what, and demotes after 8.
-            settings = ("INFO-PERIOD", "100", "PUBLISH-PERIOD", "100")
+            # By default it asks every 10 seconds who is what, demotes after 8, and does nothing for 30 after it stood still.
+            settings = ("INFO-PERIOD", "100", "PUBLISH-PERIOD", "100", "TILT-PERIOD", "500")
             wait_until(lambda: _accepts(sentinel, "SENTINEL DEBUG", *settings))
             wait_until(lambda: _accepts(sentinel, "SENTINEL REPLICAS", "adeq"))
         return port
@@ -202,7 +203,7 @@ def _accepts(client: Any, *command: str) -> bool:
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
     process.terminate()
-    process.wait(30)
+    process.wait(DEADLINE)
 
 
 def make_certificates(folder: Path) -> dict[str, str]:

@@ -23,6 +23,7 @@ from pyadeq.keys import lock_base, queue_base
 from tests.integration.cli import adeq
 from tests.integration.faults.stored import stored
 from tests.integration.servers import ask
+from tests.waiting import DEADLINE
 
 As = Callable[..., pyadeq.Adeq]
 
@@ -80,7 +81,7 @@ def test_a_day_of_everybody(become: As, server: EmbeddedServer, base_name: str) 
     (lease,) = worker.claim("w", wait=5)
     worker.heartbeat(lease)
     worker.ack(lease, "done")
-    assert receipt.result(5) == "done"
+    assert receipt.result(DEADLINE) == "done"
     assert [task and task.result for task in observer.get_many(["a", "b"])] == ["done", None]
     assert [task.id for task in observer.list("completed").tasks] == ["a"]
     assert [one.name for one in observer.schedules.iterate()] == ["daily"]
@@ -114,12 +115,12 @@ def test_a_worker_program_needs_its_role_only(
 
             worker = Worker(client.queue(base_name), handle)
             running = asyncio.create_task(worker.run())
-            results = await asyncio.to_thread(lambda: [receipt.result(30) for receipt in receipts])
+            results = await asyncio.to_thread(lambda: [receipt.result(DEADLINE) for receipt in receipts])
             assert results == list(range(20))
             while not (await client.queue(base_name).stats()).finished > 20:
                 await asyncio.sleep(0.01)
             worker.stop()
-            await asyncio.wait_for(running, 30)
+            await asyncio.wait_for(running, DEADLINE)
 
     asyncio.run(work())
     assert ask(server, "ACL", "LOG") == []

@@ -15,7 +15,7 @@ from pyadeq import Backoff, Task, errors
 from pyadeq.asyncio import Adeq
 from pyadeq.ext import chaos
 from pyadeq.ext.chaos import History, Recorder, gather, judge, load_recorded, read_entries
-from tests.conftest import DEADLINE
+from tests.waiting import DEADLINE
 
 TASKS, TURNS = 25, 12
 
@@ -206,7 +206,7 @@ async def test_a_call_without_an_answer_is_unknown(adeq: Adeq, base_name: str, t
         queue = recorder.queue(adeq.queue(base_name), "c")
         await queue.enqueue(None, id="a")
         recorder.mark("restart", "by hand")
-        claim = asyncio.create_task(queue.claim("w", wait=10, lanes=["group/none"]))
+        claim = asyncio.create_task(queue.claim("w", wait=DEADLINE, lanes=["group/none"]))
         while len(recorder.ops) < 2:
             await asyncio.sleep(0)
         died = load_recorded([tmp_path / "journal"])

@@ -16,8 +16,8 @@ import redis
 from pyadeq import Adeq, EmbeddedServer, __version__, library
 from pyadeq.ext.cli.common import shown_url
 from pyadeq.ext.cli.scripts import packaged
-from tests.conftest import wait_until
 from tests.integration.cli import COMMAND, adeq, answer, error, process
+from tests.waiting import DEADLINE, wait_until
 
 pytestmark = pytest.mark.any_engine
 
@@ -228,7 +228,7 @@ def test_a_reader_that_goes_away_is_no_error(url: str, base_name: str) -> None:
         client.queue(base_name).enqueue_many([{"n": n} for n in range(3000)])
     command = shlex.join([*COMMAND, "task", "ls", base_name, "--url", url, "--all", "-o", "jsonl"])
     ended = subprocess.run(
-        ["bash", "-c", f"{command} | head -n 1"], capture_output=True, text=True, timeout=60, check=True
+        ["bash", "-c", f"{command} | head -n 1"], capture_output=True, text=True, timeout=DEADLINE, check=True
     )
     assert json.loads(ended.stdout)["state"] == "ready"
     assert ended.stderr == ""

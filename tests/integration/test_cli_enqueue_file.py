@@ -14,6 +14,7 @@ import pytest
 from pyadeq import Adeq, Queue
 from pyadeq.ext.cli import common
 from tests.integration.cli import COMMAND, Ended, Terminal, adeq, answer, environment, error
+from tests.waiting import DEADLINE
 
 pytestmark = pytest.mark.any_engine
 
@@ -216,7 +217,7 @@ def test_a_run_that_was_killed_goes_on(url: str, queue: Queue, file: Path, until
         child = subprocess.Popen(command, env=environment(), stderr=subprocess.DEVNULL)
         until(lambda least=least: queue.stats().ready >= least)
         child.send_signal(signal.SIGKILL)
-        assert child.wait(30) == -signal.SIGKILL
+        assert child.wait(DEADLINE) == -signal.SIGKILL
         assert checkpoint(file).exists()
     ended = upload(url, queue, file)
     assert ended.status == 0
@@ -232,7 +233,7 @@ def test_a_run_that_is_interrupted_goes_on(url: str, queue: Queue, file: Path, u
     with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True) as child:
         until(lambda: queue.stats().ready)
         child.send_signal(signal.SIGINT)
-        assert child.wait(30) == 130
+        assert child.wait(DEADLINE) == 130
         assert child.stderr
         assert "the same command goes on there" in child.stderr.read()
     assert upload(url, queue, file).status == 0
@@ -303,7 +304,7 @@ def test_a_pipe_is_read_once(url: str, queue: Queue, tmp_path: Path) -> None:
     command = [*COMMAND, "task", "enqueue", queue.name, "--file", str(pipe), "--url", url]
     with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True) as child:
         pipe.write_text('{"payload": 1}\n')
-        assert child.wait(30) == 0
+        assert child.wait(DEADLINE) == 0
     assert payloads(queue) == [1]
     assert [one.name for one in tmp_path.iterdir()] == ["pipe"]
 

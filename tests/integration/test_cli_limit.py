@@ -12,8 +12,8 @@ from pyadeq import Adeq, Limit, Queue
 from pyadeq.ext.cli.common import iso
 from pyadeq.ext.cli.limit import AT_ONCE, COLUMNS, OF_USE
 from pyadeq.ext.cli.limit_words import rate, rate_words
-from tests.conftest import wait_until
 from tests.integration.cli import Ended, adeq, answer, error, lines, process
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.any_engine
 

@@ -15,8 +15,7 @@ from pyadeq import Adeq, LockRequest, Locks, RequestState
 from pyadeq.ext.cli.common import iso
 from pyadeq.ids import new_ulid
 from tests.integration.cli import COMMAND, Terminal, adeq, answer, environment
-
-DEADLINE = 30.0
+from tests.waiting import DEADLINE
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import redis
 from pyadeq import Adeq, Queue, Task
 from pyadeq.ext.cli.common import iso
 from tests.integration.cli import COMMAND, Terminal, adeq, answer, environment, error, lines
+from tests.waiting import DEADLINE
 
 pytestmark = pytest.mark.any_engine
 
@@ -200,7 +201,7 @@ def test_watch_counts_what_happens(url: str, queue: Queue) -> None:
             pass
         assert seen["ready"] == 7
         child.send_signal(signal.SIGINT)
-        assert child.wait(30) == 0
+        assert child.wait(DEADLINE) == 0
 
 
 def test_watch_at_a_terminal_ends_with_control_c(url: str, queue: Queue) -> None:

@@ -16,9 +16,9 @@ from pyadeq.ext.cli.progress import Bar
 from pyadeq.ext.cli.schedule import COLUMNS
 from pyadeq.ext.cli.schedule_listing import local
 from pyadeq.ids import new_ulid
-from tests.conftest import wait_until
 from tests.integration.cli import Terminal, adeq, answer, error, lines, process
 from tests.integration.conftest import Proxy
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.any_engine
 

@@ -11,6 +11,7 @@ import pytest
 from pyadeq import Adeq, Queue, Task
 from pyadeq.ext.cli.common import iso
 from tests.integration.cli import COMMAND, Terminal, adeq, answer, environment, error, lines
+from tests.waiting import DEADLINE
 
 pytestmark = pytest.mark.any_engine
 
@@ -81,7 +82,7 @@ def test_the_result_is_printed_when_the_task_has_ended(url: str, queue: Queue) -
     assert "is ready: it has not ended; wait for it with --wait" in ended.stderr
 
     def work() -> None:
-        (lease,) = queue.claim(limit=1, wait=30)
+        (lease,) = queue.claim(limit=1, wait=DEADLINE)
         queue.ack(lease, {"n": [1, "ü"]})
 
     worker = threading.Thread(target=work)
@@ -270,7 +271,7 @@ def test_watch_of_a_task(url: str, queue: Queue) -> None:
         rest = child.stdout.read()
         assert rest.startswith("t1 completed run 1 ")
         assert '"ok": true' in rest
-        assert child.wait(30) == 0
+        assert child.wait(DEADLINE) == 0
     ended = adeq("task", "watch", queue.name, "t1", "-o", "jsonl", "--url", url)
     assert json.loads(ended.stdout)["state"] == "completed"
     assert answer("task", "watch", queue.name, "t1", "--url", url)["result"] == {"ok": True}

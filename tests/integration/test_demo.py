@@ -24,6 +24,7 @@ from pyadeq.ext.demo.job import count, parse
 from pyadeq.ext.demo.proof import Check, Expected, kill_was_survived, prove
 from pyadeq.ext.demo.report import Report, Times
 from pyadeq.keys import check_name
+from tests.waiting import DEADLINE
 
 pytestmark = pytest.mark.any_engine
 
@@ -111,7 +112,7 @@ def test_nothing_outlives_it(number: signal.Signals, until: Until) -> None:
             family = children(process.pid)
             family += [grandchild for child in family for grandchild in children(child)]
             process.send_signal(number)
-            assert process.wait(30) != 0
+            assert process.wait(DEADLINE) != 0
             until(lambda: not any(map(alive, family)))
         finally:
             process.kill()
@@ -141,7 +142,7 @@ def queue(url: str, base_name: str, expected: Expected, tmp_path: Path) -> Queue
             )
             worker = aio.Worker(queue, parse)
             running = asyncio.create_task(worker.run())
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(DEADLINE):
                 while (now := await queue.stats()).finished + now.dead < len(SOURCES) + 1:
                     await asyncio.sleep(0.01)
             worker.stop()

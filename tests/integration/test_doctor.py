@@ -18,6 +18,7 @@ from pyadeq.errors import ConfigError
 from pyadeq.ext.doctor import CHECKS, Check, check, examine, gather
 from tests.integration.cli import answer, error
 from tests.integration.servers import ask, replica_of, start
+from tests.waiting import DEADLINE
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def as_user(server: EmbeddedServer, *rules: str) -> str:
 def adeq(*arguments: str) -> subprocess.CompletedProcess[str]:
     env = {name: value for name, value in os.environ.items() if not name.startswith("ADEQ_")}
     command = [sys.executable, "-m", "pyadeq.ext.cli", "doctor", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=env)
+    return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=False, env=env)
 
 
 def test_a_server_that_is_well(own: EmbeddedServer) -> None:

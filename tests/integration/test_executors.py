@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from multiprocessing import active_children
 from pathlib import Path
@@ -17,10 +17,10 @@ import pytest
 from pyadeq import Lease
 from pyadeq.asyncio import Adeq, Queue, TaskContext, Tasks, TaskView, Worker
 from tests.integration import crunching
+from tests.waiting import DEADLINE
 
 pytestmark = pytest.mark.any_engine
 
-DEADLINE = 30.0
 SOME_VARIABLE = contextvars.ContextVar[str]("some_variable")
 
 
@@ -39,12 +39,6 @@ async def working(queue: Queue, handler: Any, **options: Any) -> AsyncIterator[W
     finally:
         worker.stop()
         await asyncio.wait_for(running, DEADLINE)
-
-
-async def eventually(condition: Callable[[], Awaitable[object]]) -> None:
-    async with asyncio.timeout(DEADLINE):
-        while not await condition():
-            await asyncio.sleep(0.01)
 
 
 async def state(queue: Queue, id: str, *states: str) -> TaskView:

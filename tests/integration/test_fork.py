@@ -6,6 +6,7 @@ import redis
 
 from pyadeq import Adeq
 from pyadeq._sync.hints import Hints
+from tests.waiting import DEADLINE
 
 
 def test_parent_and_child_claim_different_tasks(url: str, base_name: str) -> None:
@@ -39,14 +40,14 @@ def test_parent_and_child_hear_on_connections_of_their_own(url: str, client: red
                 try:
                     with hints.listening(base_name) as own:
                         adeq.client.rpush(f"{base_name}:child", "listens")
-                        status = 0 if own.wait(20) == ["word"] else 2
+                        status = 0 if own.wait(DEADLINE) == ["word"] else 2
                     hints.close()
                 finally:
                     os._exit(status)
             assert client.blpop([f"{base_name}:child"], 20)
             assert client.spublish(base_name, "word") == 2
             assert os.waitpid(child, 0)[1] == 0
-            assert ear.wait(20) == ["word"]
+            assert ear.wait(DEADLINE) == ["word"]
             assert client.spublish(base_name, "more") == 1
-            assert ear.wait(20) == ["more"]
+            assert ear.wait(DEADLINE) == ["more"]
         hints.close()

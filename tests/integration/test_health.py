@@ -15,6 +15,7 @@ import pytest
 
 from pyadeq._worker.health import Health, HealthServer
 from pyadeq.errors import ConfigError
+from tests.waiting import DEADLINE
 
 pytestmark = pytest.mark.any_engine
 
@@ -25,7 +26,7 @@ FACTS = {"loop_age": 0.01, "server_age": 1.25, "running": 2, "concurrency": 10, 
 def ask(server: HealthServer, path: str, method: str = "GET") -> tuple[int, Any]:
     request = urllib.request.Request(f"http://{server.address}{path}", method=method)
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=DEADLINE) as answer:
             return answer.status, json.loads(answer.read() or b"null")
     except urllib.error.HTTPError as error:
         with error:
@@ -72,7 +73,7 @@ def test_other_paths_and_methods() -> None:
         assert ask(server, "/") == (404, {"ok": False, "reason": "there is /live and /ready"})
         request = urllib.request.Request(f"http://{server.address}/live", data=b"x", method="POST")
         with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(request, timeout=30)
+            urllib.request.urlopen(request, timeout=DEADLINE)
         refused.value.close()
         assert refused.value.code == 501
 
@@ -86,7 +87,7 @@ def test_a_slow_client_keeps_others_waiting_for_a_time_only(monkeypatch: pytest.
             drip = threading.Thread(target=drip_into, args=[slow], daemon=True)
             drip.start()
             assert ask(server, "/live")[0] == 200
-        drip.join(30)
+        drip.join(DEADLINE)
 
 
 def drip_into(slow: socket.socket) -> None:
@@ -114,7 +115,7 @@ def test_many_ask_at_once() -> None:
         for asker in askers:
             asker.start()
         for asker in askers:
-            asker.join(30)
+            asker.join(DEADLINE)
         assert seen == [200] * 10
 
 

@@ -11,6 +11,7 @@ import pytest
 from pyadeq import Adeq, Grant
 from pyadeq._sync import lock_keeper
 from pyadeq.errors import BadArgument, LockLost
+from tests.waiting import DEADLINE
 
 
 @contextmanager
@@ -33,7 +34,7 @@ def test_who_is_interrupted_while_waiting_leaves_nothing_behind(url: str, base_n
         with locks.acquire("db:1", owner="a", ttl=300):
             for moment in range(1, 25):
                 with interrupted_after(moment / 1000), pytest.raises(KeyboardInterrupt):
-                    locks.take("db:1", owner="b", wait=30)
+                    locks.take("db:1", owner="b", wait=DEADLINE)
                 assert locks.show("db:1").waiting == 0
 
 

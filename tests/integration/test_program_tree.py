@@ -21,6 +21,7 @@ from tests.integration.programs import (
     run,
     sh,
 )
+from tests.waiting import DEADLINE
 
 pytestmark = pytest.mark.any_engine
 
@@ -112,7 +113,7 @@ async def test_cancelled_at_once_it_ends_at_once(pids: Path) -> None:
             await asyncio.sleep(0)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await asyncio.wait_for(running, 30)
+            await asyncio.wait_for(running, DEADLINE)
     assert not any(map(alive, numbers(pids)))
 
 

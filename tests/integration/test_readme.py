@@ -9,6 +9,7 @@ import pytest
 
 from pyadeq import Adeq, Lease
 from tests.integration.examples import ROOT, blocks
+from tests.waiting import DEADLINE
 
 pytestmark = pytest.mark.any_engine
 
@@ -37,7 +38,7 @@ def test_the_result_is_waited_for(url: str, base_name: str, capsys: pytest.Captu
         queue = adeq.queue(base_name)
 
         def work() -> None:
-            (lease,) = queue.claim(limit=1, wait=30)
+            (lease,) = queue.claim(limit=1, wait=DEADLINE)
             queue.ack(lease, {"length": len(lease.payload["prompt"])})
 
         worker = threading.Thread(target=work)

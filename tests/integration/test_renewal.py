@@ -13,13 +13,12 @@ import redis.asyncio
 from pyadeq import Lease
 from pyadeq._worker.renewal import Heard
 from pyadeq.asyncio import Adeq, Queue, Worker
-from tests.conftest import CLUSTER, DEADLINE
+from tests.conftest import CLUSTER
 from tests.integration.renewing import (
     LEASE,
     WAYS,
     block_the_loop,
     claim,
-    eventually,
     hears_when_asked,
     ignore,
     is_kept,
@@ -27,6 +26,7 @@ from tests.integration.renewing import (
     renewing,
 )
 from tests.integration.servers import HOST, ThreePrimaries, Watched
+from tests.waiting import DEADLINE, eventually
 
 pytestmark = pytest.mark.any_engine
 
@@ -105,7 +105,7 @@ async def test_the_thread_has_the_test_clock(url: str, base_name: str) -> None:
         await queue.configure(clock="test")
         async with renewing("thread", queue, all_heard.append) as renewal:
             lease = await claim(queue, renewal)
-            now[0] += 3_000
+            now[0] += round(LEASE * 2000)
             renewal.ask()
             await eventually(lambda: any((lease.token, "lease_lost") in heard.interrupted for heard in all_heard))
 

@@ -17,18 +17,17 @@ from pyadeq._worker.renewal import Heard, Renewal
 from pyadeq._worker.renewal_process import ProcessRenewal
 from pyadeq.asyncio import Adeq, Queue
 from pyadeq.errors import ConfigError
-from tests.conftest import DEADLINE
 from tests.integration.renewing import (
     LEASE,
     block_the_loop,
     claim,
-    eventually,
     hears_when_asked,
     ignore,
     is_kept,
     keep_the_gil,
     renewing,
 )
+from tests.waiting import DEADLINE, eventually
 
 pytestmark = pytest.mark.any_engine
 

@@ -26,8 +26,7 @@ from pyadeq.asyncio import (
 )
 from pyadeq.errors import AdeqError, WaitTimeout
 from tests.integration.conftest import Proxy
-
-DEADLINE = 30.0
+from tests.waiting import DEADLINE
 
 
 class Letter(BaseModel):

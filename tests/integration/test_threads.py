@@ -7,6 +7,7 @@ import redis
 
 from pyadeq import Adeq
 from pyadeq._sync.hints import Hints
+from tests.waiting import DEADLINE
 
 THREADS = 8
 
@@ -48,7 +49,7 @@ def test_threads_listen_on_one_connection(url: str, client: redis.Redis, base_na
                     assert own.spublish(f"{base_name}-{turn % 3}", f"{number}-{turn}") == 1
                     words: list[str] = []
                     while f"{number}-{turn}" not in words:
-                        words = ear.wait(20)
+                        words = ear.wait(DEADLINE)
                         assert words
 
         with ThreadPoolExecutor(THREADS) as pool:

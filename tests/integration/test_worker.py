@@ -1,7 +1,7 @@
 """The worker inside a program: asyncio handlers, batches, renewal, stop."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -12,8 +12,7 @@ from pyadeq import Backoff, Lease
 from pyadeq.asyncio import Adeq, Queue, TaskFailed, Worker
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import BadArgument, ConfigError, WorkerReplaced
-
-DEADLINE = 30.0
+from tests.waiting import DEADLINE, eventually
 
 
 @pytest.fixture
@@ -36,12 +35,6 @@ async def working(queue: Queue, handler: Any, **options: Any) -> AsyncIterator[W
     finally:
         worker.stop()
         await asyncio.wait_for(running, DEADLINE)
-
-
-async def eventually(condition: Callable[[], Awaitable[object]]) -> None:
-    async with asyncio.timeout(DEADLINE):
-        while not await condition():
-            await asyncio.sleep(0.01)
 
 
 async def count(queue: Queue, state: str) -> int:

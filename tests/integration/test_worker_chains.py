@@ -11,10 +11,9 @@ import pyadeq
 from pyadeq.asyncio import Adeq, Lease, Queue, Task, TaskContext, TaskDead, Tasks, Worker
 from pyadeq.testing import run_all
 from tests.integration import gathering
+from tests.waiting import DEADLINE
 
 pytestmark = pytest.mark.any_engine
-
-DEADLINE = 30.0
 
 
 @pytest.fixture

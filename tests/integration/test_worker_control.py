@@ -14,8 +14,8 @@ from pyadeq import Lease
 from pyadeq._worker import listener, worker
 from pyadeq.asyncio import Adeq, Queue, TaskContext, Worker
 from pyadeq.errors import ConfigError
+from tests.waiting import DEADLINE, eventually
 
-DEADLINE = 30.0
 AT_ONCE = 4.5  # seconds: less than from one renewal of a lease of 15 s to the next
 
 
@@ -35,12 +35,6 @@ async def working(queue: Queue, handler: Any, **options: Any) -> AsyncIterator[W
     finally:
         worker.stop()
         await asyncio.wait_for(running, DEADLINE)
-
-
-async def eventually(condition: Callable[[], Awaitable[object]], within: float = DEADLINE) -> None:
-    async with asyncio.timeout(within):
-        while not await condition():
-            await asyncio.sleep(0.01)
 
 
 async def holds(condition: Callable[[], object]) -> bool:

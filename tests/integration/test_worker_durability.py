@@ -1,7 +1,7 @@
 """A worker whose client wants replicas to have what it wrote, while no replica does."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,11 +9,11 @@ import pytest
 from pyadeq import Lease
 from pyadeq.asyncio import Adeq, Queue, Worker
 from pyadeq.embedded import EmbeddedServer
-from tests.conftest import CLUSTER, wait_until
+from tests.conftest import CLUSTER
 from tests.integration.servers import HOST, ask, replica_of, start
+from tests.waiting import DEADLINE, eventually, wait_until
 
 pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
-DEADLINE = 30.0
 
 
 @pytest.fixture
@@ -26,12 +26,6 @@ def primary(binary: Path) -> Iterator[EmbeddedServer]:
 def replica(binary: Path, primary: EmbeddedServer) -> Iterator[EmbeddedServer]:
     with replica_of(binary, primary) as replica:
         yield replica
-
-
-async def eventually(condition: Callable[[], Awaitable[object]]) -> None:
-    async with asyncio.timeout(DEADLINE):
-        while not await condition():
-            await asyncio.sleep(0.01)
 
 
 async def finished(queue: Queue) -> int:

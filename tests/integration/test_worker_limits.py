@@ -19,10 +19,10 @@ from pyadeq.testing import Clock, run_all
 from tests.chaos.task_stream import read_tasks
 from tests.integration.conftest import Proxy
 from tests.limit_stream import check_rate, most_at_a_time, stamps_of
+from tests.waiting import DEADLINE, eventually
 
 pytestmark = pytest.mark.any_engine
 
-DEADLINE = 30.0
 MUCH_LATER = 4.5  # seconds: a line is looked at after 5 s though nobody asks
 
 
@@ -48,12 +48,6 @@ async def working(queue: Queue, handler: Any, **options: Any) -> AsyncIterator[W
     finally:
         worker.stop()
         await asyncio.wait_for(running, DEADLINE)
-
-
-async def eventually(condition: Callable[[], Awaitable[object]]) -> None:
-    async with asyncio.timeout(DEADLINE):
-        while not await condition():
-            await asyncio.sleep(0.01)
 
 
 async def all_are(queue: Queue, state: str, *ids: str) -> bool:

@@ -12,8 +12,7 @@ import pytest
 from pyadeq import Lease
 from pyadeq.asyncio import Adeq, Queue, Worker
 from pyadeq.errors import ConfigError
-
-DEADLINE = 30.0
+from tests.waiting import DEADLINE, eventually
 
 
 @pytest.fixture
@@ -32,12 +31,6 @@ async def working(queue: Queue, handler: Any, **options: Any) -> AsyncIterator[W
     finally:
         worker.stop()
         await asyncio.wait_for(running, DEADLINE)
-
-
-async def eventually(condition: Callable[[], Awaitable[object]]) -> None:
-    async with asyncio.timeout(DEADLINE):
-        while not await condition():
-            await asyncio.sleep(0.01)
 
 
 async def has_finished(queue: Queue, number: int) -> bool:

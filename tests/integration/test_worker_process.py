@@ -15,6 +15,7 @@ import pytest
 from pyadeq import Adeq, EmbeddedServer, Queue, TaskView
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.handlers import load_handler
+from tests.waiting import DEADLINE
 
 pytestmark = pytest.mark.any_engine
 
@@ -81,7 +82,7 @@ class Process:
         self.child.send_signal(number)
 
     def ended(self) -> int:
-        return self.child.wait(30)
+        return self.child.wait(DEADLINE)
 
     def close(self) -> None:
         self.child.kill()
@@ -285,7 +286,9 @@ def test_a_replaced_worker_ends_with_1(start: Start, queue: Queue, until: Until)
 def test_a_module_that_is_not_there_ends_with_2(url: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pyadeq.ext.cli", "worker", "run", "nowhere:handle", "--url", url]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    ended = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=30, check=False)
+    ended = subprocess.run(
+        command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=DEADLINE, check=False
+    )
     assert ended.returncode == 2
     assert ended.stderr == f"adeq: handler: there is no module 'nowhere', neither in {tmp_path} nor installed\n"
 

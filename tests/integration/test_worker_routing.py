@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pyadeq import Adeq, Queue, Task
+from tests.waiting import DEADLINE
 from tests.worker_processes import Workers
 
 Until = Callable[[Callable[[], object]], None]
@@ -40,7 +41,7 @@ def queue(url: str, base_name: str) -> Iterator[Queue]:
 
 def done_by(queue: Queue, tasks: list[Task]) -> Counter[str]:
     """How many of these tasks each worker has done."""
-    return Counter(receipt.result(30) for receipt in queue.enqueue_many(tasks))
+    return Counter(receipt.result(DEADLINE) for receipt in queue.enqueue_many(tasks))
 
 
 def test_two_instances_share_a_type(workers: Workers, queue: Queue, until: Until) -> None:
@@ -69,7 +70,7 @@ def test_a_task_is_pinned_to_an_instance_of_a_pool(workers: Workers, queue: Queu
     assert queue.ended(fails.id, 30).reason == "nobody_came"
     assert queue.outcome(waits.id).state == "ready"
     workers.start("box-2", "--group", "pool")
-    assert waits.result(30) == "box-2"
+    assert waits.result(DEADLINE) == "box-2"
 
 
 def test_old_and_new_actors_work_side_by_side(workers: Workers, queue: Queue, until: Until) -> None:
@@ -85,7 +86,7 @@ def test_old_and_new_actors_work_side_by_side(workers: Workers, queue: Queue, un
     until(lambda: all(worker.heard for worker in queue.workers(group="v1")))
     assert done_by(queue, [Task(reply=True)] * 20)["new"] >= 19, "one may be on its way already"
     late = queue.enqueue(lane="group/v1", fallback="wider", fallback_after=0.1)
-    assert late.result(30) == "new"
+    assert late.result(DEADLINE) == "new"
     queue.steer(group="v1", mode="stop")
     assert workers.wait("old") == 0
 
@@ -95,10 +96,10 @@ def test_a_name_has_one_holder(workers: Workers, queue: Queue, until: Until) -> 
     until(lambda: queue.worker("box"))
     incarnation = queue.worker("box")
     workers.start("box", "--group", "pool")
-    assert first.child.wait(60) == 1
+    assert first.child.wait(DEADLINE) == 1
     assert "registered again elsewhere" in first.log
     now = queue.worker("box")
     assert now is not None
     assert incarnation is not None
     assert now.incarnation != incarnation.incarnation
-    assert queue.enqueue(lane="group/pool/inst/box", reply=True).result(30) == "box"
+    assert queue.enqueue(lane="group/pool/inst/box", reply=True).result(DEADLINE) == "box"

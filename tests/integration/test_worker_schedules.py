@@ -4,7 +4,7 @@ import asyncio
 import logging
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ from pyadeq._worker import scheduling
 from pyadeq.asyncio import Adeq, At, Every, Lease, Queue, Schedule, Task, Tasks, Worker
 from pyadeq.embedded import EmbeddedServer
 from tests.integration.conftest import Clock
+from tests.waiting import DEADLINE, eventually
 
-DEADLINE = 30.0
 SOON = 0.1  # the shortest period
 
 
@@ -42,12 +42,6 @@ async def working(queue: Queue, handler: Any, **options: Any) -> AsyncIterator[W
     finally:
         worker.stop()
         await asyncio.wait_for(running, DEADLINE)
-
-
-async def eventually(condition: Callable[[], Awaitable[object]], within: float = DEADLINE) -> None:
-    async with asyncio.timeout(within):
-        while not await condition():
-            await asyncio.sleep(0.01)
 
 
 async def view(queue: Queue, name: str = "s") -> Schedule:

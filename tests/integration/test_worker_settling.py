@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,7 @@ from pyadeq import Lease
 from pyadeq.asyncio import Adeq, ProcessDied, Queue, TaskFailed, Worker
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError, WorkerReplaced
-
-DEADLINE = 30.0
-
-
-async def eventually(condition: Callable[[], Awaitable[object]]) -> None:
-    async with asyncio.timeout(DEADLINE):
-        while not await condition():
-            await asyncio.sleep(0.01)
+from tests.waiting import DEADLINE, eventually
 
 
 async def work_off(queue: Queue, handler: Any, total: int, **options: Any) -> Worker:

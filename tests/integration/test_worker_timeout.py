@@ -7,8 +7,7 @@ import pytest
 
 from pyadeq import Lease
 from pyadeq.asyncio import Adeq, Queue, Worker
-
-DEADLINE = 30.0
+from tests.waiting import DEADLINE
 
 
 @pytest.fixture

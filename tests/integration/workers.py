@@ -12,6 +12,7 @@ from typing import IO, Any
 
 from pyadeq import Queue, TaskView
 from tests.integration.cli import COMMAND
+from tests.waiting import DEADLINE
 
 ROOT = Path(__file__).parents[2]
 
@@ -80,7 +81,7 @@ class Started:
         return self.log.partition(" health=")[2].split()[0]
 
     def ended(self) -> int:
-        return self.child.wait(30)
+        return self.child.wait(DEADLINE)
 
     def close(self) -> None:
         self.child.kill()
@@ -99,7 +100,7 @@ def get(queue: Queue, id: str) -> TaskView:
 
 def probe(worker: Started, path: str) -> tuple[int, Any]:
     try:
-        with urllib.request.urlopen(f"http://{worker.health}{path}", timeout=30) as answered:
+        with urllib.request.urlopen(f"http://{worker.health}{path}", timeout=DEADLINE) as answered:
             return answered.status, json.load(answered)
     except urllib.error.HTTPError as refused:
         with refused:

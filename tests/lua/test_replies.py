@@ -12,6 +12,7 @@ from pyadeq.models import Lease, Task
 from pyadeq.worker_models import Outcome
 from tests.lua.checks import check_queue
 from tests.lua.workbench import START, Workbench
+from tests.waiting import DEADLINE
 
 HOUR = 3_600_000
 End = Callable[[Workbench, str], Any]
@@ -110,12 +111,12 @@ def test_who_waits_is_told_once_and_finds_the_answer_for_an_hour(bench: Workbenc
     (id,) = bench.fill(1, reply=True, **task)
     with bench.client.pubsub() as messages:  # type: ignore[no-untyped-call]
         messages.ssubscribe(bench.key(f"channel:{id}"))
-        while messages.get_sharded_message(timeout=30) is None:
+        while messages.get_sharded_message(timeout=DEADLINE) is None:
             pass
         assert outcome(bench, id) == Outcome(status="waiting", state="ready", told=True)
         end(bench, id)
         bench.run(bench.calls.expire())
-        heard = messages.get_sharded_message(timeout=30)
+        heard = messages.get_sharded_message(timeout=DEADLINE)
         assert heard
         assert heard["data"].decode().split(" ") == [told[name] for name in ("status", "reason") if name in told]
         assert messages.get_sharded_message(timeout=0) is None

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from tests.waiting import DEADLINE
+
 WITHOUT = """
 import sys
 sys.modules[sys.argv.pop(1)] = None
@@ -15,7 +17,7 @@ main()
 
 def run_without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", WITHOUT, module, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=False)
 
 
 @pytest.mark.parametrize("module", ["typer", "rich", "rich.console"])

@@ -10,6 +10,7 @@ from pyadeq._core.call import Answer, Call, build_call, parse_reply
 from pyadeq._core.manifest import library
 from pyadeq.asyncio import Adeq
 from pyadeq.keys import queue_base
+from tests.waiting import DEADLINE
 
 
 def read(base: str, verb: str, **groups: Any) -> Call[Answer]:
@@ -73,7 +74,7 @@ async def test_a_listener_is_cancelled_at_every_step(url: str, client: Any, base
 
         async def listen() -> None:
             async with hints.listening(base_name) as ear:
-                await ear.wait(60)
+                await ear.wait(DEADLINE)
 
         async def exchange(steps: int) -> None:
             task = asyncio.create_task(listen())
@@ -89,7 +90,7 @@ async def test_a_listener_is_cancelled_at_every_step(url: str, client: Any, base
             assert not hints._exchange._channels
             async with hints.listening(base_name) as ear:
                 client.spublish(base_name, "word")
-                assert await ear.wait(10) == ["word"]
+                assert await ear.wait(DEADLINE) == ["word"]
             await hints.aclose()
     assert len(asyncio.all_tasks()) == 1
 
@@ -98,7 +99,7 @@ def test_a_loop_that_ends_takes_its_listeners_along(url: str, client: Any, base_
     async def listen(hints: Hints) -> None:
         async with hints.listening(base_name) as ear:
             client.spublish(base_name, "word")
-            assert await ear.wait(10) == ["word"]
+            assert await ear.wait(DEADLINE) == ["word"]
 
     adeq = Adeq.from_url(url)
     hints = Hints(adeq._nodes)

@@ -12,6 +12,7 @@ from pyadeq.asyncio import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError, TransportError
 from tests.integration import servers
+from tests.waiting import LONGEST_RETRY
 
 
 class OwnRedis(Redis):
@@ -155,7 +156,7 @@ async def test_a_command_is_not_sent_twice_by_the_client(proxy: Any, base_name: 
 
 async def test_a_server_that_is_restarted_is_found_again(binary: Any, base_name: str) -> None:
     with servers.start(binary, {}) as server:
-        async with by_address(server) as client, Adeq(client, retry_for=30) as adeq:
+        async with by_address(server) as client, Adeq(client, retry_for=LONGEST_RETRY) as adeq:
             queue = adeq.queue(base_name)
             first = await queue.enqueue(1, id="a", rid="r")
             server.restart()

@@ -14,9 +14,10 @@ from pyadeq.asyncio import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError, DurabilityError, TransportError
 from pyadeq.keys import queue_base
-from tests.conftest import CLUSTER, wait_until
+from tests.conftest import CLUSTER
 from tests.integration.conftest import Proxy
 from tests.integration.servers import ThreePrimaries, ask, replica_of, start, stopped
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
 AOF: dict[str, Any] = {"durability": "aof", "durability_timeout": 30}

@@ -14,8 +14,9 @@ from pyadeq._async.hints import Hints
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import TransportError
 from pyadeq.keys import queue_base
-from tests.conftest import CLUSTER, wait_until
+from tests.conftest import CLUSTER
 from tests.integration.servers import HOST, Watched, ask, unused_port
+from tests.waiting import DEADLINE, LONGEST_RETRY, wait_until
 
 pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
 
@@ -52,7 +53,7 @@ def record(name: str) -> str:
 async def test_a_demoted_primary_is_left(watched: Watched, base_name: str) -> None:
     async with watch((HOST, watched.sentinel_port)) as manager:
         client = manager.master_for("adeq", decode_responses=True)
-        async with client, Adeq(client, retry_for=45) as adeq:
+        async with client, Adeq(client, retry_for=LONGEST_RETRY) as adeq:
             queue = adeq.queue(base_name)
             await queue.enqueue(1, id="a", rid="r")
             wait_until(lambda: ask(watched.replica, "EXISTS", record(base_name)))
@@ -73,7 +74,7 @@ async def test_a_block_ends_with_the_failover(watched: Watched, base_name: str) 
 
     async with watch((HOST, watched.sentinel_port)) as manager:
         client = manager.master_for("adeq")
-        async with client, Adeq(client, retry_for=45) as adeq:
+        async with client, Adeq(client, retry_for=LONGEST_RETRY) as adeq:
             with ThreadPoolExecutor() as other:
                 done = other.submit(fail_over)
                 await adeq.block([key], 10)
@@ -90,11 +91,11 @@ async def test_hints_come_from_the_new_primary(watched: Watched, base_name: str)
             hints = Hints(adeq._nodes)
             async with hints.listening(base_name) as ear:
                 assert ask(watched.primary, "SPUBLISH", base_name, "before") == 1
-                assert await ear.wait(30) == ["before"]
+                assert await ear.wait(DEADLINE) == ["before"]
                 watched.primary.kill()
-                assert await ear.wait(30) == ["reconnected"]
+                assert await ear.wait(DEADLINE) == ["reconnected"]
                 assert ask(watched.replica, "SPUBLISH", base_name, "after") == 1
-                assert await ear.wait(30) == ["after"]
+                assert await ear.wait(DEADLINE) == ["after"]
             await hints.aclose()
 
 
@@ -102,7 +103,7 @@ async def test_a_lost_primary_is_replaced(watched: Watched, base_name: str) -> N
     silent = {"retry": Retry(Counted(), 1000), "socket_timeout": 1.0}
     async with watch((HOST, unused_port()), (HOST, watched.sentinel_port), sentinel_kwargs=silent) as manager:
         client = manager.master_for("adeq", retry=Retry(Counted(), 1000))
-        async with client, Adeq(client, retry_for=45) as adeq:
+        async with client, Adeq(client, retry_for=LONGEST_RETRY) as adeq:
             queue = adeq.queue(base_name)
             await queue.enqueue(1, id="a", rid="r")
             wait_until(lambda: ask(watched.replica, "EXISTS", record(base_name)))

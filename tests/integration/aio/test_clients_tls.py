@@ -14,6 +14,7 @@ from pyadeq.asyncio import Adeq
 from pyadeq.errors import TransportError
 from tests.conftest import CLUSTER, free_port, serve_all_slots
 from tests.integration.servers import HOST, make_certificates, start
+from tests.waiting import DEADLINE
 
 BINARY = shutil.which("redis-server")
 pytestmark = [
@@ -71,7 +72,7 @@ async def test_hints(secure: Secure, base_name: str, cluster: bool) -> None:
                         await adeq._nodes.exchange(
                             adeq._nodes.routes.node_of(channel), [pack("SPUBLISH", channel, "w")]
                         )
-                    assert await ear.wait(10) == await other.wait(10) == ["w"]
+                    assert await ear.wait(DEADLINE) == await other.wait(DEADLINE) == ["w"]
         await hints.aclose()
 
 

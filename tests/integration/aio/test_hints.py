@@ -13,8 +13,9 @@ from pyadeq._async.hints import KEPT, RECONNECTED, Ear, Hints
 from pyadeq._twins import aio_sleep
 from pyadeq.asyncio import Adeq
 from pyadeq.embedded import EmbeddedServer
-from tests.conftest import CLUSTER, DEADLINE
+from tests.conftest import CLUSTER
 from tests.integration.servers import HOST, ThreePrimaries, ask, start, unused_port
+from tests.waiting import DEADLINE
 
 OPTIONS = [{"protocol": 2}, {"protocol": 3}, {"protocol": 3, "decode_responses": True}, {"socket_timeout": None}]
 

@@ -18,6 +18,7 @@ from pyadeq.errors import (
     RateLimited,
     WaitTimeout,
 )
+from tests.waiting import DEADLINE
 
 
 @pytest.fixture
@@ -193,7 +194,7 @@ async def test_an_agent_that_acquires_too_often_waits_within_its_time_to_wait(lo
         with pytest.raises(RateLimited) as error:
             await locks.take("db:2", owner="a", agent="x", wait=0)
         assert 0 < error.value.retry_after <= 0.2
-        async with locks.acquire("db:2", owner="a", agent="x", wait=30):
+        async with locks.acquire("db:2", owner="a", agent="x", wait=DEADLINE):
             pass
     assert await all_gone(locks)
 
@@ -206,7 +207,7 @@ async def test_who_holds_and_who_waits(locks: Locks) -> None:
     async with locks.acquire("db:1", owner="a", agent="x") as grant:
         for rid in rids:
             issued_ms = round((await locks.stats()).now * 1000)
-            call = locks.calls.acquire(rid, "db:1", f"o-{rid}", issued_ms=issued_ms, agent="y", wait=30)
+            call = locks.calls.acquire(rid, "db:1", f"o-{rid}", issued_ms=issued_ms, agent="y", wait=DEADLINE)
             assert (await locks._runner.send(call)).status == "queued"
         view = await locks.show("db:1", limit=2)
         assert (view.held, view.waiting, [one.place for one in view.waiters]) == (1, 3, [1, 2])

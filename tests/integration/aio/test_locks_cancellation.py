@@ -7,10 +7,11 @@ import pytest
 
 from pyadeq.asyncio import Adeq, Grant, Locks
 from tests.integration.conftest import Proxy
+from tests.waiting import DEADLINE
 
 
 async def hold(locks: Locks) -> None:
-    async with locks.acquire("db:1", owner="b", wait=30):
+    async with locks.acquire("db:1", owner="b", wait=DEADLINE):
         await asyncio.sleep(0)
 
 
@@ -130,5 +131,5 @@ async def test_a_coroutine_function_hears_of_a_loss(url: str, base_name: str, ca
         locks = adeq.locks(base_name)
         grant = await locks.take("db:1", owner="a", ttl=0.6, on_lost=on_lost)
         await locks.force_release("db:1", "test")
-        assert await asyncio.wait_for(told.get(), 30) is grant
+        assert await asyncio.wait_for(told.get(), DEADLINE) is grant
     assert "this stays in the log" in caplog.text

@@ -11,13 +11,14 @@ from pyadeq.errors import DeadlockError
 from pyadeq.keys import lock_base
 from tests.conftest import CLUSTER
 from tests.integration.servers import ThreePrimaries
+from tests.waiting import LONGEST_RETRY
 
 pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
 
 
 @pytest.fixture
 async def adeq(cluster: ThreePrimaries) -> AsyncIterator[Adeq]:
-    async with Adeq.from_url(cluster.url, cluster=True, retry_for=20) as adeq:
+    async with Adeq.from_url(cluster.url, cluster=True, retry_for=LONGEST_RETRY) as adeq:
         yield adeq
 
 

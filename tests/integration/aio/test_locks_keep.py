@@ -12,6 +12,7 @@ from pyadeq._twins import aio_Event, aio_join, aio_sleep, aio_spawn
 from pyadeq.asyncio import Adeq, Grant, Locks
 from pyadeq.errors import DurabilityError, LockLost, TransportError, WaitTimeout
 from tests.integration.conftest import Clock, Proxy
+from tests.waiting import DEADLINE
 
 
 @pytest.fixture
@@ -88,7 +89,7 @@ async def test_a_lock_that_is_lost_is_told_once_and_at_the_next_check(locks: Loc
     grant = await locks.take("db:1", owner="a", ttl=0.6, on_lost=on_lost)
     other = await locks.take("db:2", owner="a", ttl=0.6)
     await locks.force_release("db:1", "test")
-    assert await heard.wait(30)
+    assert await heard.wait(DEADLINE)
     with pytest.raises(LockLost, match="the server says that its lease has ended"):
         grant.check()
     await renewed(other, 2)
@@ -110,10 +111,10 @@ async def test_one_that_cannot_be_renewed_is_lost_before_somebody_else_has_it(
 
     grant = await shaky.take("db:1", owner="a", ttl=1, on_lost=on_lost)
     proxy.hold.clear()
-    async with locks.acquire("db:1", owner="b", wait=30):
+    async with locks.acquire("db:1", owner="b", wait=DEADLINE):
         times.append(monotonic())
         assert grant.lost
-    assert await heard.wait(30)
+    assert await heard.wait(DEADLINE)
     assert times[0] < times[1]
     with pytest.raises(LockLost, match="could not be renewed in time"):
         grant.check()
@@ -154,7 +155,7 @@ async def test_what_could_not_be_given_back_is_given_back_later(
         await other.release()
     proxy.deaf = False
     for resource in ("db:1", "db:2", "db:3"):
-        async with locks.acquire(resource, owner="b", wait=30):
+        async with locks.acquire(resource, owner="b", wait=DEADLINE):
             pass
     await all_gone(locks)
 
@@ -200,7 +201,7 @@ async def test_a_client_that_is_closed_renews_nothing(url: str, locks: Locks) ->
     async with Adeq.from_url(url) as adeq:
         grant = await adeq.locks(locks.name).take("db:1", owner="a", ttl=0.5)
         await renewed(grant)
-    async with locks.acquire("db:1", owner="b", wait=30):
+    async with locks.acquire("db:1", owner="b", wait=DEADLINE):
         assert grant.lost
 
 

@@ -12,6 +12,7 @@ from pyadeq import LockRequest
 from pyadeq._twins import aio_join, aio_sleep, aio_spawn
 from pyadeq.asyncio import Adeq, Grant, Locks
 from pyadeq.errors import AdeqError, BadArgument, TransportError
+from tests.waiting import DEADLINE
 
 
 @pytest.fixture
@@ -74,7 +75,7 @@ async def test_a_grant_that_nobody_has_ends_with_its_lease(locks: Locks) -> None
     await locks.take("db:1", owner="a", ttl=0.6)
     gc.collect()
     kept = await locks.take("db:2", owner="a", ttl=3)
-    async with locks.acquire("db:1", owner="b", ttl=3, wait=30) as grant:
+    async with locks.acquire("db:1", owner="b", ttl=3, wait=DEADLINE) as grant:
         gc.collect()
         deadline = monotonic() + 30
         granted = grant.deadline

@@ -10,6 +10,7 @@ import redis
 from pyadeq._twins import aio_join, aio_spawn
 from pyadeq.asyncio import Adeq, Locks
 from pyadeq.errors import DeadlockError, LockLost, LockUnavailable, OwnerWaits, WaitTimeout
+from tests.waiting import DEADLINE
 
 
 @pytest.fixture
@@ -143,14 +144,14 @@ async def test_a_deadlock_is_found_as_it_forms_and_unwinds(locks: Locks) -> None
     async def other() -> None:
         async with locks.acquire("db:2", owner="b"):
             met.append("b")
-            async with locks.acquire("db:1", owner="b", wait=30):
+            async with locks.acquire("db:1", owner="b", wait=DEADLINE):
                 met.append("b has both")
 
     async def meet() -> None:
         async with locks.acquire("db:1", owner="a"):
             works.append(aio_spawn(other))
             await in_line(locks, 1)
-            async with locks.acquire("db:2", owner="a", wait=30):
+            async with locks.acquire("db:2", owner="a", wait=DEADLINE):
                 raise AssertionError
 
     with pytest.raises(DeadlockError) as error:
@@ -168,7 +169,7 @@ async def test_who_gives_way_is_a_setting(locks: Locks) -> None:
 
     async def other() -> None:
         try:
-            async with locks.acquire("db:2", owner="b"), locks.acquire("db:1", owner="b", wait=30, priority=9):
+            async with locks.acquire("db:2", owner="b"), locks.acquire("db:1", owner="b", wait=DEADLINE, priority=9):
                 raise AssertionError
         except DeadlockError as error:
             said.append(error.cycle[0].owner)
@@ -176,7 +177,7 @@ async def test_who_gives_way_is_a_setting(locks: Locks) -> None:
     async with locks.acquire("db:1", owner="a"):
         waiting = aio_spawn(other)
         await in_line(locks, 1)
-        async with locks.acquire("db:2", owner="a", wait=30, priority=0):
+        async with locks.acquire("db:2", owner="a", wait=DEADLINE, priority=0):
             await aio_join(waiting, 30)
     assert len(said) == 1
     assert await all_gone(locks)
@@ -188,14 +189,14 @@ async def test_another_try_is_as_old_as_the_first(locks: Locks) -> None:
     born: list[float] = []
 
     async def older() -> None:
-        async with locks.acquire("db:1", owner="a", wait=30):
+        async with locks.acquire("db:1", owner="a", wait=DEADLINE):
             pass
 
     async with locks.acquire("db:2", owner="a"), locks.acquire("db:1", owner="b"):
         works.append(aio_spawn(older))
         await in_line(locks, 1)
         try:
-            async with locks.acquire("db:2", owner="b", wait=30):
+            async with locks.acquire("db:2", owner="b", wait=DEADLINE):
                 raise AssertionError
         except DeadlockError as error:
             born.append(error.born or 0.0)
@@ -215,19 +216,19 @@ async def test_a_search_without_budget_is_made_up_for(locks: Locks) -> None:
     async def other() -> None:
         async with locks.acquire("db:2", owner="b"):
             try:
-                async with locks.acquire("db:1", owner="b", wait=30):
+                async with locks.acquire("db:1", owner="b", wait=DEADLINE):
                     said.append("b")
             except DeadlockError:
                 said.append("not b")
 
     async with locks.acquire("db:1", owner="a"):
         for owner in crowd:  # in line before b, so that the search has to go through all of them
-            call = locks.calls.acquire(owner, "db:1", owner, issued_ms=issued_ms, wait=30)
+            call = locks.calls.acquire(owner, "db:1", owner, issued_ms=issued_ms, wait=DEADLINE)
             assert (await locks._runner.send(call)).status == "queued"
         waiting = aio_spawn(other)
         await in_line(locks, 31)
         try:
-            async with locks.acquire("db:2", owner="a", wait=30):
+            async with locks.acquire("db:2", owner="a", wait=DEADLINE):
                 said.append("a")
         except DeadlockError:
             said.append("not a")
@@ -242,7 +243,7 @@ async def test_an_upgrade_that_lost_what_it_had(locks: Locks) -> None:
 
     async def upgrade() -> None:
         try:
-            await locks.take("db:1", owner="a", wait=30)
+            await locks.take("db:1", owner="a", wait=DEADLINE)
         except LockLost as error:
             said.append(str(error))
 
@@ -263,7 +264,7 @@ async def test_who_waits_for_permits_hears_that_there_will_be_none(locks: Locks)
 
     async def wait() -> None:
         try:
-            await locks.take("agent:1", owner="b", mode="permit", wait=30)
+            await locks.take("agent:1", owner="b", mode="permit", wait=DEADLINE)
         except LockUnavailable as error:
             said.append(error.reason)
 
@@ -283,7 +284,7 @@ async def test_a_request_that_was_ended_by_others(locks: Locks) -> None:
 
     async def wait() -> None:
         try:
-            async with locks.acquire("db:1", owner="b", wait=30) as grant:
+            async with locks.acquire("db:1", owner="b", wait=DEADLINE) as grant:
                 said.append(grant)
         except LockLost as error:
             said.append(str(error))
@@ -303,7 +304,7 @@ async def test_a_server_that_has_lost_the_end_of_a_wait(locks: Locks, adeq: Adeq
     taken: list[Any] = []
 
     async def wait() -> None:
-        async with locks.acquire("db:1", owner="b", wait=30) as grant:
+        async with locks.acquire("db:1", owner="b", wait=DEADLINE) as grant:
             taken.append(grant.rid)
 
     async with locks.acquire("db:1", owner="a") as grant:
@@ -367,7 +368,7 @@ async def test_a_deadlock_across_domains_is_found_by_those_who_look(adeq: Adeq, 
             while not (await there.show("db:1")).held:
                 pass
             try:
-                async with there.acquire("db:1", owner=owner, wait=30):
+                async with there.acquire("db:1", owner=owner, wait=DEADLINE):
                     said.append(owner)
             except DeadlockError as error:
                 said.append(error)

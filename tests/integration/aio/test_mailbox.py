@@ -14,8 +14,8 @@ import pytest
 from pyadeq._twins import aio_join, aio_sleep, aio_spawn
 from pyadeq.asyncio import Adeq, Batch, Failure, Mailbox, Queue, Receipt, Task
 from pyadeq.errors import BadArgument, ConfigError, DurabilityError, LeaseLost
-from tests.conftest import DEADLINE
 from tests.integration.conftest import LINE, Clock
+from tests.waiting import DEADLINE
 
 # What somebody typed: at which millisecond, and what; and the batches of it in windows of 50 ms.
 RECORDED = [
@@ -290,9 +290,9 @@ async def test_a_result_is_that_of_each_item(box: Mailbox, clock: Clock) -> None
     receipts = [await box.enqueue(item, reply=True) for item in "ab"]
     batch = await open_batch(box, clock)
     await batch.done({"answer": 1})
-    assert [await receipt.result(5) for receipt in receipts] == [{"answer": 1}] * 2
+    assert [await receipt.result(DEADLINE) for receipt in receipts] == [{"answer": 1}] * 2
     await batch.done({"answer": 2})
-    assert await receipts[0].result(5) == {"answer": 1}
+    assert await receipts[0].result(DEADLINE) == {"answer": 1}
 
 
 async def test_a_failed_batch_is_tried_again_after_what_is_in_line(queue: Queue, box: Mailbox, clock: Clock) -> None:

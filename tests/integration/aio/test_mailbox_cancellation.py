@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pyadeq.asyncio import Adeq, Batch, Mailbox, Queue
-from tests.conftest import DEADLINE
+from tests.waiting import DEADLINE
 
 
 @pytest.fixture

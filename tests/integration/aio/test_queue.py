@@ -10,6 +10,7 @@ from pyadeq.asyncio import Adeq, Queue
 from pyadeq.errors import BadArgument, ClockError, ConflictError, LeaseLost, WorkerReplaced
 from pyadeq.keys import queue_base
 from tests.integration.conftest import Clock
+from tests.waiting import DEADLINE
 
 
 @pytest.fixture
@@ -163,7 +164,7 @@ async def test_priorities_come_first_and_lanes_in_the_order_asked_for(queue: Que
 
 async def test_claim_waits_for_a_task_that_is_due_later(queue: Queue) -> None:
     await queue.enqueue("soon", delay=0.3)
-    assert [lease.payload for lease in await take(queue, wait=30)] == ["soon"]
+    assert [lease.payload for lease in await take(queue, wait=DEADLINE)] == ["soon"]
 
 
 async def test_claim_gives_up_after_its_wait(queue: Queue) -> None:

@@ -9,8 +9,7 @@ import pytest
 from pyadeq._twins import aio_join, aio_sleep, aio_spawn
 from pyadeq.asyncio import Adeq, Failure, Queue, Task
 from pyadeq.errors import AdeqError, TaskCancelled, TaskDead, TaskGone, WaitTimeout
-
-DEADLINE = 30.0
+from tests.waiting import DEADLINE
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import hiredis
 
 from pyadeq._core.manifest import library
 from tests.integration.servers import HOST
+from tests.waiting import DEADLINE
 
 Fate = Literal[
     "request cut",  # the connection ends before the request has arrived
@@ -25,7 +26,6 @@ Fate = Literal[
     "again later",  # a copy arrives with `deliver`
 ]
 FATES: tuple[Fate, ...] = get_args(Fate)
-DEADLINE = 30.0  # seconds
 
 
 class Network:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from pyadeq import Adeq, At
-from tests.conftest import wait_until
+from tests.waiting import DEADLINE, wait_until
 
 pytestmark = pytest.mark.any_engine
 ROOT = Path(__file__).parents[3]
@@ -54,7 +54,7 @@ def test_a_lease_lasts_as_long_as_ever(off: float, adeq: Adeq, base_name: str) -
     now = server_time(adeq)
     queue.enqueue("work", id="a", delay=0.2, timeout=60)
     assert abs(time.time() - now) > HOUR - NEAR
-    (lease,) = queue.claim("w", wait=30)
+    (lease,) = queue.claim("w", wait=DEADLINE)
     assert 0.19 < server_time(adeq) - now < NEAR  # stamps are whole milliseconds
     assert 0 < lease.deadline - now < NEAR
     assert queue.claim("other") == []
@@ -74,7 +74,7 @@ def test_a_point_in_time_is_one_of_the_servers(off: float, adeq: Adeq, base_name
     queue.enqueue("soon", id="soon", run_after=now + 0.2, expires_at=now + NEAR)
     queue.enqueue("tomorrow", id="tomorrow", run_after=datetime.fromtimestamp(now, UTC) + timedelta(days=1))
     queue.schedules.put("once", At(now + NEAR), "work")
-    (lease,) = queue.claim("w", wait=30)
+    (lease,) = queue.claim("w", wait=DEADLINE)
     assert lease.id == "soon"
     assert queue.stats().delayed == 1
 
@@ -82,25 +82,25 @@ def test_a_point_in_time_is_one_of_the_servers(off: float, adeq: Adeq, base_name
 def test_a_lock_is_held_renewed_and_handed_over(off: float, adeq: Adeq, base_name: str) -> None:
     locks = adeq.locks(base_name)
     now = server_time(adeq)
-    grant = locks.take("door", owner="first", ttl=1)
+    grant = locks.take("door", owner="first", ttl=6)
     assert 0 < grant.deadline - now < NEAR
     assert abs(grant.fence / 1e6 - now) < NEAR
     until = grant.deadline
     wait_until(lambda: grant.deadline > until)
     with ThreadPoolExecutor(1) as pool:
-        heir = pool.submit(locks.take, "door", owner="second", wait=30)
+        heir = pool.submit(locks.take, "door", owner="second", wait=DEADLINE)
         wait_until(lambda: locks.stats().waiting == 1)
         grant.release()
-        assert heir.result(30).fence > grant.fence
+        assert heir.result(DEADLINE).fence > grant.fence
 
 
 def test_a_clock_that_steps_while_it_waits_and_holds(
     adeq: Adeq, base_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     locks = adeq.locks(base_name)
-    grant = locks.take("door", owner="first", ttl=1)
+    grant = locks.take("door", owner="first", ttl=6)
     with ThreadPoolExecutor(1) as pool:
-        heir = pool.submit(locks.take, "door", owner="second", wait=30)
+        heir = pool.submit(locks.take, "door", owner="second", wait=DEADLINE)
         wait_until(lambda: locks.stats().waiting == 1)
         right = time.time
         for step in OFF:
@@ -110,7 +110,7 @@ def test_a_clock_that_steps_while_it_waits_and_holds(
             grant.check()
             assert not heir.done()
         grant.release()
-        assert heir.result(30).fence > grant.fence
+        assert heir.result(DEADLINE).fence > grant.fence
 
 
 # A process of its own, whose every clock but the monotonic one is off
@@ -125,7 +125,7 @@ async def main(url, name):
         async def handle(lease):
             while (await queue.stats()).workers < 2:
                 await asyncio.sleep(0.05)
-            async with adeq.locks(name).acquire("door", owner=lease.id, ttl=2, wait=30) as grant:
+            async with adeq.locks(name).acquire("door", owner=lease.id, ttl=6, wait=60) as grant:
                 await asyncio.sleep(0.3)
                 grant.check()
                 return {"clock": time.time(), "fence": grant.fence, "delivery": lease.delivery}
@@ -154,7 +154,7 @@ def test_workers_with_clocks_two_hours_apart(url: str, adeq: Adeq, base_name: st
     ]
     try:
         for worker in workers:
-            _, failures = worker.communicate(timeout=60)
+            _, failures = worker.communicate(timeout=DEADLINE)
             assert worker.returncode == 0, failures.decode()
     finally:
         for worker in workers:

@@ -17,9 +17,9 @@ from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.asyncio import Worker
 from pyadeq.embedded import EmbeddedServer
 from tests.audit import audit
-from tests.conftest import wait_until
 from tests.integration.faults.stored import stored
 from tests.integration.faults.working import eventually, working
+from tests.waiting import DEADLINE, wait_until
 
 FULL = pytest.raises(TransportError, match=r"its memory is full; finish or purge tasks, or raise maxmemory \(OOM")
 
@@ -117,7 +117,7 @@ def adeq_url(adeq: Adeq) -> str:
 def test_who_holds_and_waits_goes_on(adeq: Adeq, base_name: str) -> None:
     locks = adeq.locks(base_name)
     locks.configure(poll=0.5)
-    first = locks.take("door", owner="first", ttl=1)
+    first = locks.take("door", owner="first", ttl=6)
     with ThreadPoolExecutor(1) as pool:
         second = pool.submit(locks.take, "door", owner="second")
         wait_until(lambda: locks.stats().waiting == 1)
@@ -125,7 +125,7 @@ def test_who_holds_and_waits_goes_on(adeq: Adeq, base_name: str) -> None:
         until = first.deadline
         wait_until(lambda: first.deadline > until)  # renewed
         first.release()
-        taken = second.result(30)  # handed over, and polled
+        taken = second.result(DEADLINE)  # handed over, and polled
     assert taken.fence > first.fence
     with FULL:
         locks.take("another", owner="third")

@@ -17,6 +17,7 @@ from pyadeq import Adeq, Backoff, Lease, Locks, Queue, Task
 from pyadeq.models import State
 from tests.audit import audit
 from tests.integration.faults.network import FATES, Fate, Network
+from tests.waiting import LONGEST_RETRY
 
 pytestmark = pytest.mark.any_engine
 SHORT = 0.2  # seconds that a client waits for a reply; on a busy machine it may send once more than it would have to
@@ -24,7 +25,7 @@ SHORT = 0.2  # seconds that a client waits for a reply; on a busy machine it may
 
 @pytest.fixture
 def far(network: Network) -> Iterator[Adeq]:
-    with Adeq.from_url(network.url, retry_for=30, socket_timeout=SHORT) as adeq:
+    with Adeq.from_url(network.url, retry_for=LONGEST_RETRY, socket_timeout=SHORT) as adeq:
         yield adeq
 
 

@@ -12,9 +12,9 @@ from pyadeq import Adeq, Lease
 from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.asyncio import Worker
 from tests.audit import audit
-from tests.conftest import wait_until
 from tests.integration.faults.network import FATES, Network
 from tests.integration.faults.working import eventually, working
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.any_engine
 SHORT = 0.2  # seconds that a client waits for a reply

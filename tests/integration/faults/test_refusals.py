@@ -18,12 +18,12 @@ from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.asyncio import Worker
 from pyadeq.embedded import EmbeddedServer
 from tests.audit import audit
-from tests.conftest import wait_until
 from tests.integration import servers
 from tests.integration.faults.calls import every_call
 from tests.integration.faults.stored import stored
 from tests.integration.faults.working import eventually, working
 from tests.integration.servers import ask
+from tests.waiting import DEADLINE, LONGEST_RETRY, wait_until
 
 # Microseconds for each command: a second for as many tasks as it takes for the server to answer meanwhile.
 SLOW_TO_LOAD = {"key-load-delay": "200"}
@@ -33,6 +33,13 @@ HASTY = 0.2  # seconds for which a call is sent again
 
 @pytest.fixture(scope="module")
 def server(binary: Path) -> Iterator[EmbeddedServer]:
+    with servers.start(binary, {}) as server, Adeq.from_url(server.url) as adeq:
+        adeq.load_scripts()
+        yield server
+
+
+@pytest.fixture
+def loads_slowly(binary: Path) -> Iterator[EmbeddedServer]:
     with servers.start(binary, SLOW_TO_LOAD) as server, Adeq.from_url(server.url) as adeq:
         adeq.load_scripts()
         yield server
@@ -200,7 +207,7 @@ def count_refusals(server: EmbeddedServer) -> int:
 @every_fault
 def test_a_lock_is_kept_until_it_is_over(server: EmbeddedServer, adeq: Adeq, base_name: str, fault: Fault) -> None:
     locks = adeq.locks(base_name)
-    grant = locks.take("door", owner="holder", ttl=6)
+    grant = locks.take("door", owner="holder", ttl=12)
     with fault(server):
         refusals = count_refusals(server)
         wait_until(lambda: count_refusals(server) > refusals)
@@ -230,7 +237,7 @@ def test_who_waits_for_a_lock_is_told_and_leaves_nothing_in_line(
     waiting.start()
     wait_until(lambda: locks.stats().waiting == 1)
     with fault(server):
-        waiting.join(30)
+        waiting.join(DEADLINE)
     (refused,) = told
     assert isinstance(refused, TransportError)
     assert refused.retryable
@@ -243,13 +250,14 @@ def test_who_waits_for_a_lock_is_told_and_leaves_nothing_in_line(
 # Loading
 
 
-def test_a_call_waits_until_the_data_is_loaded(server: EmbeddedServer, base_name: str) -> None:
-    with Adeq.from_url(server.url, retry_for=45) as patient, Adeq.from_url(server.url, retry_for=0) as hasty:
+def test_a_call_waits_until_the_data_is_loaded(loads_slowly: EmbeddedServer, base_name: str) -> None:
+    url = loads_slowly.url
+    with Adeq.from_url(url, retry_for=LONGEST_RETRY) as patient, Adeq.from_url(url, retry_for=0) as hasty:
         queue, locks = patient.queue(base_name), patient.locks(base_name)
         queue.enqueue_many(range(MANY))
         grant = locks.take("door", owner="o", ttl=60)
-        with restarting(server):
-            wait_until(lambda: is_loading(server))
+        with restarting(loads_slowly):
+            wait_until(lambda: is_loading(loads_slowly))
             with pytest.raises(TransportError, match="loading") as refused:
                 hasty.queue(base_name).enqueue("hasty")
             assert (refused.value.retryable, refused.value.may_have_applied) == (True, False)
@@ -259,20 +267,22 @@ def test_a_call_waits_until_the_data_is_loaded(server: EmbeddedServer, base_name
         assert locks.stats().held == 0
 
 
-async def test_a_worker_waits_until_the_data_is_loaded(server: EmbeddedServer, adeq: Adeq, base_name: str) -> None:
-    queue = adeq.queue(base_name)
-    queue.enqueue_many(range(MANY))
+async def test_a_worker_waits_until_the_data_is_loaded(loads_slowly: EmbeddedServer, base_name: str) -> None:
+    url = loads_slowly.url
 
     async def handle(lease: Lease) -> None:
         await asyncio.sleep(0)
 
-    async with AsyncAdeq.from_url(server.url) as far:
-        with restarting(server):
-            await eventually(lambda: is_loading(server))
-            async with working(Worker(far.queue(base_name), handle, concurrency=50)):
-                await eventually(lambda: not is_loading(server))
-                await eventually(lambda: queue.stats().finished == MANY)
-    assert queue.stats().counters["claimed"] == MANY
+    with Adeq.from_url(url) as adeq:
+        queue = adeq.queue(base_name)
+        queue.enqueue_many(range(MANY))
+        async with AsyncAdeq.from_url(url) as far:
+            with restarting(loads_slowly):
+                await eventually(lambda: is_loading(loads_slowly))
+                async with working(Worker(far.queue(base_name), handle, concurrency=50)):
+                    await eventually(lambda: not is_loading(loads_slowly))
+                    await eventually(lambda: queue.stats().finished == MANY)
+        assert queue.stats().counters["claimed"] == MANY
 
 
 @contextmanager
@@ -284,7 +294,7 @@ def restarting(server: EmbeddedServer) -> Iterator[None]:
     try:
         yield
     finally:
-        restart.join(30)
+        restart.join(DEADLINE)
 
 
 def is_loading(server: EmbeddedServer) -> bool:

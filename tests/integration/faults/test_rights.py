@@ -16,9 +16,9 @@ from pyadeq import Adeq, Lease, TransportError
 from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.asyncio import Worker
 from pyadeq.embedded import EmbeddedServer
-from tests.conftest import wait_until
 from tests.integration.faults.stored import stored
 from tests.integration.faults.working import eventually, working
+from tests.waiting import DEADLINE, wait_until
 
 USER: dict[str, Any] = {"username": "modest", "password": "secret"}
 
@@ -110,12 +110,12 @@ def test_who_hears_no_channels_gets_locks_and_results_all_the_same(
         heir = pool.submit(locks.take, "door", owner="second")
         wait_until(lambda: locks.stats().waiting == 1)
         grant.release()
-        assert heir.result(30).fence > grant.fence
+        assert heir.result(DEADLINE).fence > grant.fence
         queue = modest.queue(base_name)
         result = pool.submit(queue.run, "work")
-        (lease,) = queue.claim("w", wait=30)
+        (lease,) = queue.claim("w", wait=DEADLINE)
         queue.ack(lease, "done")
-        assert result.result(30) == "done"
+        assert result.result(DEADLINE) == "done"
 
 
 async def test_a_worker_that_may_not_wait_ends_and_gives_back_what_it_holds(

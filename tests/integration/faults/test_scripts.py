@@ -18,9 +18,9 @@ from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.asyncio import Worker
 from pyadeq.embedded import EmbeddedServer
 from tests.audit import audit
-from tests.conftest import DEADLINE, wait_until
 from tests.integration.faults.calls import every_call
 from tests.integration.faults.working import eventually, working
+from tests.waiting import DEADLINE, LONGEST_RETRY, wait_until
 
 # Somebody else's, which only reads, and ends when the key is gone or it is killed; then one that has written.
 READER = "#!lua flags=no-writes\nwhile redis.call('EXISTS', KEYS[1]) == 1 do end return 1"
@@ -44,7 +44,7 @@ def impatient(binary: Path) -> Iterator[EmbeddedServer]:
 
 @pytest.fixture
 def adeq(impatient: EmbeddedServer) -> Iterator[Adeq]:
-    with Adeq.from_url(impatient.url, retry_for=30) as adeq:
+    with Adeq.from_url(impatient.url, retry_for=LONGEST_RETRY) as adeq:
         adeq.load_scripts()
         yield adeq
 
@@ -75,7 +75,7 @@ def foreign(server: EmbeddedServer, client: redis.Redis, script: str) -> Iterato
         yield
     finally:
         kill(client)
-        thread.join(30)
+        thread.join(DEADLINE)
         client.delete(FOREIGN)
         assert all("SCRIPT KILL" in end for end in ends)
 
@@ -121,7 +121,7 @@ async def test_a_worker_goes_on_whatever_is_forgotten(url: str, client: redis.Re
 def test_a_lock_is_kept_and_handed_over_whatever_is_forgotten(url: str, base_name: str) -> None:
     with Adeq.from_url(url) as adeq, ThreadPoolExecutor(1) as pool:
         locks = adeq.locks(base_name)
-        grant = locks.take("door", owner="holder", ttl=1)
+        grant = locks.take("door", owner="holder", ttl=6)
         until = grant.deadline
         adeq.client.script_flush()
         wait_until(lambda: grant.deadline > until)
@@ -129,7 +129,7 @@ def test_a_lock_is_kept_and_handed_over_whatever_is_forgotten(url: str, base_nam
         wait_until(lambda: locks.stats().waiting == 1)
         adeq.client.script_flush()
         grant.release()
-        taken = heir.result(30)
+        taken = heir.result(DEADLINE)
         assert taken.fence > grant.fence
         adeq.client.script_flush()
         taken.release()
@@ -149,7 +149,7 @@ def test_a_call_waits_for_a_script_that_only_reads_until_it_is_killed(
         going: Future[Any] = pool.submit(call)
         assert wait([going], 0.2).not_done  # it is refused time and again meanwhile
         assert kill(client) == "killed"
-        assert going.result(30) == answer
+        assert going.result(DEADLINE) == answer
     assert audit(client, adeq.queue(base_name).base) == []
 
 
@@ -180,7 +180,7 @@ def test_a_script_that_has_written_is_waited_for(
 def test_a_client_that_comes_meanwhile_waits_too(
     impatient: EmbeddedServer, client: redis.Redis, base_name: str
 ) -> None:
-    with Adeq.from_url(impatient.url, retry_for=30) as fresh, foreign(impatient, client, WRITER):
+    with Adeq.from_url(impatient.url, retry_for=LONGEST_RETRY) as fresh, foreign(impatient, client, WRITER):
         assert fresh.queue(base_name).enqueue("work").status == "created"
 
 

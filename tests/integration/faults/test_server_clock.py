@@ -23,9 +23,9 @@ from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.asyncio import Worker
 from pyadeq.embedded import EmbeddedServer
 from tests.audit import audit
-from tests.conftest import wait_until
 from tests.integration.conftest import Clock
 from tests.integration.faults.working import eventually, working
+from tests.waiting import DEADLINE, wait_until
 
 HOUR = 3600.0
 
@@ -221,12 +221,12 @@ def test_a_wait_for_work_ends_though_its_end_has_moved(
         empty = pool.submit(queue.claim, "w", wait=3)
         wait_until(lambda: blocked(adeq) == 1)
         faked.off(-HOUR)
-        assert empty.result(30) == []
+        assert empty.result(DEADLINE) == []
         waiting = pool.submit(queue.claim, "w", wait=3)
         wait_until(lambda: blocked(adeq) == 1)
         faked.off(-2 * HOUR)
         queue.enqueue("work", id="a")
-        assert [lease.id for lease in waiting.result(30)] == ["a"]
+        assert [lease.id for lease in waiting.result(DEADLINE)] == ["a"]
 
 
 def blocked(adeq: Adeq) -> int:
@@ -265,7 +265,7 @@ def test_a_lock_is_held_renewed_and_handed_over(faked: Faked, base_name: str) ->
     with Adeq.from_url(faked.url) as adeq, ThreadPoolExecutor(1) as pool:
         locks = adeq.locks(base_name)
         grant = locks.take("door", owner="first", ttl=2)
-        heir = pool.submit(locks.take, "door", owner="second", wait=30)
+        heir = pool.submit(locks.take, "door", owner="second", wait=DEADLINE)
         wait_until(lambda: locks.stats().waiting == 1)
         granted = grant.deadline - 2
         faked.off(-HOUR)
@@ -275,7 +275,7 @@ def test_a_lock_is_held_renewed_and_handed_over(faked: Faked, base_name: str) ->
         grant.check()
         assert not heir.done()
         grant.release()
-        taken = heir.result(30)
+        taken = heir.result(DEADLINE)
         assert taken.fence > grant.fence
         taken.release()
         again = locks.take("door", owner="first", wait=0)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from pyadeq.asyncio import Worker
-from tests.conftest import DEADLINE
+from tests.waiting import DEADLINE
 
 
 @asynccontextmanager
@@ -22,7 +22,7 @@ async def working(worker: Worker) -> AsyncIterator[asyncio.Task[None]]:
 
 
 async def eventually(condition: Callable[[], object]) -> None:
-    """Wait until a condition holds, that may ask the server; fail after 30 seconds."""
+    """Wait until a condition holds, that may ask the server; fail when it does not in time."""
     async with asyncio.timeout(DEADLINE):
         while not await asyncio.to_thread(condition):
             await asyncio.sleep(0.01)

@@ -14,15 +14,16 @@ from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ClockError, ConfigError, TransportError
 from pyadeq.keys import hash_slot, queue_base
-from tests.conftest import CLUSTER, wait_until
+from tests.conftest import CLUSTER
 from tests.integration.servers import HOST, ThreePrimaries, ask, unused_port
+from tests.waiting import LONGEST_RETRY, wait_until
 
 pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
 
 
 @pytest.fixture
 def adeq(cluster: ThreePrimaries) -> Iterator[Adeq]:
-    with Adeq.from_url(cluster.url, cluster=True, retry_for=20) as adeq:
+    with Adeq.from_url(cluster.url, cluster=True, retry_for=LONGEST_RETRY) as adeq:
         yield adeq
 
 
@@ -192,7 +193,7 @@ def test_a_block_is_at_the_node_of_its_queue(cluster: ThreePrimaries, adeq: Adeq
 
 def test_a_primary_that_is_gone_is_replaced(binary: Any, base_name: str) -> None:
     with ThreePrimaries(binary) as cluster:
-        with Adeq.from_url(cluster.url, cluster=True, retry_for=45) as adeq:
+        with Adeq.from_url(cluster.url, cluster=True, retry_for=LONGEST_RETRY) as adeq:
             names = [f"{base_name}-{n}" for n in range(40)]
             lost = [name for name in names if cluster.owner(config(name)) is cluster.nodes[0]]
             queues = [adeq.queue(name) for name in names]

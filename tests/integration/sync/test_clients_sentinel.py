@@ -15,8 +15,9 @@ from pyadeq._sync.hints import Hints
 from pyadeq import Adeq
 from pyadeq.errors import TransportError
 from pyadeq.keys import queue_base
-from tests.conftest import CLUSTER, wait_until
+from tests.conftest import CLUSTER
 from tests.integration.servers import HOST, Watched, ask, unused_port
+from tests.waiting import DEADLINE, LONGEST_RETRY, wait_until
 
 pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
 
@@ -53,7 +54,7 @@ def record(name: str) -> str:
 def test_a_demoted_primary_is_left(watched: Watched, base_name: str) -> None:
     with watch((HOST, watched.sentinel_port)) as manager:
         client = manager.master_for("adeq", decode_responses=True)
-        with client, Adeq(client, retry_for=45) as adeq:
+        with client, Adeq(client, retry_for=LONGEST_RETRY) as adeq:
             queue = adeq.queue(base_name)
             queue.enqueue(1, id="a", rid="r")
             wait_until(lambda: ask(watched.replica, "EXISTS", record(base_name)))
@@ -74,7 +75,7 @@ def test_a_block_ends_with_the_failover(watched: Watched, base_name: str) -> Non
 
     with watch((HOST, watched.sentinel_port)) as manager:
         client = manager.master_for("adeq")
-        with client, Adeq(client, retry_for=45) as adeq:
+        with client, Adeq(client, retry_for=LONGEST_RETRY) as adeq:
             with ThreadPoolExecutor() as other:
                 done = other.submit(fail_over)
                 adeq.block([key], 10)
@@ -91,11 +92,11 @@ def test_hints_come_from_the_new_primary(watched: Watched, base_name: str) -> No
             hints = Hints(adeq._nodes)
             with hints.listening(base_name) as ear:
                 assert ask(watched.primary, "SPUBLISH", base_name, "before") == 1
-                assert ear.wait(30) == ["before"]
+                assert ear.wait(DEADLINE) == ["before"]
                 watched.primary.kill()
-                assert ear.wait(30) == ["reconnected"]
+                assert ear.wait(DEADLINE) == ["reconnected"]
                 assert ask(watched.replica, "SPUBLISH", base_name, "after") == 1
-                assert ear.wait(30) == ["after"]
+                assert ear.wait(DEADLINE) == ["after"]
             hints.close()
 
 
@@ -103,7 +104,7 @@ def test_a_lost_primary_is_replaced(watched: Watched, base_name: str) -> None:
     silent = {"retry": Retry(Counted(), 1000), "socket_timeout": 1.0}
     with watch((HOST, unused_port()), (HOST, watched.sentinel_port), sentinel_kwargs=silent) as manager:
         client = manager.master_for("adeq", retry=Retry(Counted(), 1000))
-        with client, Adeq(client, retry_for=45) as adeq:
+        with client, Adeq(client, retry_for=LONGEST_RETRY) as adeq:
             queue = adeq.queue(base_name)
             queue.enqueue(1, id="a", rid="r")
             wait_until(lambda: ask(watched.replica, "EXISTS", record(base_name)))

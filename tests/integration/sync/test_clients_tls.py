@@ -15,6 +15,7 @@ from pyadeq import Adeq
 from pyadeq.errors import TransportError
 from tests.conftest import CLUSTER, free_port, serve_all_slots
 from tests.integration.servers import HOST, make_certificates, start
+from tests.waiting import DEADLINE
 
 BINARY = shutil.which("redis-server")
 pytestmark = [
@@ -72,7 +73,7 @@ def test_hints(secure: Secure, base_name: str, cluster: bool) -> None:
                         adeq._nodes.exchange(
                             adeq._nodes.routes.node_of(channel), [pack("SPUBLISH", channel, "w")]
                         )
-                    assert ear.wait(10) == other.wait(10) == ["w"]
+                    assert ear.wait(DEADLINE) == other.wait(DEADLINE) == ["w"]
         hints.close()
 
 

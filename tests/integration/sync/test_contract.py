@@ -13,6 +13,7 @@ from pyadeq._core.manifest import library
 from pyadeq import Adeq
 from pyadeq.errors import AdeqError, BadArgument, ClockError, ConfigError, TransportError
 from pyadeq.keys import queue_base
+from tests.waiting import LONGEST_RETRY
 
 PAYLOAD = b"\xff\x00 not text"
 
@@ -215,7 +216,7 @@ def test_what_was_never_sent_was_not_applied(base: str) -> None:
 
 
 def test_a_wrong_password_is_not_tried_again(url: str, base: str) -> None:
-    with Adeq.from_url(url, username="nobody", password="wrong", retry_for=45) as adeq:
+    with Adeq.from_url(url, username="nobody", password="wrong", retry_for=LONGEST_RETRY) as adeq:
         with pytest.raises(TransportError) as refused:
             adeq.send(stats(base))
         assert not refused.value.retryable

@@ -14,9 +14,9 @@ from pyadeq._twins import Event, join, sleep, spawn
 from pyadeq import Adeq, Every, Queue
 from pyadeq.errors import BadArgument, QueueDraining
 from tests.chaos.task_stream import read_tasks
-from tests.conftest import DEADLINE
 from tests.integration.conftest import LINE, Clock
 from tests.limit_stream import check_rate, most_at_a_time, stamps_of
+from tests.waiting import DEADLINE
 
 LONG = "u" * 200
 KEYS = ["all", "user:ann", "user:*", "tag:t", "tag:*", "key:k", "key:*"]

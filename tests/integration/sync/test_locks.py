@@ -19,6 +19,7 @@ from pyadeq.errors import (
     RateLimited,
     WaitTimeout,
 )
+from tests.waiting import DEADLINE
 
 
 @pytest.fixture
@@ -194,7 +195,7 @@ def test_an_agent_that_acquires_too_often_waits_within_its_time_to_wait(locks: L
         with pytest.raises(RateLimited) as error:
             locks.take("db:2", owner="a", agent="x", wait=0)
         assert 0 < error.value.retry_after <= 0.2
-        with locks.acquire("db:2", owner="a", agent="x", wait=30):
+        with locks.acquire("db:2", owner="a", agent="x", wait=DEADLINE):
             pass
     assert all_gone(locks)
 
@@ -207,7 +208,7 @@ def test_who_holds_and_who_waits(locks: Locks) -> None:
     with locks.acquire("db:1", owner="a", agent="x") as grant:
         for rid in rids:
             issued_ms = round((locks.stats()).now * 1000)
-            call = locks.calls.acquire(rid, "db:1", f"o-{rid}", issued_ms=issued_ms, agent="y", wait=30)
+            call = locks.calls.acquire(rid, "db:1", f"o-{rid}", issued_ms=issued_ms, agent="y", wait=DEADLINE)
             assert (locks._runner.send(call)).status == "queued"
         view = locks.show("db:1", limit=2)
         assert (view.held, view.waiting, [one.place for one in view.waiters]) == (1, 3, [1, 2])

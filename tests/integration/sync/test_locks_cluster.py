@@ -12,13 +12,14 @@ from pyadeq.errors import DeadlockError
 from pyadeq.keys import lock_base
 from tests.conftest import CLUSTER
 from tests.integration.servers import ThreePrimaries
+from tests.waiting import LONGEST_RETRY
 
 pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
 
 
 @pytest.fixture
 def adeq(cluster: ThreePrimaries) -> Iterator[Adeq]:
-    with Adeq.from_url(cluster.url, cluster=True, retry_for=20) as adeq:
+    with Adeq.from_url(cluster.url, cluster=True, retry_for=LONGEST_RETRY) as adeq:
         yield adeq
 
 

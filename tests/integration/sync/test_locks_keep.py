@@ -13,6 +13,7 @@ from pyadeq._twins import Event, join, sleep, spawn
 from pyadeq import Adeq, Grant, Locks
 from pyadeq.errors import DurabilityError, LockLost, TransportError, WaitTimeout
 from tests.integration.conftest import Clock, Proxy
+from tests.waiting import DEADLINE
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ def test_a_lock_that_is_lost_is_told_once_and_at_the_next_check(locks: Locks) ->
     grant = locks.take("db:1", owner="a", ttl=0.6, on_lost=on_lost)
     other = locks.take("db:2", owner="a", ttl=0.6)
     locks.force_release("db:1", "test")
-    assert heard.wait(30)
+    assert heard.wait(DEADLINE)
     with pytest.raises(LockLost, match="the server says that its lease has ended"):
         grant.check()
     renewed(other, 2)
@@ -111,10 +112,10 @@ def test_one_that_cannot_be_renewed_is_lost_before_somebody_else_has_it(
 
     grant = shaky.take("db:1", owner="a", ttl=1, on_lost=on_lost)
     proxy.hold.clear()
-    with locks.acquire("db:1", owner="b", wait=30):
+    with locks.acquire("db:1", owner="b", wait=DEADLINE):
         times.append(monotonic())
         assert grant.lost
-    assert heard.wait(30)
+    assert heard.wait(DEADLINE)
     assert times[0] < times[1]
     with pytest.raises(LockLost, match="could not be renewed in time"):
         grant.check()
@@ -155,7 +156,7 @@ def test_what_could_not_be_given_back_is_given_back_later(
         other.release()
     proxy.deaf = False
     for resource in ("db:1", "db:2", "db:3"):
-        with locks.acquire(resource, owner="b", wait=30):
+        with locks.acquire(resource, owner="b", wait=DEADLINE):
             pass
     all_gone(locks)
 
@@ -201,7 +202,7 @@ def test_a_client_that_is_closed_renews_nothing(url: str, locks: Locks) -> None:
     with Adeq.from_url(url) as adeq:
         grant = adeq.locks(locks.name).take("db:1", owner="a", ttl=0.5)
         renewed(grant)
-    with locks.acquire("db:1", owner="b", wait=30):
+    with locks.acquire("db:1", owner="b", wait=DEADLINE):
         assert grant.lost
 
 

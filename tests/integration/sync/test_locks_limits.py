@@ -13,6 +13,7 @@ from pyadeq import LockRequest
 from pyadeq._twins import join, sleep, spawn
 from pyadeq import Adeq, Grant, Locks
 from pyadeq.errors import AdeqError, BadArgument, TransportError
+from tests.waiting import DEADLINE
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def test_a_grant_that_nobody_has_ends_with_its_lease(locks: Locks) -> None:
     locks.take("db:1", owner="a", ttl=0.6)
     gc.collect()
     kept = locks.take("db:2", owner="a", ttl=3)
-    with locks.acquire("db:1", owner="b", ttl=3, wait=30) as grant:
+    with locks.acquire("db:1", owner="b", ttl=3, wait=DEADLINE) as grant:
         gc.collect()
         deadline = monotonic() + 30
         granted = grant.deadline

@@ -11,6 +11,7 @@ import redis
 from pyadeq._twins import join, spawn
 from pyadeq import Adeq, Locks
 from pyadeq.errors import DeadlockError, LockLost, LockUnavailable, OwnerWaits, WaitTimeout
+from tests.waiting import DEADLINE
 
 
 @pytest.fixture
@@ -144,14 +145,14 @@ def test_a_deadlock_is_found_as_it_forms_and_unwinds(locks: Locks) -> None:
     def other() -> None:
         with locks.acquire("db:2", owner="b"):
             met.append("b")
-            with locks.acquire("db:1", owner="b", wait=30):
+            with locks.acquire("db:1", owner="b", wait=DEADLINE):
                 met.append("b has both")
 
     def meet() -> None:
         with locks.acquire("db:1", owner="a"):
             works.append(spawn(other))
             in_line(locks, 1)
-            with locks.acquire("db:2", owner="a", wait=30):
+            with locks.acquire("db:2", owner="a", wait=DEADLINE):
                 raise AssertionError
 
     with pytest.raises(DeadlockError) as error:
@@ -169,7 +170,7 @@ def test_who_gives_way_is_a_setting(locks: Locks) -> None:
 
     def other() -> None:
         try:
-            with locks.acquire("db:2", owner="b"), locks.acquire("db:1", owner="b", wait=30, priority=9):
+            with locks.acquire("db:2", owner="b"), locks.acquire("db:1", owner="b", wait=DEADLINE, priority=9):
                 raise AssertionError
         except DeadlockError as error:
             said.append(error.cycle[0].owner)
@@ -177,7 +178,7 @@ def test_who_gives_way_is_a_setting(locks: Locks) -> None:
     with locks.acquire("db:1", owner="a"):
         waiting = spawn(other)
         in_line(locks, 1)
-        with locks.acquire("db:2", owner="a", wait=30, priority=0):
+        with locks.acquire("db:2", owner="a", wait=DEADLINE, priority=0):
             join(waiting, 30)
     assert len(said) == 1
     assert all_gone(locks)
@@ -189,14 +190,14 @@ def test_another_try_is_as_old_as_the_first(locks: Locks) -> None:
     born: list[float] = []
 
     def older() -> None:
-        with locks.acquire("db:1", owner="a", wait=30):
+        with locks.acquire("db:1", owner="a", wait=DEADLINE):
             pass
 
     with locks.acquire("db:2", owner="a"), locks.acquire("db:1", owner="b"):
         works.append(spawn(older))
         in_line(locks, 1)
         try:
-            with locks.acquire("db:2", owner="b", wait=30):
+            with locks.acquire("db:2", owner="b", wait=DEADLINE):
                 raise AssertionError
         except DeadlockError as error:
             born.append(error.born or 0.0)
@@ -216,19 +217,19 @@ def test_a_search_without_budget_is_made_up_for(locks: Locks) -> None:
     def other() -> None:
         with locks.acquire("db:2", owner="b"):
             try:
-                with locks.acquire("db:1", owner="b", wait=30):
+                with locks.acquire("db:1", owner="b", wait=DEADLINE):
                     said.append("b")
             except DeadlockError:
                 said.append("not b")
 
     with locks.acquire("db:1", owner="a"):
         for owner in crowd:  # in line before b, so that the search has to go through all of them
-            call = locks.calls.acquire(owner, "db:1", owner, issued_ms=issued_ms, wait=30)
+            call = locks.calls.acquire(owner, "db:1", owner, issued_ms=issued_ms, wait=DEADLINE)
             assert (locks._runner.send(call)).status == "queued"
         waiting = spawn(other)
         in_line(locks, 31)
         try:
-            with locks.acquire("db:2", owner="a", wait=30):
+            with locks.acquire("db:2", owner="a", wait=DEADLINE):
                 said.append("a")
         except DeadlockError:
             said.append("not a")
@@ -243,7 +244,7 @@ def test_an_upgrade_that_lost_what_it_had(locks: Locks) -> None:
 
     def upgrade() -> None:
         try:
-            locks.take("db:1", owner="a", wait=30)
+            locks.take("db:1", owner="a", wait=DEADLINE)
         except LockLost as error:
             said.append(str(error))
 
@@ -264,7 +265,7 @@ def test_who_waits_for_permits_hears_that_there_will_be_none(locks: Locks) -> No
 
     def wait() -> None:
         try:
-            locks.take("agent:1", owner="b", mode="permit", wait=30)
+            locks.take("agent:1", owner="b", mode="permit", wait=DEADLINE)
         except LockUnavailable as error:
             said.append(error.reason)
 
@@ -284,7 +285,7 @@ def test_a_request_that_was_ended_by_others(locks: Locks) -> None:
 
     def wait() -> None:
         try:
-            with locks.acquire("db:1", owner="b", wait=30) as grant:
+            with locks.acquire("db:1", owner="b", wait=DEADLINE) as grant:
                 said.append(grant)
         except LockLost as error:
             said.append(str(error))
@@ -304,7 +305,7 @@ def test_a_server_that_has_lost_the_end_of_a_wait(locks: Locks, adeq: Adeq) -> N
     taken: list[Any] = []
 
     def wait() -> None:
-        with locks.acquire("db:1", owner="b", wait=30) as grant:
+        with locks.acquire("db:1", owner="b", wait=DEADLINE) as grant:
             taken.append(grant.rid)
 
     with locks.acquire("db:1", owner="a") as grant:
@@ -368,7 +369,7 @@ def test_a_deadlock_across_domains_is_found_by_those_who_look(adeq: Adeq, base_n
             while not (there.show("db:1")).held:
                 pass
             try:
-                with there.acquire("db:1", owner=owner, wait=30):
+                with there.acquire("db:1", owner=owner, wait=DEADLINE):
                     said.append(owner)
             except DeadlockError as error:
                 said.append(error)

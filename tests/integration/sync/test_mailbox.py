@@ -15,8 +15,8 @@ import pytest
 from pyadeq._twins import join, sleep, spawn
 from pyadeq import Adeq, Batch, Failure, Mailbox, Queue, Receipt, Task
 from pyadeq.errors import BadArgument, ConfigError, DurabilityError, LeaseLost
-from tests.conftest import DEADLINE
 from tests.integration.conftest import LINE, Clock
+from tests.waiting import DEADLINE
 
 # What somebody typed: at which millisecond, and what; and the batches of it in windows of 50 ms.
 RECORDED = [
@@ -291,9 +291,9 @@ def test_a_result_is_that_of_each_item(box: Mailbox, clock: Clock) -> None:
     receipts = [box.enqueue(item, reply=True) for item in "ab"]
     batch = open_batch(box, clock)
     batch.done({"answer": 1})
-    assert [receipt.result(5) for receipt in receipts] == [{"answer": 1}] * 2
+    assert [receipt.result(DEADLINE) for receipt in receipts] == [{"answer": 1}] * 2
     batch.done({"answer": 2})
-    assert receipts[0].result(5) == {"answer": 1}
+    assert receipts[0].result(DEADLINE) == {"answer": 1}
 
 
 def test_a_failed_batch_is_tried_again_after_what_is_in_line(queue: Queue, box: Mailbox, clock: Clock) -> None:

@@ -10,8 +10,7 @@ import pytest
 from pyadeq._twins import join, sleep, spawn
 from pyadeq import Adeq, Failure, Queue, Task
 from pyadeq.errors import AdeqError, TaskCancelled, TaskDead, TaskGone, WaitTimeout
-
-DEADLINE = 30.0
+from tests.waiting import DEADLINE
 
 
 @pytest.fixture
