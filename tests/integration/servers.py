@@ -183,7 +183,7 @@ class Watched:
         )
         self._stack.callback(_end, process)
         with redis.Redis(port=port) as sentinel:
-            # By default it asks every 10 seconds who is what, demotes after 8, and does nothing for 30 after it stood still.
+            # By default it asks every 10 seconds who is what, demotes after 8, and rests for 30 after it stood still.
             settings = ("INFO-PERIOD", "100", "PUBLISH-PERIOD", "100", "TILT-PERIOD", "500")
             wait_until(lambda: _accepts(sentinel, "SENTINEL DEBUG", *settings))
             wait_until(lambda: _accepts(sentinel, "SENTINEL REPLICAS", "adeq"))
