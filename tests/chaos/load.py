@@ -23,7 +23,7 @@ LOADED = 0.7 * max(SCALE, 1)  # seconds of load before something happens
 LEASE = 1.0  # seconds
 EVENTS = 10_000_000  # none is trimmed
 RESOURCES = 3
-PATIENT = 30.0  # seconds
+PATIENT = 120.0  # seconds
 T = TypeVar("T")
 Connect = Callable[[str], AbstractAsyncContextManager[Adeq]]
 

@@ -207,7 +207,7 @@ def test_a_scheduler_may_be_killed_at_any_moment(url: str, queue: Queue, client:
 
     command = [sys.executable, "-c", SCHEDULERS, url, queue.name]
     kills = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120).stdout
-    assert int(kills) > 2
+    assert int(kills) > 0
     found = list(queue.schedules.iterate())
     assert {(one.fired, one.skipped, one.missed, one.state) for one in found} == {(1, 0, 0, "ended")}
     ids = {task.id for task in queue.iterate("ready")}

@@ -176,7 +176,7 @@ class Watched:
         config.write_text(
             f"port {port}\nbind {HOST}\ndir {folder}\n"
             f"sentinel monitor adeq {HOST} {self.primary.port} 1\n"
-            "sentinel down-after-milliseconds adeq 1000\nsentinel failover-timeout adeq 3000\n"
+            "sentinel down-after-milliseconds adeq 1000\nsentinel failover-timeout adeq 30000\n"
         )
         process = subprocess.Popen(
             [binary, str(config), "--sentinel"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

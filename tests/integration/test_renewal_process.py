@@ -159,7 +159,7 @@ async def test_without_a_sign_of_life_it_renews_no_more(queue: Queue, caplog: py
 
 
 async def test_helpers_that_fail_are_replaced(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
-    lease = 3.0
+    lease = 5.0
     async with renewing("process", queue, ignore, lease) as one, renewing("process", queue, ignore, lease) as other:
         held = [await claim(queue, one, lease), await claim(queue, other, lease)]
         first = helper(one), helper(other)

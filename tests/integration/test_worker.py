@@ -184,10 +184,10 @@ async def _blocked(client: Any) -> bool:
 
 async def test_a_long_task_keeps_its_lease(queue: Queue) -> None:
     async def handle(lease: Lease) -> int:
-        await asyncio.sleep(3.2)
+        await asyncio.sleep(4)
         return lease.delivery
 
-    await queue.configure(lease=1.5)
+    await queue.configure(lease=3)
     await queue.enqueue("long", id="t")
     async with working(queue, handle):
         await eventually(lambda: _all_ended(queue, 1))

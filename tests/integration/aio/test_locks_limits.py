@@ -28,7 +28,7 @@ async def locks(adeq: Adeq, base_name: str) -> Locks:
 
 async def in_line(locks: Locks, count: int) -> None:
     """Wait until so many wait for db:1."""
-    deadline = monotonic() + 30
+    deadline = monotonic() + DEADLINE
     while (await locks.show("db:1")).waiting != count:
         assert monotonic() < deadline
 
@@ -37,7 +37,7 @@ async def test_a_crowd_with_few_connections_takes_no_locks_away(url: str, base_n
     lost: list[Grant] = []
     async with Adeq.from_url(url, max_connections=5) as adeq:
         locks = adeq.locks(base_name)
-        holders = [await locks.take(f"held:{n}", owner=f"h{n}", ttl=3, on_lost=lost.append) for n in range(3)]
+        holders = [await locks.take(f"held:{n}", owner=f"h{n}", ttl=6, on_lost=lost.append) for n in range(3)]
         before = [grant.deadline for grant in holders]
         until = monotonic() + 5
         works = []

@@ -18,7 +18,7 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.any_engine
 SHORT = 0.2  # seconds that a client waits for a reply
-LEASE = 3.0
+LEASE = 5.0
 
 
 async def test_a_worker_runs_each_task_once(near: Adeq, network: Network, base_name: str) -> None:
