@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from random import Random
 from types import TracebackType
@@ -202,9 +203,7 @@ class _Link:
             request = b""
 
     async def _replies(self) -> None:
-        while data := await self._server_in.read(CHUNK):
-            if self._proxy.lag:
-                await asyncio.sleep(self._proxy.lag)
+        async for data in self._late_replies():
             if self._doom == "lose_reply":
                 return
             if self._doom == "cut_reply":
@@ -213,3 +212,25 @@ class _Link:
                 return
             self._client_out.write(data)
             await self._client_out.drain()
+
+    async def _late_replies(self) -> AsyncIterator[bytes]:
+        """What the server says, each piece by the lag later than it came, however many come meanwhile."""
+        pieces: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
+        time = asyncio.get_running_loop().time
+
+        async def hear() -> None:
+            while data := await self._server_in.read(CHUNK):
+                pieces.put_nowait((time() + self._proxy.lag, data))
+            pieces.put_nowait((0.0, b""))
+
+        hearing = asyncio.ensure_future(hear())
+        try:
+            while True:
+                due, data = await pieces.get()
+                if not data:
+                    return
+                if due > time():
+                    await asyncio.sleep(due - time())
+                yield data
+        finally:
+            hearing.cancel()
