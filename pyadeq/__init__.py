@@ -23,6 +23,7 @@ from pyadeq._sync.client import Adeq
 from pyadeq._sync.lock_grant import Grant
 from pyadeq._sync.locks import Locks
 from pyadeq._sync.mailbox import Batch, Mailbox
+from pyadeq._sync.partitioned import PartitionedQueue
 from pyadeq._sync.pipeline import Pipeline
 from pyadeq._sync.queue import Queue
 from pyadeq._sync.queue_limits import Limits
@@ -47,6 +48,7 @@ from pyadeq.errors import (
     LockLost,
     LockUnavailable,
     OwnerWaits,
+    PartitionsChanged,
     QueueDraining,
     RateLimited,
     ScriptError,
@@ -86,6 +88,7 @@ from pyadeq.models import (
     Failed,
     Lease,
     Page,
+    Partition,
     QueueStats,
     Renewal,
     Retried,
@@ -154,6 +157,9 @@ __all__ = [
     "Outcome",
     "OwnerWaits",
     "Page",
+    "Partition",
+    "PartitionedQueue",
+    "PartitionsChanged",
     "Pipeline",
     "ProcessDied",
     "Queue",

@@ -29,6 +29,7 @@ from time import monotonic
 from typing import Any
 
 from pyadeq._worker.connections import Settings, connect
+from pyadeq._worker.partitions import Partitions
 from pyadeq._worker.renewal import Heard, LoopRenewal
 
 POLL = 0.5  # seconds between looks at the parent: a fork of it may keep our standard input open
@@ -43,7 +44,9 @@ class Renewer(LoopRenewal):
     """Renews only while the parent runs and its event loop has been heard of lately."""
 
     def __init__(self, settings: Settings, busy: Callable[[], int], heard: Callable[[Heard], None]) -> None:
-        queue = connect(settings["client"]).queue(settings["queue"])
+        adeq = connect(settings["client"])
+        name: str = settings["queue"]
+        queue: Any = Partitions(adeq.partitioned(name)) if settings["partitioned"] else adeq.queue(name)
         super().__init__(queue, settings["worker"], settings["lease"], busy, heard)
         self.moved = monotonic()  # when the parent's loop last did
         self._parent: int = settings["parent"]

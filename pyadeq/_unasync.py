@@ -29,6 +29,8 @@ RULES = (
     (r"\bAsync(Iterator)\b", r"\1"),
     (r"\basync(contextmanager)\b", r"\1"),
     (r"\baio_(\w+)", r"\1"),
+    (r"\bAwaitable, ", ""),
+    (r"\bAwaitable\[((?:[^\[\]]|\[[^\[\]]*\])*)\]", r"\1"),
     (r"\b_async\b", "_sync"),
     (r"\bredis\.asyncio\b", "redis"),
     (r"\bpyadeq\.asyncio\b", "pyadeq"),

@@ -4,6 +4,7 @@ from pyadeq._async.client import Adeq
 from pyadeq._async.lock_grant import Grant
 from pyadeq._async.locks import Locks
 from pyadeq._async.mailbox import Batch, Mailbox
+from pyadeq._async.partitioned import PartitionedQueue
 from pyadeq._async.pipeline import Pipeline
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue_limits import Limits
@@ -38,6 +39,7 @@ from pyadeq.errors import (
     LockLost,
     LockUnavailable,
     OwnerWaits,
+    PartitionsChanged,
     QueueDraining,
     RateLimited,
     ScriptError,
@@ -77,6 +79,7 @@ from pyadeq.models import (
     Failed,
     Lease,
     Page,
+    Partition,
     QueueStats,
     Renewal,
     Retried,
@@ -147,6 +150,9 @@ __all__ = [
     "Outcome",
     "OwnerWaits",
     "Page",
+    "Partition",
+    "PartitionedQueue",
+    "PartitionsChanged",
     "Pipeline",
     "ProcessDied",
     "Program",

@@ -7,7 +7,8 @@ AdeqError
 │  ├─ LayoutError                   ADEQ_LAYOUT    the stored data needs a newer pyadeq
 │  ├─ ClockError                    ADEQ_CLOCK     now_ms was sent to a base that uses the server's time
 │  ├─ ConflictError                 ADEQ_CONFLICT  the call contradicts what is stored
-│  └─ QueueDraining                 ADEQ_DRAINING  the queue takes no new tasks
+│  ├─ QueueDraining                 ADEQ_DRAINING  the queue takes no new tasks
+│  └─ PartitionsChanged             ADEQ_EPOCH     the queue has other partitions now
 ├─ LeaseLost                        the lease ran out, or somebody else settled the task
 │  └─ LockLost                      a lock is not held any more: it ran out, or was taken away
 ├─ TaskDead                         the task that was waited for failed for good (.id, .reason, .error)
@@ -75,6 +76,10 @@ class ConflictError(ScriptError):
 
 class QueueDraining(ScriptError):
     """The queue is being drained and takes no new tasks. Send them elsewhere, or resume the queue."""
+
+
+class PartitionsChanged(ScriptError):
+    """The queue has other partitions than the caller knows. `adeq.partitioned(name)` puts tasks where they belong."""
 
 
 class LeaseLost(AdeqError):
@@ -223,6 +228,7 @@ SCRIPT_ERRORS: dict[str, type[ScriptError]] = {
     "ADEQ_CLOCK": ClockError,
     "ADEQ_CONFLICT": ConflictError,
     "ADEQ_DRAINING": QueueDraining,
+    "ADEQ_EPOCH": PartitionsChanged,
 }
 
 

@@ -60,6 +60,14 @@ def queue_base(name: str, prefix: str = "ade", slot: str | None = None) -> str:
 
 
 @lru_cache(maxsize=4096)
+def partition_base(name: str, tag: str, prefix: str = "ade") -> str:
+    """The base of a partition of a queue: `ade:{queue:<name>/<tag>}`. The tag decides its slot."""
+    check_name("queue", name)
+    check_name("prefix", prefix)
+    return f"{prefix}:{{queue:{name}/{check_name('tag', tag)}}}"
+
+
+@lru_cache(maxsize=4096)
 def lock_base(domain: str, prefix: str = "ade", slot: str | None = None) -> str:
     """The base of a lock domain: `ade:{lock:<domain>}`, or `ade:{<slot>}:lock:<domain>`."""
     return _base("lock", "domain", domain, prefix, slot)

@@ -116,6 +116,8 @@ class Task(Model):
     is blocked until so many tasks that are enqueued later as its children, with its id as their parent, have ended so.
     If that can be no more, it is dead with the reason `after_failed`; one that waits for `failed` is cancelled. delay
     counts from when it is no longer blocked.
+    ordering_key: tasks with the same one run one at a time, in the order in which they were enqueued: each is `blocked`
+    until the one before it has ended, well or badly, retries included. Not together with after and gather.
     idempotency_key, unique, scope: under the same one no other task is made: for a day, until this one has ended, until
     its first lease. coalesce: with `last` a newcomer's payload replaces that of the task that holds the scope.
     result_ttl: seconds that the result is kept, 0 for not at all; None: the queue's setting. reply: whoever waits for
@@ -142,6 +144,7 @@ class Task(Model):
     after_any: bool = False
     after_when: AfterWhen = "completed"
     gather: int | None = None
+    ordering_key: str | None = None
     idempotency_key: str | None = None
     unique: str | None = None
     scope: str | None = None
@@ -151,6 +154,18 @@ class Task(Model):
     max_attempts: int | None = None
     backoff: Backoff | None = None
     headers: dict[str, Any] | None = Field(default=None, repr=False)
+
+
+class Partition(Model):
+    """A part of a queue, in a hash slot of its own. tag: its name; `-` is the queue without partitions.
+
+    slot: of the cluster, 0 to 16383. current: whether new tasks belong to it; another one is left when it is empty.
+    """
+
+    tag: str
+    base: str
+    slot: int
+    current: bool
 
 
 @dataclass(frozen=True)
@@ -287,11 +302,15 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The answer to a settle: one status per ack, one answer per fail, and what was claimed."""
+    """The answer to a settle: one status per ack, one answer per fail, and what was claimed.
+
+    unanswered: the tokens of those of which nothing is known, for their partition of the queue did not answer.
+    """
 
     acks: list[AckStatus]
     fails: list[Failed]
     claimed: Claimed
+    unanswered: frozenset[str] = frozenset()
 
 
 class TaskView(Model):
@@ -329,6 +348,7 @@ class TaskView(Model):
     awaits: int | None = None
     schedule: str | None = None
     nominal: float | None = None
+    ordering_key: str | None = None
     idempotency_key: str | None = None
     unique: str | None = None
     scope: str | None = None

@@ -17,13 +17,13 @@ BASE = re.compile(r"[^{]*\{(?:(?:queue|lock):[^}]+\}|[^}]+\}:(?:queue|lock):[^:]
 KINDS = re.compile(
     r"config|counters|events|lanes|delayed|blocked|leases|running|finished|dead|deadlines|once|once:due|workers|ends"
     r"|schedules|limits|limit:lines|rates|weights|(?:task|payload|result|log|reply|ready|wake|worker|control|by:user"
-    r"|by:tag|children|dependents|schedule|holding|waiting|shares):(?P<suffix>.+)"
+    r"|by:tag|children|dependents|order|schedule|holding|waiting|shares):(?P<suffix>.+)"
 )
 HELD = re.compile(r"\S+ \d+ [^ |]+(?P<flags>[^|]*)\|\d+ \d+ \d+ \d+ (?P<fence>\d+) \S+")
 RULE = re.compile(r"\d+ (?:queue|reject|cancel_newest|cancel_oldest) \d+(?:\.\d{6})? [1-9]\d*")
 MOST_WEIGHT = 100_000  # percent
 LOOK_MS = 5_000  # no line of a limit is looked at later than that
-NOTE = re.compile(r"[cf] (?P<ended>\S+) (?:- 0|\S+ \d+) (?P<place>\d+)|t \S+ (?:- 0|\S+ \d+) \d+")
+NOTE = re.compile(r"[cf] (?P<ended>\S+) (?:- 0|\S+ \d+) (?P<place>\d+)|[ot] \S+ (?:- 0|\S+ \d+) \d+")
 BAND = 2**48  # the width of a priority in a score
 NEVER = 2**53 - 1  # ms: the score of a schedule that is not due by itself
 MOST_OPEN = 64  # tasks that a schedule's policy looks at
@@ -192,11 +192,28 @@ class Audit:
                     waits_for[id].add(other)
                 if place > told[other] and not self._is_awaited(other):
                     yield f"{id} depends on {other}, which is in {self.places[other]}: {self.tasks.get(other)}"
+        for key in self._suffixes("order"):
+            yield from self._order(key, blocked)
         waiting = {id for id in blocked.keys() & self.tasks.keys() if "limited_by" not in self.tasks[id]}
         for id in waiting:
             yield from self._blocked(id, waits_for[id])
         if (waiting or "ends" in self.names) and "chains" not in self._hash("config"):
             yield f"tasks wait for others, {sorted(waiting)}, but config does not say so"
+
+    def _order(self, key: str, blocked: dict[str, int]) -> Iterator[str]:
+        """In the line of an ordering key is who has not ended; all but the first wait, and it too until it is told."""
+        line = self._zset(f"order:{key}")
+        there = {id for id, task in self.tasks.items() if task.get("ordering_key") == key}
+        unended = {id for id in there if self.places[id][:1] not in (["finished"], ["dead"])}
+        revived = {id for id in unended - line.keys() if "settled" in self.tasks[id]}
+        if line.keys() != unended - revived:
+            yield f"in the line of {key!r} are {sorted(line)}, its tasks are {sorted(unended)}"
+        first, *others = sorted(line, key=lambda id: line[id])
+        if any(blocked.get(id) != line[id] for id in others):
+            yield f"in the line of {key!r}, {first} is the first, and some of {others} do not wait"
+        told = any(note[0] == "o" and note.split(" ")[2] == first for note in self._zset("ends"))
+        if first in blocked and "limited_by" not in self.tasks.get(first, {}) and not told:
+            yield f"{first} is the first in the line of {key!r}, and waits"
 
     def _is_awaited(self, id: str) -> bool:
         """Whether the end of this task will be noted."""
@@ -207,6 +224,10 @@ class Audit:
     def _blocked(self, id: str, others: set[str]) -> Iterator[str]:
         """A task that waits for others still. One that gathers waits for children, too, which may not be there yet."""
         record = self.tasks[id]
+        if "ordering_key" in record:
+            if others or record.get("awaits") != "1":
+                yield f"task {id} has an ordering key, and depends on {sorted(others)}: {record}"
+            return
         awaits, children = int(record.get("awaits", 0)), int(record.get("gather", 0))
         if not 0 <= awaits - len(others) <= children or awaits == 0:
             yield f"task {id} awaits {awaits} ends, {children} of them of children, and depends on {sorted(others)}"

@@ -33,6 +33,7 @@
 -- KEYS   log       prefix/list   {base}:log:      id
 -- KEYS   control   prefix/list   {base}:control:  name
 -- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   order     prefix/zset   {base}:order:    id
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   schedules zset          {base}:schedules
 -- KEYS   limits    hash          {base}:limits
@@ -71,7 +72,7 @@
 -- INCLUDE base_time open_queue emit add_counts observe sweep retain push_wake lane_emptied check_slot peek_ready read_task
 -- INCLUDE take_out write_lease add_payloads claim_tasks
 -- RARELY line_up make_ready note_end drop_task share_place promote_due read_lease read_limits limits_of room_left
--- RARELY push_due await_deadline open_line open_lines free_limits end_leases read_policy backoff delay_until untie
+-- RARELY push_due await_deadline open_line open_lines free_limits end_leases read_policy backoff delay_until leave_order untie
 -- RARELY answer_waiters bury_task cancel_task reap_expired read_record find_set next_lane expire_waiting tell_waiting
 -- RARELY rank_after state_of push_control cancel_one cancel_children pass_on remove_task trim_set start_tied
 -- RARELY retire_worker sweep_workers trim_ended sweep_once sweep_rates sweep_shares housekeep reclaim_tasks
@@ -111,8 +112,8 @@ local function arg_lane(v)
   if inst and #inst <= 100 then return v end
 end
 
-if #KEYS ~= 38 then
-  return redis.error_reply('ADEQ_ARG expected 38 keys, got ' .. #KEYS)
+if #KEYS ~= 39 then
+  return redis.error_reply('ADEQ_ARG expected 39 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -140,17 +141,18 @@ local channel = KEYS[23]
 local log = KEYS[24]
 local control = KEYS[25]
 local dependents = KEYS[26]
-local ends = KEYS[27]
-local schedules = KEYS[28]
-local limits = KEYS[29]
-local holding = KEYS[30]
-local waiting = KEYS[31]
-local limit_lines = KEYS[32]
-local rates = KEYS[33]
-local weights = KEYS[34]
-local shares = KEYS[35]
-local events = KEYS[36]
-local counters = KEYS[37]
+local order = KEYS[27]
+local ends = KEYS[28]
+local schedules = KEYS[29]
+local limits = KEYS[30]
+local holding = KEYS[31]
+local waiting = KEYS[32]
+local limit_lines = KEYS[33]
+local rates = KEYS[34]
+local weights = KEYS[35]
+local shares = KEYS[36]
+local events = KEYS[37]
+local counters = KEYS[38]
 
 local worker = ARGV[1]
 if not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$') then
@@ -269,7 +271,7 @@ end
 -- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -287,6 +289,7 @@ local function open_queue()
     limits = row[10],
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
+    epoch = tonumber(row[13] or 0),
     ended = 0,
   }
   if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
@@ -568,7 +571,7 @@ end
 
 -- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
--- task of that id. `t`: cancel its children, under a stamp.
+-- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
 -- NEEDS config ends
 local function note_end(conf, how, id, parent, stamp)
   conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
@@ -840,13 +843,22 @@ local function delay_until(conf, due_ms, id, lane)
   if due_ms - conf.now < 10000 then push_due(lane) end
 end
 
--- untie(conf, id, how): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks
+-- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
+-- the next one has come, which pass_on tells it.
+-- NEEDS order note_end
+local function leave_order(conf, id, key)
+  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
+  redis.call('ZREM', order .. key, id)
+  if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
+end
+
+-- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
 -- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
 -- somebody waits for its reply, and for how long its result is kept.
--- NEEDS task once deadlines note_end
+-- NEEDS task once deadlines note_end leave_order
 local function untie(conf, id, how)
   redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent')
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
   for i, kind in ipairs({ 'unique:', 'scope:' }) do
     local field = own[i] and kind .. own[i]
     if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
@@ -855,6 +867,7 @@ local function untie(conf, id, how)
     redis.call('HDEL', task .. id, 'awaited', 'gathered')
     note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
   end
+  if own[8] then leave_order(conf, id, own[8]) end
   return own[3], own[4] and tonumber(own[4])
 end
 
@@ -1116,7 +1129,8 @@ local function cancel_children(conf, id, last_id, last_score, stamp, limit, tall
 end
 
 -- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
--- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or its children are cancelled (`t`).
+-- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
+-- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
 -- NEEDS ends dependents emit make_ready tell_waiting cancel_children
 local function pass_on(conf, limit, tally)
@@ -1135,7 +1149,8 @@ local function pass_on(conf, limit, tally)
       count, rest = cancel_children(conf, id, other, at, upto, limit - told, tally)
     elseif how then  -- else the note is damaged
       if at ~= '0' then tell_waiting(conf, other, at, how, batch, tally) end
-      local waiting = redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
+      local waiting = how == 'o' and {}
+        or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
       count = #waiting / 2
       if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
       for i = 1, #waiting, 2 do tell_waiting(conf, waiting[i], waiting[i + 1], how, batch, tally) end

@@ -9,7 +9,8 @@
 -- One with `after` starts when those tasks have ended, or any of them with after_any: completed, unless after_when says
 -- otherwise; `unknown` names the first that there is not (with needs_parent, the parent too). With `gather` it starts when so many
 -- have that name it as their parent and came later than it. If that cannot be any more, it is dead (`after_failed`), or cancelled
--- where it waits for a failure.
+-- where it waits for a failure. Of one ordering key each starts when the one before it has ended, however. `epoch` is that of the
+-- map of partitions by which the call came here; a task that has `moved` to another is made where its key or family still is.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   task      prefix/hash   {base}:task:     id
@@ -29,6 +30,7 @@
 -- KEYS   control   prefix/list   {base}:control:  name
 -- KEYS   blocked   zset          {base}:blocked
 -- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   order     prefix/zset   {base}:order:    id
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   finished  zset          {base}:finished
 -- KEYS   dead      zset          {base}:dead
@@ -45,6 +47,8 @@
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0
+-- ARGV   epoch     int 0..       ?=0
+-- ARGV   moved     bool          ?=0
 -- ITEM   id        id
 -- ITEM   payload   bytes 0..1048576
 -- PAIR   kind      id
@@ -67,6 +71,7 @@
 -- PAIR   limits    ids 1..8
 -- PAIR   parent    id
 -- PAIR   needs_parent bool
+-- PAIR   ordering_key id
 -- PAIR   idempotency_key id
 -- PAIR   unique    id
 -- PAIR   scope     id
@@ -83,16 +88,17 @@
 -- EACH   item      exists
 -- EACH   item      deduplicated id:id
 -- EACH   item      unknown id:id
--- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING
+-- EACH   item      moved
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING ADEQ_EPOCH
 -- EVENT  task.enqueued task.unblocked task.dead task.cancelled task.limited
 -- ROLE   produce
--- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 1 with fair shares and 3 for each user, 2 where there are limits and 4 for each in the line of one, O(n log m)
+-- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 6 for an ordering key, 2 for one that has moved, 1 with fair shares and 3 for each user, 2 where there are limits and 4 for each in the line of one, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task
--- INCLUDE add_tasks
+-- INCLUDE add_tasks check_parts
 -- RARELY begin_chains note_end make_awaited await_others join_gathering push_due delay_until await_deadline known_as
--- RARELY find_twin find_missing hold_once hold_keys merge_task sweep_once create_base refuse_new untie answer_waiters
+-- RARELY find_twin find_missing hold_once hold_keys merge_task sweep_once create_base refuse_new leave_order untie answer_waiters
 -- RARELY bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of push_control
--- RARELY lane_emptied cancel_one cancel_children pass_on join_limit read_limits limits_of find_line
+-- RARELY lane_emptied cancel_one cancel_children pass_on join_limit read_limits limits_of find_line is_here join_order refuse_epoch
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -147,8 +153,8 @@ local function arg_lanes(v, min, max)
   if n >= min and n <= max then return list end
 end
 
-if #KEYS ~= 31 then
-  return redis.error_reply('ADEQ_ARG expected 31 keys, got ' .. #KEYS)
+if #KEYS ~= 32 then
+  return redis.error_reply('ADEQ_ARG expected 32 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local task = KEYS[2]
@@ -168,18 +174,19 @@ local channel = KEYS[15]
 local control = KEYS[16]
 local blocked = KEYS[17]
 local dependents = KEYS[18]
-local ends = KEYS[19]
-local finished = KEYS[20]
-local dead = KEYS[21]
-local running = KEYS[22]
-local leases = KEYS[23]
-local limits = KEYS[24]
-local waiting = KEYS[25]
-local limit_lines = KEYS[26]
-local weights = KEYS[27]
-local shares = KEYS[28]
-local events = KEYS[29]
-local counters = KEYS[30]
+local order = KEYS[19]
+local ends = KEYS[20]
+local finished = KEYS[21]
+local dead = KEYS[22]
+local running = KEYS[23]
+local leases = KEYS[24]
+local limits = KEYS[25]
+local waiting = KEYS[26]
+local limit_lines = KEYS[27]
+local weights = KEYS[28]
+local shares = KEYS[29]
+local events = KEYS[30]
+local counters = KEYS[31]
 
 local rid = ARGV[1]
 if not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$') then
@@ -200,7 +207,19 @@ else
   now_ms = arg_uint(now_ms, 0, 9007199254740991)
   if not now_ms then return refuse('now_ms', ARGV[4], 'an integer from 0 to 9007199254740991') end
 end
-local arg_at = 5
+local epoch = ARGV[5]
+if epoch == '' then
+  epoch = 0
+else
+  epoch = arg_uint(epoch, 0, 9007199254740991)
+  if not epoch then return refuse('epoch', ARGV[5], 'an integer from 0 to 9007199254740991') end
+end
+local moved = ARGV[6]
+if moved ~= '0' and moved ~= '1' and moved ~= '' then
+  return refuse('moved', moved, '0 or 1')
+end
+moved = moved == '1'
+local arg_at = 7
 local arg_bytes = 0
 local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 1, 1000)
@@ -222,8 +241,8 @@ for i = 1, item_count do
   item_payload[i] = v
   arg_at = arg_at + 2
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 31)
-  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 31') end
+  size = arg_uint(size, 0, 32)
+  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 32') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -331,6 +350,10 @@ for i = 1, item_count do
         return refuse('item[' .. i .. '].needs_parent', v, '0 or 1')
       end
       v = v == '1'
+    elseif name == 'ordering_key' then
+      if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+        return refuse('item[' .. i .. '].ordering_key', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+      end
     elseif name == 'idempotency_key' then
       if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
         return refuse('item[' .. i .. '].idempotency_key', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
@@ -375,7 +398,7 @@ for i = 1, item_count do
         return refuse('item[' .. i .. '].headers', v and #v, '0 to 4096 bytes long')
       end
     else
-      return refuse('item[' .. i .. '].pairs', name, 'names from kind, priority, lane, fallback, fallback_after_ms, unclaimed, reply, after, gather, after_any, after_when, delay_ms, run_after_ms, expires_at_ms, timeout_ms, user, tags, limits, parent, needs_parent, idempotency_key, unique, scope, coalesce, result_ms, max_attempts, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, headers')
+      return refuse('item[' .. i .. '].pairs', name, 'names from kind, priority, lane, fallback, fallback_after_ms, unclaimed, reply, after, gather, after_any, after_when, delay_ms, run_after_ms, expires_at_ms, timeout_ms, user, tags, limits, parent, needs_parent, ordering_key, idempotency_key, unique, scope, coalesce, result_ms, max_attempts, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, headers')
     end
     if arg_seen_item[name] == i then
       return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
@@ -416,6 +439,9 @@ local function share_place(...) return arg_rare().share_place(...) end
 local function pass_on(...) return arg_rare().pass_on(...) end
 local function join_limit(...) return arg_rare().join_limit(...) end
 local function find_line(...) return arg_rare().find_line(...) end
+local function is_here(...) return arg_rare().is_here(...) end
+local function join_order(...) return arg_rare().join_order(...) end
+local function refuse_epoch(...) return arg_rare().refuse_epoch(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -440,7 +466,7 @@ end
 -- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -458,6 +484,7 @@ local function open_queue()
     limits = row[10],
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
+    epoch = tonumber(row[13] or 0),
     ended = 0,
   }
   if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
@@ -542,7 +569,7 @@ local function write_record(id, stamp, conf, own, size)
   redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))
   if size > 1024 then redis.call('HSET', key, 'size', size) end
   if trace ~= '' then redis.call('HSET', key, 'trace', trace) end
-  if own.unique or own.scope or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply then
+  if own.unique or own.scope or own.ordering_key or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply then
     redis.call('HSET', key, 'ties', '1')
   end
   if conf.some_known and redis.call('HDEL', key, 'gone') == 1 then redis.call('PERSIST', key) end
@@ -553,7 +580,7 @@ end
 -- NEEDS await_others join_gathering delay_until line_up await_deadline share_place find_line join_limit
 local function place_task(conf, id, own, place, by_lane)
   if own.parent and conf.chains then join_gathering(conf, id, own.parent) end
-  if own.after or own.gather then return await_others(conf, id, own, place) end
+  if own.after or own.gather or own.behind then return await_others(conf, id, own, place) end
   local due_ms = math.max(conf.now + (own.delay_ms or 0), own.run_after_ms or 0)
   local tied = own.fallback_after_ms or own.expires_at_ms
   if due_ms > conf.now then
@@ -574,7 +601,7 @@ end
 -- add_tasks(conf, ids, data, envelopes, stamps, tally): take in those tasks that are new, each with what its envelope says
 -- and the stamp of the call and its index in it. One answer each.
 -- NEEDS config payload emit known_as find_twin find_missing merge_task write_record hold_keys index_task place_task
--- NEEDS make_ready sweep_once
+-- NEEDS make_ready sweep_once is_here join_order
 local function add_tasks(conf, ids, data, envelopes, stamps, tally)
   local last = redis.call('HINCRBY', config, 'place', #ids)
   local place = last - #ids
@@ -592,6 +619,8 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
       merge_task(conf, twin, by, stamps[i], own, data[i])
     elseif known then
       answers[i], seen[id] = { known }, true
+    elseif conf.moved and not is_here(own) then
+      answers[i] = { 'moved' }
     elseif missing then
       answers[i] = { 'unknown', missing }
     else
@@ -601,6 +630,7 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
       else
         payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, data[i]
       end
+      if own.ordering_key then join_order(id, own, place + i) end
       write_record(id, stamps[i], conf, own, #data[i])
       if keyed then hold_keys(conf, id, own, false) end
       index_task(conf, by_index, id, own)
@@ -618,6 +648,17 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
   return answers
 end
 
+-- check_parts(i, own): the error of an envelope with parts that do not go together; nil if they do.
+local function check_parts(i, own)
+  local moves = own.fallback or own.unclaimed == 'fail'
+  if not moves ~= not own.fallback_after_ms then
+    return refuse('item[' .. i .. '].fallback_after_ms', own.fallback_after_ms, 'given with fallback or unclaimed=fail, and only so')
+  end
+  if own.ordering_key and (own.after or own.gather) then
+    return refuse('item[' .. i .. '].ordering_key', own.ordering_key, 'given without after and gather')
+  end
+end
+
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
@@ -631,7 +672,7 @@ end
 
 -- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
--- task of that id. `t`: cancel its children, under a stamp.
+-- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
 -- NEEDS config ends
 local function note_end(conf, how, id, parent, stamp)
   conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
@@ -658,10 +699,10 @@ local function make_awaited(conf, id)
 end
 
 -- await_others(conf, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
--- `gather` children, which may come later. What has ended before is noted as if it ended now.
+-- `gather` children, which may come later; or those before it of its ordering key. What has ended before is noted as if it ended now.
 -- NEEDS task blocked deadlines dependents begin_chains make_awaited
 local function await_others(conf, id, own, place)
-  local seen, awaits = {}, own.gather or 0
+  local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
   for _, other in ipairs(own.after or {}) do
     if not seen[other] then
       seen[other], awaits = true, awaits + 1
@@ -825,13 +866,22 @@ local function refuse_new(conf, ids, envelopes, stamps)
   end
 end
 
--- untie(conf, id, how): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks
+-- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
+-- the next one has come, which pass_on tells it.
+-- NEEDS order note_end
+local function leave_order(conf, id, key)
+  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
+  redis.call('ZREM', order .. key, id)
+  if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
+end
+
+-- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
 -- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
 -- somebody waits for its reply, and for how long its result is kept.
--- NEEDS task once deadlines note_end
+-- NEEDS task once deadlines note_end leave_order
 local function untie(conf, id, how)
   redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent')
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
   for i, kind in ipairs({ 'unique:', 'scope:' }) do
     local field = own[i] and kind .. own[i]
     if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
@@ -840,6 +890,7 @@ local function untie(conf, id, how)
     redis.call('HDEL', task .. id, 'awaited', 'gathered')
     note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
   end
+  if own[8] then leave_order(conf, id, own[8]) end
   return own[3], own[4] and tonumber(own[4])
 end
 
@@ -1042,7 +1093,8 @@ local function cancel_children(conf, id, last_id, last_score, stamp, limit, tall
 end
 
 -- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
--- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or its children are cancelled (`t`).
+-- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
+-- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
 -- NEEDS ends dependents emit make_ready tell_waiting cancel_children
 local function pass_on(conf, limit, tally)
@@ -1061,7 +1113,8 @@ local function pass_on(conf, limit, tally)
       count, rest = cancel_children(conf, id, other, at, upto, limit - told, tally)
     elseif how then  -- else the note is damaged
       if at ~= '0' then tell_waiting(conf, other, at, how, batch, tally) end
-      local waiting = redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
+      local waiting = how == 'o' and {}
+        or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
       count = #waiting / 2
       if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
       for i = 1, #waiting, 2 do tell_waiting(conf, waiting[i], waiting[i + 1], how, batch, tally) end
@@ -1147,26 +1200,50 @@ local function find_line(conf, own)
   end
 end
 
-  arg_made = { await_others = await_others, join_gathering = join_gathering, delay_until = delay_until, await_deadline = await_deadline, known_as = known_as, find_twin = find_twin, find_missing = find_missing, hold_keys = hold_keys, merge_task = merge_task, sweep_once = sweep_once, create_base = create_base, refuse_new = refuse_new, share_place = share_place, pass_on = pass_on, join_limit = join_limit, find_line = find_line }
+-- is_here(own): whether this partition has what keeps a task here that belongs to another by now: one of its ordering key that
+-- has not ended, its parent, or one that it waits for.
+-- NEEDS task order
+local function is_here(own)
+  if own.ordering_key and redis.call('EXISTS', order .. own.ordering_key) == 1 then return true end
+  local other = own.parent or own.after and own.after[1]
+  return other and redis.call('HEXISTS', task .. other, 'created_ms') == 1
+end
+
+-- join_order(id, own, place): put a new task at the end of the line of its ordering key. Behind others it waits for its turn,
+-- which comes when it is the first.
+-- NEEDS order
+local function join_order(id, own, place)
+  local line = order .. own.ordering_key
+  own.behind = redis.call('EXISTS', line) == 1
+  redis.call('ZADD', line, place, id)
+  if own.behind then own[#own + 1], own[#own + 2] = 'after_when', 'ended' end
+end
+
+-- refuse_epoch(conf): the error of a call that does not know of the partitions that the queue has by now.
+local function refuse_epoch(conf)
+  return redis.error_reply('ADEQ_EPOCH epoch is ' .. string.format('%.0f', conf.epoch)
+    .. ' here: the queue has other partitions now; read which, and send the call to the right one')
+end
+
+  arg_made = { await_others = await_others, join_gathering = join_gathering, delay_until = delay_until, await_deadline = await_deadline, known_as = known_as, find_twin = find_twin, find_missing = find_missing, hold_keys = hold_keys, merge_task = merge_task, sweep_once = sweep_once, create_base = create_base, refuse_new = refuse_new, share_place = share_place, pass_on = pass_on, join_limit = join_limit, find_line = find_line, is_here = is_here, join_order = join_order, refuse_epoch = refuse_epoch }
   return arg_made
 end
 
 local conf, refused = open_queue()
 if refused then return refused end
+if epoch < conf.epoch then return refuse_epoch(conf) end
 local stamps, keys = {}, {}
 for i = 1, item_count do
-  local own = item_pairs[i]
-  local moves = own.fallback or own.unclaimed == 'fail'
-  if not moves ~= not own.fallback_after_ms then
-    return refuse('item[' .. i .. '].fallback_after_ms', own.fallback_after_ms, 'given with fallback or unclaimed=fail, and only so')
-  end
+  refused = check_parts(i, item_pairs[i])
+  if refused then return refused end
   stamps[i], keys[i] = rid .. '/' .. i, task .. item_id[i]
 end
 if conf.draining then refused = refuse_new(conf, item_id, item_pairs, stamps) end
 if refused then return refused end
 
-conf.some_known = redis.call('EXISTS', unpack(keys)) > 0
+conf.some_known, conf.moved = redis.call('EXISTS', unpack(keys)) > 0, moved
 if not conf.exists then create_base() end
+if epoch > conf.epoch then redis.call('HSET', config, 'epoch', epoch) end
 local tally = {}
 local answers = add_tasks(conf, item_id, item_payload, item_pairs, stamps, tally)
 if conf.noted then pass_on(conf, 100, tally) end

@@ -25,6 +25,7 @@
 -- KEYS   log       prefix/list   {base}:log:      id
 -- KEYS   control   prefix/list   {base}:control:  name
 -- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   order     prefix/zset   {base}:order:    id
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   running   hash          {base}:running
 -- KEYS   weights   hash          {base}:weights
@@ -41,7 +42,7 @@
 -- ROLE   work
 -- FLAGS  allow-oom
 -- COST   10 + 13n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
--- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline untie
+-- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline leave_order untie
 -- INCLUDE answer_waiters bury_task drop_task read_record find_set lane_emptied next_lane expire_waiting remove_task
 -- INCLUDE trim_set retain
 -- RARELY note_end delay_until cancel_task share_place tell_waiting rank_after state_of push_control
@@ -67,8 +68,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 29 then
-  return redis.error_reply('ADEQ_ARG expected 29 keys, got ' .. #KEYS)
+if #KEYS ~= 30 then
+  return redis.error_reply('ADEQ_ARG expected 30 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local leases = KEYS[2]
@@ -92,12 +93,13 @@ local channel = KEYS[19]
 local log = KEYS[20]
 local control = KEYS[21]
 local dependents = KEYS[22]
-local ends = KEYS[23]
-local running = KEYS[24]
-local weights = KEYS[25]
-local shares = KEYS[26]
-local events = KEYS[27]
-local counters = KEYS[28]
+local order = KEYS[23]
+local ends = KEYS[24]
+local running = KEYS[25]
+local weights = KEYS[26]
+local shares = KEYS[27]
+local events = KEYS[28]
+local counters = KEYS[29]
 
 local limit = ARGV[1]
 if limit == '' then
@@ -153,7 +155,7 @@ end
 -- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -171,6 +173,7 @@ local function open_queue()
     limits = row[10],
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
+    epoch = tonumber(row[13] or 0),
     ended = 0,
   }
   if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
@@ -257,13 +260,22 @@ local function await_deadline(conf, id, since_ms)
   if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
 end
 
--- untie(conf, id, how): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks
+-- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
+-- the next one has come, which pass_on tells it.
+-- NEEDS order note_end
+local function leave_order(conf, id, key)
+  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
+  redis.call('ZREM', order .. key, id)
+  if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
+end
+
+-- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
 -- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
 -- somebody waits for its reply, and for how long its result is kept.
--- NEEDS task once deadlines note_end
+-- NEEDS task once deadlines note_end leave_order
 local function untie(conf, id, how)
   redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent')
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
   for i, kind in ipairs({ 'unique:', 'scope:' }) do
     local field = own[i] and kind .. own[i]
     if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
@@ -272,6 +284,7 @@ local function untie(conf, id, how)
     redis.call('HDEL', task .. id, 'awaited', 'gathered')
     note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
   end
+  if own[8] then leave_order(conf, id, own[8]) end
   return own[3], own[4] and tonumber(own[4])
 end
 
@@ -447,7 +460,7 @@ function arg_rare()
 
 -- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
--- task of that id. `t`: cancel its children, under a stamp.
+-- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
 -- NEEDS config ends
 local function note_end(conf, how, id, parent, stamp)
   conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
@@ -609,7 +622,8 @@ local function cancel_children(conf, id, last_id, last_score, stamp, limit, tall
 end
 
 -- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
--- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or its children are cancelled (`t`).
+-- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
+-- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
 -- NEEDS ends dependents emit make_ready tell_waiting cancel_children
 local function pass_on(conf, limit, tally)
@@ -628,7 +642,8 @@ local function pass_on(conf, limit, tally)
       count, rest = cancel_children(conf, id, other, at, upto, limit - told, tally)
     elseif how then  -- else the note is damaged
       if at ~= '0' then tell_waiting(conf, other, at, how, batch, tally) end
-      local waiting = redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
+      local waiting = how == 'o' and {}
+        or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
       count = #waiting / 2
       if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
       for i = 1, #waiting, 2 do tell_waiting(conf, waiting[i], waiting[i + 1], how, batch, tally) end

@@ -25,6 +25,7 @@
 -- KEYS   control   prefix/list   {base}:control:  name
 -- KEYS   blocked   zset          {base}:blocked
 -- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   order     prefix/zset   {base}:order:    id
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   ready     prefix/zset   {base}:ready:    lane
 -- KEYS   lanes     set           {base}:lanes
@@ -61,7 +62,7 @@
 -- FLAGS  allow-oom
 -- COST   8 + 6n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 11 for each line that opens and 5 for each of up to 100 who leave it, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_due delay_until await_deadline read_lease settled_as settled_before
--- INCLUDE untie end_leases read_policy backoff answer_waiters cancel_task bury_task fail_tasks remove_task trim_set
+-- INCLUDE leave_order untie end_leases read_policy backoff answer_waiters cancel_task bury_task fail_tasks remove_task trim_set
 -- INCLUDE retain
 -- RARELY note_end push_wake make_ready line_up share_place tell_waiting rank_after read_record find_set state_of
 -- RARELY push_control lane_emptied cancel_one cancel_children pass_on read_limits room_left open_line
@@ -93,8 +94,8 @@ local function arg_uint(v, min, max)
   if n and n >= min and n <= max then return n end
 end
 
-if #KEYS ~= 34 then
-  return redis.error_reply('ADEQ_ARG expected 34 keys, got ' .. #KEYS)
+if #KEYS ~= 35 then
+  return redis.error_reply('ADEQ_ARG expected 35 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -117,18 +118,19 @@ local log = KEYS[18]
 local control = KEYS[19]
 local blocked = KEYS[20]
 local dependents = KEYS[21]
-local ends = KEYS[22]
-local ready = KEYS[23]
-local lanes = KEYS[24]
-local limits = KEYS[25]
-local holding = KEYS[26]
-local waiting = KEYS[27]
-local limit_lines = KEYS[28]
-local rates = KEYS[29]
-local weights = KEYS[30]
-local shares = KEYS[31]
-local events = KEYS[32]
-local counters = KEYS[33]
+local order = KEYS[22]
+local ends = KEYS[23]
+local ready = KEYS[24]
+local lanes = KEYS[25]
+local limits = KEYS[26]
+local holding = KEYS[27]
+local waiting = KEYS[28]
+local limit_lines = KEYS[29]
+local rates = KEYS[30]
+local weights = KEYS[31]
+local shares = KEYS[32]
+local events = KEYS[33]
+local counters = KEYS[34]
 
 local trace = ARGV[1]
 if not trace or #trace > 128 then
@@ -262,7 +264,7 @@ end
 -- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -280,6 +282,7 @@ local function open_queue()
     limits = row[10],
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
+    epoch = tonumber(row[13] or 0),
     ended = 0,
   }
   if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
@@ -377,13 +380,22 @@ local function settled_before(id, token, answers)
   return { answer, tonumber(value) }
 end
 
--- untie(conf, id, how): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks
+-- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
+-- the next one has come, which pass_on tells it.
+-- NEEDS order note_end
+local function leave_order(conf, id, key)
+  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
+  redis.call('ZREM', order .. key, id)
+  if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
+end
+
+-- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
 -- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
 -- somebody waits for its reply, and for how long its result is kept.
--- NEEDS task once deadlines note_end
+-- NEEDS task once deadlines note_end leave_order
 local function untie(conf, id, how)
   redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent')
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
   for i, kind in ipairs({ 'unique:', 'scope:' }) do
     local field = own[i] and kind .. own[i]
     if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
@@ -392,6 +404,7 @@ local function untie(conf, id, how)
     redis.call('HDEL', task .. id, 'awaited', 'gathered')
     note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
   end
+  if own[8] then leave_order(conf, id, own[8]) end
   return own[3], own[4] and tonumber(own[4])
 end
 
@@ -555,7 +568,7 @@ function arg_rare()
 
 -- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
--- task of that id. `t`: cancel its children, under a stamp.
+-- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
 -- NEEDS config ends
 local function note_end(conf, how, id, parent, stamp)
   conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
@@ -760,7 +773,8 @@ local function cancel_children(conf, id, last_id, last_score, stamp, limit, tall
 end
 
 -- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
--- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or its children are cancelled (`t`).
+-- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
+-- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
 -- NEEDS ends dependents emit make_ready tell_waiting cancel_children
 local function pass_on(conf, limit, tally)
@@ -779,7 +793,8 @@ local function pass_on(conf, limit, tally)
       count, rest = cancel_children(conf, id, other, at, upto, limit - told, tally)
     elseif how then  -- else the note is damaged
       if at ~= '0' then tell_waiting(conf, other, at, how, batch, tally) end
-      local waiting = redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
+      local waiting = how == 'o' and {}
+        or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
       count = #waiting / 2
       if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
       for i = 1, #waiting, 2 do tell_waiting(conf, waiting[i], waiting[i + 1], how, batch, tally) end

@@ -24,6 +24,7 @@
 -- KEYS   reply     prefix/string {base}:reply:    id
 -- KEYS   channel   prefix/channel {base}:channel: id
 -- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   order     prefix/zset   {base}:order:    id
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
@@ -40,7 +41,7 @@
 -- ROLE   operate
 -- FLAGS  allow-oom
 -- COST   22 + 6n commands, 10 more for user, tag, parent, unique and idempotency key, 5 for one that others wait for, O(n log m)
--- INCLUDE base_time open_queue emit add_counts untie lane_emptied answer_waiters remove_task done_before sweep_once
+-- INCLUDE base_time open_queue emit add_counts leave_order untie lane_emptied answer_waiters remove_task done_before sweep_once
 -- INCLUDE hold_once note_done
 -- RARELY note_end
 
@@ -70,8 +71,8 @@ local function arg_lane(v)
   if inst and #inst <= 100 then return v end
 end
 
-if #KEYS ~= 24 then
-  return redis.error_reply('ADEQ_ARG expected 24 keys, got ' .. #KEYS)
+if #KEYS ~= 25 then
+  return redis.error_reply('ADEQ_ARG expected 25 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local task = KEYS[2]
@@ -93,9 +94,10 @@ local children = KEYS[17]
 local reply = KEYS[18]
 local channel = KEYS[19]
 local log = KEYS[20]
-local ends = KEYS[21]
-local events = KEYS[22]
-local counters = KEYS[23]
+local order = KEYS[21]
+local ends = KEYS[22]
+local events = KEYS[23]
+local counters = KEYS[24]
 
 local rid = ARGV[1]
 if rid ~= '' and (not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$')) then
@@ -166,7 +168,7 @@ end
 -- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -184,6 +186,7 @@ local function open_queue()
     limits = row[10],
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
+    epoch = tonumber(row[13] or 0),
     ended = 0,
   }
   if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
@@ -218,13 +221,22 @@ local function add_counts(tally)
   end
 end
 
--- untie(conf, id, how): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks
+-- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
+-- the next one has come, which pass_on tells it.
+-- NEEDS order note_end
+local function leave_order(conf, id, key)
+  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
+  redis.call('ZREM', order .. key, id)
+  if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
+end
+
+-- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
 -- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
 -- somebody waits for its reply, and for how long its result is kept.
--- NEEDS task once deadlines note_end
+-- NEEDS task once deadlines note_end leave_order
 local function untie(conf, id, how)
   redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent')
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
   for i, kind in ipairs({ 'unique:', 'scope:' }) do
     local field = own[i] and kind .. own[i]
     if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
@@ -233,6 +245,7 @@ local function untie(conf, id, how)
     redis.call('HDEL', task .. id, 'awaited', 'gathered')
     note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
   end
+  if own[8] then leave_order(conf, id, own[8]) end
   return own[3], own[4] and tonumber(own[4])
 end
 
@@ -319,7 +332,7 @@ function arg_rare()
 
 -- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
--- task of that id. `t`: cancel its children, under a stamp.
+-- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
 -- NEEDS config ends
 local function note_end(conf, how, id, parent, stamp)
   conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0

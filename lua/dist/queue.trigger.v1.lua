@@ -28,6 +28,7 @@
 -- KEYS   log       prefix/list   {base}:log:      id
 -- KEYS   control   prefix/list   {base}:control:  name
 -- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   order     prefix/zset   {base}:order:    id
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   schedule  prefix/hash   {base}:schedule: name
 -- KEYS   limits    hash          {base}:limits
@@ -81,9 +82,9 @@
 -- INCLUDE add_tasks
 -- RARELY sweep_once push_due await_deadline delay_until join_gathering begin_chains note_end make_awaited
 -- RARELY await_others hold_once hold_keys merge_task find_missing find_twin known_as remove_task trim_set retain
--- RARELY untie answer_waiters bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of
+-- RARELY leave_order untie answer_waiters bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of
 -- RARELY push_control lane_emptied cancel_one cancel_children pass_on note_done read_open fire_once refuse_new
--- RARELY done_before join_limit read_limits limits_of find_line
+-- RARELY done_before join_limit read_limits limits_of find_line is_here join_order
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -138,8 +139,8 @@ local function arg_lanes(v, min, max)
   if n >= min and n <= max then return list end
 end
 
-if #KEYS ~= 34 then
-  return redis.error_reply('ADEQ_ARG expected 34 keys, got ' .. #KEYS)
+if #KEYS ~= 35 then
+  return redis.error_reply('ADEQ_ARG expected 35 keys, got ' .. #KEYS)
 end
 local config = KEYS[1]
 local running = KEYS[2]
@@ -165,15 +166,16 @@ local channel = KEYS[21]
 local log = KEYS[22]
 local control = KEYS[23]
 local dependents = KEYS[24]
-local ends = KEYS[25]
-local schedule = KEYS[26]
-local limits = KEYS[27]
-local waiting = KEYS[28]
-local limit_lines = KEYS[29]
-local weights = KEYS[30]
-local shares = KEYS[31]
-local events = KEYS[32]
-local counters = KEYS[33]
+local order = KEYS[25]
+local ends = KEYS[26]
+local schedule = KEYS[27]
+local limits = KEYS[28]
+local waiting = KEYS[29]
+local limit_lines = KEYS[30]
+local weights = KEYS[31]
+local shares = KEYS[32]
+local events = KEYS[33]
+local counters = KEYS[34]
 
 local name = ARGV[1]
 if not name or #name > 100 or not arg_find(name, '^[%w._@+-]+$') then
@@ -372,6 +374,8 @@ local function refuse_new(...) return arg_rare().refuse_new(...) end
 local function done_before(...) return arg_rare().done_before(...) end
 local function join_limit(...) return arg_rare().join_limit(...) end
 local function find_line(...) return arg_rare().find_line(...) end
+local function is_here(...) return arg_rare().is_here(...) end
+local function join_order(...) return arg_rare().join_order(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -396,7 +400,7 @@ end
 -- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -414,6 +418,7 @@ local function open_queue()
     limits = row[10],
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
+    epoch = tonumber(row[13] or 0),
     ended = 0,
   }
   if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
@@ -498,7 +503,7 @@ local function write_record(id, stamp, conf, own, size)
   redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))
   if size > 1024 then redis.call('HSET', key, 'size', size) end
   if trace ~= '' then redis.call('HSET', key, 'trace', trace) end
-  if own.unique or own.scope or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply then
+  if own.unique or own.scope or own.ordering_key or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply then
     redis.call('HSET', key, 'ties', '1')
   end
   if conf.some_known and redis.call('HDEL', key, 'gone') == 1 then redis.call('PERSIST', key) end
@@ -509,7 +514,7 @@ end
 -- NEEDS await_others join_gathering delay_until line_up await_deadline share_place find_line join_limit
 local function place_task(conf, id, own, place, by_lane)
   if own.parent and conf.chains then join_gathering(conf, id, own.parent) end
-  if own.after or own.gather then return await_others(conf, id, own, place) end
+  if own.after or own.gather or own.behind then return await_others(conf, id, own, place) end
   local due_ms = math.max(conf.now + (own.delay_ms or 0), own.run_after_ms or 0)
   local tied = own.fallback_after_ms or own.expires_at_ms
   if due_ms > conf.now then
@@ -530,7 +535,7 @@ end
 -- add_tasks(conf, ids, data, envelopes, stamps, tally): take in those tasks that are new, each with what its envelope says
 -- and the stamp of the call and its index in it. One answer each.
 -- NEEDS config payload emit known_as find_twin find_missing merge_task write_record hold_keys index_task place_task
--- NEEDS make_ready sweep_once
+-- NEEDS make_ready sweep_once is_here join_order
 local function add_tasks(conf, ids, data, envelopes, stamps, tally)
   local last = redis.call('HINCRBY', config, 'place', #ids)
   local place = last - #ids
@@ -548,6 +553,8 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
       merge_task(conf, twin, by, stamps[i], own, data[i])
     elseif known then
       answers[i], seen[id] = { known }, true
+    elseif conf.moved and not is_here(own) then
+      answers[i] = { 'moved' }
     elseif missing then
       answers[i] = { 'unknown', missing }
     else
@@ -557,6 +564,7 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
       else
         payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, data[i]
       end
+      if own.ordering_key then join_order(id, own, place + i) end
       write_record(id, stamps[i], conf, own, #data[i])
       if keyed then hold_keys(conf, id, own, false) end
       index_task(conf, by_index, id, own)
@@ -639,7 +647,7 @@ end
 
 -- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
--- task of that id. `t`: cancel its children, under a stamp.
+-- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
 -- NEEDS config ends
 local function note_end(conf, how, id, parent, stamp)
   conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
@@ -666,10 +674,10 @@ local function make_awaited(conf, id)
 end
 
 -- await_others(conf, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
--- `gather` children, which may come later. What has ended before is noted as if it ended now.
+-- `gather` children, which may come later; or those before it of its ordering key. What has ended before is noted as if it ended now.
 -- NEEDS task blocked deadlines dependents begin_chains make_awaited
 local function await_others(conf, id, own, place)
-  local seen, awaits = {}, own.gather or 0
+  local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
   for _, other in ipairs(own.after or {}) do
     if not seen[other] then
       seen[other], awaits = true, awaits + 1
@@ -815,13 +823,22 @@ local function retain(conf, tally)
   end
 end
 
--- untie(conf, id, how): end what a task holds while it waits or runs: its unique key, its scope, its deadline. Only tasks
+-- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
+-- the next one has come, which pass_on tells it.
+-- NEEDS order note_end
+local function leave_order(conf, id, key)
+  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
+  redis.call('ZREM', order .. key, id)
+  if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
+end
+
+-- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
 -- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
 -- somebody waits for its reply, and for how long its result is kept.
--- NEEDS task once deadlines note_end
+-- NEEDS task once deadlines note_end leave_order
 local function untie(conf, id, how)
   redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent')
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
   for i, kind in ipairs({ 'unique:', 'scope:' }) do
     local field = own[i] and kind .. own[i]
     if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
@@ -830,6 +847,7 @@ local function untie(conf, id, how)
     redis.call('HDEL', task .. id, 'awaited', 'gathered')
     note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
   end
+  if own[8] then leave_order(conf, id, own[8]) end
   return own[3], own[4] and tonumber(own[4])
 end
 
@@ -1032,7 +1050,8 @@ local function cancel_children(conf, id, last_id, last_score, stamp, limit, tall
 end
 
 -- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
--- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or its children are cancelled (`t`).
+-- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
+-- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
 -- NEEDS ends dependents emit make_ready tell_waiting cancel_children
 local function pass_on(conf, limit, tally)
@@ -1051,7 +1070,8 @@ local function pass_on(conf, limit, tally)
       count, rest = cancel_children(conf, id, other, at, upto, limit - told, tally)
     elseif how then  -- else the note is damaged
       if at ~= '0' then tell_waiting(conf, other, at, how, batch, tally) end
-      local waiting = redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
+      local waiting = how == 'o' and {}
+        or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
       count = #waiting / 2
       if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
       for i = 1, #waiting, 2 do tell_waiting(conf, waiting[i], waiting[i + 1], how, batch, tally) end
@@ -1218,7 +1238,26 @@ local function find_line(conf, own)
   end
 end
 
-  arg_made = { sweep_once = sweep_once, await_deadline = await_deadline, delay_until = delay_until, join_gathering = join_gathering, await_others = await_others, hold_keys = hold_keys, merge_task = merge_task, find_missing = find_missing, find_twin = find_twin, known_as = known_as, retain = retain, share_place = share_place, pass_on = pass_on, note_done = note_done, fire_once = fire_once, refuse_new = refuse_new, done_before = done_before, join_limit = join_limit, find_line = find_line }
+-- is_here(own): whether this partition has what keeps a task here that belongs to another by now: one of its ordering key that
+-- has not ended, its parent, or one that it waits for.
+-- NEEDS task order
+local function is_here(own)
+  if own.ordering_key and redis.call('EXISTS', order .. own.ordering_key) == 1 then return true end
+  local other = own.parent or own.after and own.after[1]
+  return other and redis.call('HEXISTS', task .. other, 'created_ms') == 1
+end
+
+-- join_order(id, own, place): put a new task at the end of the line of its ordering key. Behind others it waits for its turn,
+-- which comes when it is the first.
+-- NEEDS order
+local function join_order(id, own, place)
+  local line = order .. own.ordering_key
+  own.behind = redis.call('EXISTS', line) == 1
+  redis.call('ZADD', line, place, id)
+  if own.behind then own[#own + 1], own[#own + 2] = 'after_when', 'ended' end
+end
+
+  arg_made = { sweep_once = sweep_once, await_deadline = await_deadline, delay_until = delay_until, join_gathering = join_gathering, await_others = await_others, hold_keys = hold_keys, merge_task = merge_task, find_missing = find_missing, find_twin = find_twin, known_as = known_as, retain = retain, share_place = share_place, pass_on = pass_on, note_done = note_done, fire_once = fire_once, refuse_new = refuse_new, done_before = done_before, join_limit = join_limit, find_line = find_line, is_here = is_here, join_order = join_order }
   return arg_made
 end
 

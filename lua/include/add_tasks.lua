@@ -1,7 +1,7 @@
 -- add_tasks(conf, ids, data, envelopes, stamps, tally): take in those tasks that are new, each with what its envelope says
 -- and the stamp of the call and its index in it. One answer each.
 -- NEEDS config payload emit known_as find_twin find_missing merge_task write_record hold_keys index_task place_task
--- NEEDS make_ready sweep_once
+-- NEEDS make_ready sweep_once is_here join_order
 local function add_tasks(conf, ids, data, envelopes, stamps, tally)
   local last = redis.call('HINCRBY', config, 'place', #ids)
   local place = last - #ids
@@ -19,6 +19,8 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
       merge_task(conf, twin, by, stamps[i], own, data[i])
     elseif known then
       answers[i], seen[id] = { known }, true
+    elseif conf.moved and not is_here(own) then
+      answers[i] = { 'moved' }
     elseif missing then
       answers[i] = { 'unknown', missing }
     else
@@ -28,6 +30,7 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
       else
         payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, data[i]
       end
+      if own.ordering_key then join_order(id, own, place + i) end
       write_record(id, stamps[i], conf, own, #data[i])
       if keyed then hold_keys(conf, id, own, false) end
       index_task(conf, by_index, id, own)

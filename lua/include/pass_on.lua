@@ -1,5 +1,6 @@
 -- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
--- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or its children are cancelled (`t`).
+-- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
+-- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
 -- NEEDS ends dependents emit make_ready tell_waiting cancel_children
 local function pass_on(conf, limit, tally)
@@ -18,7 +19,8 @@ local function pass_on(conf, limit, tally)
       count, rest = cancel_children(conf, id, other, at, upto, limit - told, tally)
     elseif how then  -- else the note is damaged
       if at ~= '0' then tell_waiting(conf, other, at, how, batch, tally) end
-      local waiting = redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
+      local waiting = how == 'o' and {}
+        or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
       count = #waiting / 2
       if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
       for i = 1, #waiting, 2 do tell_waiting(conf, waiting[i], waiting[i + 1], how, batch, tally) end

@@ -3,7 +3,7 @@
 -- NEEDS await_others join_gathering delay_until line_up await_deadline share_place find_line join_limit
 local function place_task(conf, id, own, place, by_lane)
   if own.parent and conf.chains then join_gathering(conf, id, own.parent) end
-  if own.after or own.gather then return await_others(conf, id, own, place) end
+  if own.after or own.gather or own.behind then return await_others(conf, id, own, place) end
   local due_ms = math.max(conf.now + (own.delay_ms or 0), own.run_after_ms or 0)
   local tied = own.fallback_after_ms or own.expires_at_ms
   if due_ms > conf.now then

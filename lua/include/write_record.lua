@@ -6,7 +6,7 @@ local function write_record(id, stamp, conf, own, size)
   redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))
   if size > 1024 then redis.call('HSET', key, 'size', size) end
   if trace ~= '' then redis.call('HSET', key, 'trace', trace) end
-  if own.unique or own.scope or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply then
+  if own.unique or own.scope or own.ordering_key or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply then
     redis.call('HSET', key, 'ties', '1')
   end
   if conf.some_known and redis.call('HDEL', key, 'gone') == 1 then redis.call('PERSIST', key) end

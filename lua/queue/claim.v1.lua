@@ -31,6 +31,7 @@
 -- KEYS   log       prefix/list   {base}:log:      id
 -- KEYS   control   prefix/list   {base}:control:  name
 -- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   order     prefix/zset   {base}:order:    id
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   schedules zset          {base}:schedules
 -- KEYS   limits    hash          {base}:limits
@@ -69,7 +70,7 @@
 -- INCLUDE base_time open_queue emit add_counts observe sweep retain push_wake lane_emptied check_slot peek_ready read_task
 -- INCLUDE take_out write_lease add_payloads claim_tasks
 -- RARELY line_up make_ready note_end drop_task share_place promote_due read_lease read_limits limits_of room_left
--- RARELY push_due await_deadline open_line open_lines free_limits end_leases read_policy backoff delay_until untie
+-- RARELY push_due await_deadline open_line open_lines free_limits end_leases read_policy backoff delay_until leave_order untie
 -- RARELY answer_waiters bury_task cancel_task reap_expired read_record find_set next_lane expire_waiting tell_waiting
 -- RARELY rank_after state_of push_control cancel_one cancel_children pass_on remove_task trim_set start_tied
 -- RARELY retire_worker sweep_workers trim_ended sweep_once sweep_rates sweep_shares housekeep reclaim_tasks

@@ -7,7 +7,8 @@
 -- One with `after` starts when those tasks have ended, or any of them with after_any: completed, unless after_when says
 -- otherwise; `unknown` names the first that there is not (with needs_parent, the parent too). With `gather` it starts when so many
 -- have that name it as their parent and came later than it. If that cannot be any more, it is dead (`after_failed`), or cancelled
--- where it waits for a failure.
+-- where it waits for a failure. Of one ordering key each starts when the one before it has ended, however. `epoch` is that of the
+-- map of partitions by which the call came here; a task that has `moved` to another is made where its key or family still is.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   task      prefix/hash   {base}:task:     id
@@ -27,6 +28,7 @@
 -- KEYS   control   prefix/list   {base}:control:  name
 -- KEYS   blocked   zset          {base}:blocked
 -- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   order     prefix/zset   {base}:order:    id
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   finished  zset          {base}:finished
 -- KEYS   dead      zset          {base}:dead
@@ -43,6 +45,8 @@
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0
+-- ARGV   epoch     int 0..       ?=0
+-- ARGV   moved     bool          ?=0
 -- ITEM   id        id
 -- ITEM   payload   bytes 0..1048576
 -- PAIR   kind      id
@@ -65,6 +69,7 @@
 -- PAIR   limits    ids 1..8
 -- PAIR   parent    id
 -- PAIR   needs_parent bool
+-- PAIR   ordering_key id
 -- PAIR   idempotency_key id
 -- PAIR   unique    id
 -- PAIR   scope     id
@@ -81,33 +86,33 @@
 -- EACH   item      exists
 -- EACH   item      deduplicated id:id
 -- EACH   item      unknown id:id
--- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING
+-- EACH   item      moved
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING ADEQ_EPOCH
 -- EVENT  task.enqueued task.unblocked task.dead task.cancelled task.limited
 -- ROLE   produce
--- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 1 with fair shares and 3 for each user, 2 where there are limits and 4 for each in the line of one, O(n log m)
+-- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 6 for an ordering key, 2 for one that has moved, 1 with fair shares and 3 for each user, 2 where there are limits and 4 for each in the line of one, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task
--- INCLUDE add_tasks
+-- INCLUDE add_tasks check_parts
 -- RARELY begin_chains note_end make_awaited await_others join_gathering push_due delay_until await_deadline known_as
--- RARELY find_twin find_missing hold_once hold_keys merge_task sweep_once create_base refuse_new untie answer_waiters
+-- RARELY find_twin find_missing hold_once hold_keys merge_task sweep_once create_base refuse_new leave_order untie answer_waiters
 -- RARELY bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of push_control
--- RARELY lane_emptied cancel_one cancel_children pass_on join_limit read_limits limits_of find_line
+-- RARELY lane_emptied cancel_one cancel_children pass_on join_limit read_limits limits_of find_line is_here join_order refuse_epoch
 
 local conf, refused = open_queue()
 if refused then return refused end
+if epoch < conf.epoch then return refuse_epoch(conf) end
 local stamps, keys = {}, {}
 for i = 1, item_count do
-  local own = item_pairs[i]
-  local moves = own.fallback or own.unclaimed == 'fail'
-  if not moves ~= not own.fallback_after_ms then
-    return refuse('item[' .. i .. '].fallback_after_ms', own.fallback_after_ms, 'given with fallback or unclaimed=fail, and only so')
-  end
+  refused = check_parts(i, item_pairs[i])
+  if refused then return refused end
   stamps[i], keys[i] = rid .. '/' .. i, task .. item_id[i]
 end
 if conf.draining then refused = refuse_new(conf, item_id, item_pairs, stamps) end
 if refused then return refused end
 
-conf.some_known = redis.call('EXISTS', unpack(keys)) > 0
+conf.some_known, conf.moved = redis.call('EXISTS', unpack(keys)) > 0, moved
 if not conf.exists then create_base() end
+if epoch > conf.epoch then redis.call('HSET', config, 'epoch', epoch) end
 local tally = {}
 local answers = add_tasks(conf, item_id, item_payload, item_pairs, stamps, tally)
 if conf.noted then pass_on(conf, 100, tally) end

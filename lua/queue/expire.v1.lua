@@ -23,6 +23,7 @@
 -- KEYS   log       prefix/list   {base}:log:      id
 -- KEYS   control   prefix/list   {base}:control:  name
 -- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   order     prefix/zset   {base}:order:    id
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   running   hash          {base}:running
 -- KEYS   weights   hash          {base}:weights
@@ -39,7 +40,7 @@
 -- ROLE   work
 -- FLAGS  allow-oom
 -- COST   10 + 13n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
--- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline untie
+-- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline leave_order untie
 -- INCLUDE answer_waiters bury_task drop_task read_record find_set lane_emptied next_lane expire_waiting remove_task
 -- INCLUDE trim_set retain
 -- RARELY note_end delay_until cancel_task share_place tell_waiting rank_after state_of push_control

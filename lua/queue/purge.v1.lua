@@ -22,6 +22,7 @@
 -- KEYS   reply     prefix/string {base}:reply:    id
 -- KEYS   channel   prefix/channel {base}:channel: id
 -- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   order     prefix/zset   {base}:order:    id
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
@@ -38,7 +39,7 @@
 -- ROLE   operate
 -- FLAGS  allow-oom
 -- COST   22 + 6n commands, 10 more for user, tag, parent, unique and idempotency key, 5 for one that others wait for, O(n log m)
--- INCLUDE base_time open_queue emit add_counts untie lane_emptied answer_waiters remove_task done_before sweep_once
+-- INCLUDE base_time open_queue emit add_counts leave_order untie lane_emptied answer_waiters remove_task done_before sweep_once
 -- INCLUDE hold_once note_done
 -- RARELY note_end
 

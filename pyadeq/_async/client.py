@@ -19,6 +19,7 @@ from pyadeq._async.lock_across import WantedThere, acquire_sorted, find_deadlock
 from pyadeq._async.lock_grant import Grant
 from pyadeq._async.locks import Locks
 from pyadeq._async.nodes import Nodes
+from pyadeq._async.partitioned import PartitionedQueue
 from pyadeq._async.pipeline import Pipeline
 from pyadeq._async.pools import no_retry, own_pool
 from pyadeq._async.queue import Queue
@@ -87,6 +88,7 @@ class Adeq:
         self.closed = False
         self._owns_client = False
         self._queues: dict[str, Queue] = {}
+        self._partitioned: dict[str, PartitionedQueue] = {}
         self._locks: dict[str, Locks] = {}
 
     @classmethod
@@ -168,6 +170,16 @@ class Adeq:
         known = self._queues.get(name)
         # Two threads may come at once: both get the one that is there first.
         return known or self._queues.setdefault(name, Queue(self, name, queue_base(name, self.prefix, self.slot)))
+
+    def partitioned(self, name: str) -> PartitionedQueue:
+        """The queue of that name in as many partitions as it has, always the same object; see `repartition`.
+
+        Each partition is in a hash slot of its own, so a client with a named slot has none. ConfigError.
+        """
+        if self.slot is not None:
+            raise ConfigError("slot: a client that keeps all in one slot has no partitions; make one without")
+        known = self._partitioned.get(name)
+        return known or self._partitioned.setdefault(name, PartitionedQueue(self, name, self.prefix, self.queue(name)))
 
     def locks(self, domain: str) -> Locks:
         """The locks of that domain, always the same object; on the server it is made by its first lock."""

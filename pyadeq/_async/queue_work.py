@@ -52,9 +52,15 @@ class Working(QueueBase):
         lanes: Sequence[str] = ("any",),
         lane_first: bool = False,
         lease: Seconds = 0,
+        retry_for: float | None = None,
     ) -> Claimed:
-        """One claim without waiting, with the time when a delayed task is due or a lease ends next."""
-        return await self._claim(worker, limit=limit, lanes=lanes, lane_first=lane_first, lease=lease)
+        """One claim without waiting, with the time when a delayed task is due or a lease ends next.
+
+        retry_for: seconds in which it is sent again while there is no answer; None: the client's.
+        """
+        return await self._claim(
+            worker, limit=limit, lanes=lanes, lane_first=lane_first, lease=lease, retry_for=retry_for
+        )
 
     async def _claim(
         self,
@@ -62,6 +68,7 @@ class Working(QueueBase):
         given_up: Callable[[WorkerIdentity, Slot], Any] | None = None,
         *,
         lease: Seconds,
+        retry_for: float | None = None,
         **claim: Any,
     ) -> Claimed:
         """One call of claim. given_up: takes back what a call that is broken off may have claimed."""
@@ -71,7 +78,7 @@ class Working(QueueBase):
             return self.calls.claim(identity.worker, identity.incarnation, slot.index, slot.n, lease=lease, **claim)
 
         return await self._identities.run(
-            worker or self.default_worker, call, lambda claimed: claimed.status, given_up=given_up
+            worker or self.default_worker, call, lambda claimed: claimed.status, retry_for, given_up=given_up
         )
 
     async def settle(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from pyadeq._async.hints import Hints
+from pyadeq._async.pipeline import Pipeline
 from pyadeq._core.call import Call
 
 T = TypeVar("T")
@@ -26,6 +27,8 @@ class Runner(Protocol):
     def trace(self) -> str | None: ...
 
     async def send(self, call: Call[T], retry_for: float | None = None) -> T: ...
+
+    def pipeline(self) -> Pipeline: ...
 
     async def send_apart(self, call: Call[T]) -> T: ...
 

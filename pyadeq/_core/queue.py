@@ -8,6 +8,7 @@ from typing import Any
 
 from pyadeq._core import queue_replies as replies
 from pyadeq._core.call import Call, build_call
+from pyadeq._core.partitions import PartitionMap
 from pyadeq._core.queue_items import (
     EnqueueItem,
     Failure,
@@ -66,12 +67,18 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls):
         """tasks: ids with their tasks, 1 to 1,000; their order is their order in line."""
         return self.enqueue_items([item(id, task) for id, task in tasks], rid)
 
-    def enqueue_items(self, items: Sequence[EnqueueItem], rid: str) -> Call[list[Receipt]]:
-        """The same for tasks that are encoded already, by `item`."""
+    def enqueue_items(
+        self, items: Sequence[EnqueueItem], rid: str, *, epoch: int = 0, moved: bool = False
+    ) -> Call[list[Receipt]]:
+        """The same for tasks that are encoded already, by `item`.
+
+        epoch: of the map of partitions by which they go to this one. moved: they belong to another by that map; what is
+        not kept here by its key or its family is not made, and its receipt says `moved`.
+        """
         return build_call(
             "queue.enqueue.v1",
             self.base,
-            self._scalars(rid=rid),
+            self._scalars(rid=rid, epoch=epoch, moved=moved),
             {"item": items},
             decode=lambda reply: replies.receipts(reply, [id for id, _, _ in items]),
         )
@@ -263,6 +270,20 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls):
 
     def stats(self) -> Call[QueueStats]:
         return build_call("queue.stats.v1", self.base, {"now_ms": self.now_ms()}, decode=replies.stats)
+
+    def partition(self, epoch: int, tags: Sequence[str], rid: str, *, settle: bool = False) -> Call[tuple[str, int]]:
+        """Other partitions from this epoch on; without tags, no new tasks of earlier epochs here. Status and epoch."""
+        return build_call(
+            "queue.partition.v1",
+            self.base,
+            {"now_ms": self.now_ms(), "rid": rid, "epoch": epoch, "settle": settle},
+            {"item": [(tag,) for tag in tags]},
+            decode=lambda reply: (reply[0].decode(), int(reply[2])),
+        )
+
+    def partition_map(self) -> Call[PartitionMap]:
+        """Of the queue's own base, which has it."""
+        return build_call("queue.settings.v1", self.base, {"now_ms": self.now_ms()}, decode=replies.partition_map)
 
     def settings(self) -> Call[Settings]:
         return build_call("queue.settings.v1", self.base, {"now_ms": self.now_ms()}, decode=replies.settings)

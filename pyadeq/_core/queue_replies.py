@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from pyadeq._core.call import Reply
+from pyadeq._core.partitions import PartitionMap, read_map
 from pyadeq.errors import UnknownTask
 from pyadeq.models import (
     Backoff,
@@ -139,6 +140,10 @@ def stats(reply: Reply) -> QueueStats:
         more_lanes=more_lanes,
         counters={name.decode(): int(value) for name, value in _pairs(counters)},
     )
+
+
+def partition_map(reply: Reply) -> PartitionMap:
+    return read_map({name.decode(): value.decode() for name, value in _pairs(reply[2])})
 
 
 def settings(reply: Reply) -> Settings:
@@ -289,6 +294,7 @@ def _view(item: list[Any], data: bytes | None = None, result: bytes | None = Non
         awaits=number("awaits") if state == "blocked" else None,
         schedule=text("schedule"),
         nominal=seconds("nominal_ms"),
+        ordering_key=text("ordering_key"),
         idempotency_key=text("idempotency_key"),
         unique=text("unique"),
         scope=text("scope"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -110,7 +110,7 @@ class Identities:
         seconds: float,
         call: Callable[[WorkerIdentity, Slot, bool], Call[T]],
         status: Callable[[T], str],
-        given_up: Callable[[T], Awaitable[object]],
+        given_up: Callable[[T], object],
         retry_for: float | None = None,
     ) -> tuple[str | None, T]:
         """Block on lists, and run a claiming call as this worker as soon as that is over: which list, and the answer.

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any
 
@@ -53,9 +53,15 @@ class Working(QueueBase):
         lanes: Sequence[str] = ("any",),
         lane_first: bool = False,
         lease: Seconds = 0,
+        retry_for: float | None = None,
     ) -> Claimed:
-        """One claim without waiting, with the time when a delayed task is due or a lease ends next."""
-        return self._claim(worker, limit=limit, lanes=lanes, lane_first=lane_first, lease=lease)
+        """One claim without waiting, with the time when a delayed task is due or a lease ends next.
+
+        retry_for: seconds in which it is sent again while there is no answer; None: the client's.
+        """
+        return self._claim(
+            worker, limit=limit, lanes=lanes, lane_first=lane_first, lease=lease, retry_for=retry_for
+        )
 
     def _claim(
         self,
@@ -63,6 +69,7 @@ class Working(QueueBase):
         given_up: Callable[[WorkerIdentity, Slot], Any] | None = None,
         *,
         lease: Seconds,
+        retry_for: float | None = None,
         **claim: Any,
     ) -> Claimed:
         """One call of claim. given_up: takes back what a call that is broken off may have claimed."""
@@ -72,7 +79,7 @@ class Working(QueueBase):
             return self.calls.claim(identity.worker, identity.incarnation, slot.index, slot.n, lease=lease, **claim)
 
         return self._identities.run(
-            worker or self.default_worker, call, lambda claimed: claimed.status, given_up=given_up
+            worker or self.default_worker, call, lambda claimed: claimed.status, retry_for, given_up=given_up
         )
 
     def settle(
@@ -126,7 +133,7 @@ class Working(QueueBase):
         lane_first: bool,
         lease: Seconds,
         busy: int,
-        given_up: Callable[[Settled], Awaitable[object]],
+        given_up: Callable[[Settled], object],
         retry_for: float | None = None,
     ) -> tuple[str | None, Settled]:
         """Wait as `block_as` does, and claim in the same round trip as soon as the wait is over, in whatever way.

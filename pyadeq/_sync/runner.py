@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from pyadeq._sync.hints import Hints
+from pyadeq._sync.pipeline import Pipeline
 from pyadeq._core.call import Call
 
 T = TypeVar("T")
@@ -27,6 +28,8 @@ class Runner(Protocol):
     def trace(self) -> str | None: ...
 
     def send(self, call: Call[T], retry_for: float | None = None) -> T: ...
+
+    def pipeline(self) -> Pipeline: ...
 
     def send_apart(self, call: Call[T]) -> T: ...
 

@@ -17,6 +17,7 @@ from typing import Any
 from pyadeq._async.queue import Queue
 from pyadeq._core.queue_items import Held
 from pyadeq._worker.connections import client_of, describe
+from pyadeq._worker.partitions import Partitions
 from pyadeq._worker.renewal import Heard, Interruption
 from pyadeq._worker.renewal_thread import ThreadRenewal
 from pyadeq.errors import ConfigError
@@ -55,6 +56,7 @@ class ProcessRenewal:
         self._settings: dict[str, Any] = {
             "client": describe(client_of(queue)),
             "queue": queue.name,
+            "partitioned": isinstance(queue, Partitions),
             "worker": worker,
             "lease": lease,
             "patience": patience,

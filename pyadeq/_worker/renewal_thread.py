@@ -11,6 +11,7 @@ from functools import partial
 from pyadeq._async.queue import Queue
 from pyadeq._core.queue_items import Held
 from pyadeq._worker.connections import another, client_of
+from pyadeq._worker.partitions import same_queue
 from pyadeq._worker.renewal import Heard, LoopRenewal
 
 LONGEST_STOP = 5.0  # seconds
@@ -26,7 +27,7 @@ class ThreadRenewal:
         self, queue: Queue, worker: str, lease: float, busy: Callable[[], int], heard: Callable[[Heard], None]
     ) -> None:
         self._adeq = another(client_of(queue))
-        self._renewal = LoopRenewal(self._adeq.queue(queue.name), worker, lease, busy, self._hear)
+        self._renewal = LoopRenewal(same_queue(self._adeq, queue), worker, lease, busy, self._hear)
         self._heard = heard
         self._lease = 0.0
         self._stopping = asyncio.Event()

@@ -9,9 +9,11 @@ import random
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from time import monotonic
 from typing import Any
 
+from pyadeq._async.partition_work import token_of
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue_work import until_due
 from pyadeq._async.runner import LONGEST_BLOCK
@@ -30,6 +32,8 @@ MOST_SETTLED = 450
 RESEND_FOR = 45.0
 # Seconds from one call to the next where there is more to see to than one call does.
 SOON = 0.01
+# Seconds until what a partition of the queue did not answer is sent again.
+A_WHILE = 1.0
 # With so many tasks at a time, the server may work on one half of them while Python works on the other.
 TWO_LINES = 16
 log = logging.getLogger("pyadeq.worker")
@@ -106,6 +110,7 @@ class Settling:
         # The call after which it was in doubt whether all is where the client's durability wants it, until a later one.
         self._unconfirmed = 0
         self._error: BaseException | None = None
+        self._postponed: list[tuple[list[Ack], list[Failure]]] = []
         self._due = False
         self._due_at = math.inf
         self._timer: asyncio.TimerHandle | None = None
@@ -141,6 +146,7 @@ class Settling:
 
     async def finish(self) -> None:
         """Settle all that is left, and claim nothing."""
+        self._take_up()
         while self._runs.unsettled:
             acks, fails = self._runs.take(MOST_SETTLED)
             try:
@@ -178,7 +184,9 @@ class Settling:
     def _is_over(self) -> bool:
         if not self._wanted.stopping or self._due:
             return False
-        return self._outage.out_of_time.is_set() or not (self._runs.running or self._runs.unsettled or self._in_flight)
+        return self._outage.out_of_time.is_set() or not (
+            self._runs.running or self._runs.unsettled or self._in_flight or self._postponed
+        )
 
     def _is_worth_it(self) -> bool:
         ended, room = self._runs.unsettled, self._room
@@ -221,6 +229,8 @@ class Settling:
             self._claiming -= claim
             self._in_flight -= 1
         self._take(settled)
+        if settled.unanswered:
+            acks, fails, settled = self._postpone(acks, fails, settled)
         if acks:
             self._note_acks(acks, settled.acks)
         if fails:
@@ -230,6 +240,26 @@ class Settling:
             # Who was woken since the claim was sent claims again.
             if not self._plenty and wakings == self._listener.wakings and self._may_claim:
                 self._listener.await_work()
+
+    def _postpone(
+        self, acks: list[Ack], fails: list[Failure], settled: Settled
+    ) -> tuple[list[Ack], list[Failure], Settled]:
+        """Send what was not answered again in a while; what was, and the answers."""
+        late_acks = [token_of(lease) in settled.unanswered for lease, _ in acks]
+        late_fails = [token_of(failure.lease) in settled.unanswered for failure in fails]
+        self._postponed.append((list(compress(acks, late_acks)), list(compress(fails, late_fails))))
+        asyncio.get_running_loop().call_later(A_WHILE, self._take_up)
+        kept_acks, kept_fails = [not late for late in late_acks], [not late for late in late_fails]
+        answered = Settled(
+            list(compress(settled.acks, kept_acks)), list(compress(settled.fails, kept_fails)), settled.claimed
+        )
+        return list(compress(acks, kept_acks)), list(compress(fails, kept_fails)), answered
+
+    def _take_up(self) -> None:
+        postponed, self._postponed = self._postponed, []
+        for acks, fails in postponed:
+            self._runs.put_back(acks, fails)
+        self._pulse.beat()
 
     async def claim_when_woken(self, seconds: float) -> str | None:
         """Wait on control and the lanes, and claim in the same round trip; what was heard, as `block_as` has it.

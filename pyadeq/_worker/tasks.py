@@ -46,6 +46,7 @@ class TaskOptions(TypedDict, total=False):
     after_any: bool
     after_when: AfterWhen
     gather: int | None
+    ordering_key: str | None
     idempotency_key: str | None
     unique: str | None
     scope: str | None

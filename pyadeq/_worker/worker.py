@@ -13,6 +13,7 @@ from functools import partial
 from time import monotonic
 from typing import Any, Literal, TypeAlias
 
+from pyadeq._async.partitioned import PartitionedQueue
 from pyadeq._async.queue import Queue
 from pyadeq._core.failures import FAILURES, Failures
 from pyadeq._core.queue_items import MAX_ITEMS, checked_lanes, checked_list
@@ -21,6 +22,7 @@ from pyadeq._worker.health import Health
 from pyadeq._worker.listener import Listener
 from pyadeq._worker.middleware import prepare
 from pyadeq._worker.outage import LAST_CALL, Outage
+from pyadeq._worker.partitions import Partitions
 from pyadeq._worker.renewal import SHORTEST_LEASE, Heard, renewal_class
 from pyadeq._worker.runs import Runs
 from pyadeq._worker.scheduling import Scheduler
@@ -36,7 +38,7 @@ Hook: TypeAlias = Callable[[], Any]
 CLEAN_UP = 5.0
 TICK = 0.5
 log = logging.getLogger("pyadeq.worker")
-_running: set[tuple[Queue, str]] = set()  # the names that work in this process, and where
+_running: set[tuple[Queue | PartitionedQueue, str]] = set()  # the names that work in this process, and where
 
 
 class Worker:
@@ -57,7 +59,7 @@ class Worker:
 
     def __init__(
         self,
-        queue: Queue,
+        queue: Queue | PartitionedQueue,
         handler: Any,
         *,
         name: str | None = None,
@@ -74,10 +76,11 @@ class Worker:
         on_start: Hook | None = None,
         on_stop: Hook | None = None,
     ) -> None:
-        if not isinstance(queue, Queue):
+        if not isinstance(queue, Queue | PartitionedQueue):
             raise ConfigError(
                 f"queue: a {type(queue).__name__} is not accepted; allowed: a Queue of pyadeq.asyncio.Adeq"
             )
+        all_of_it: Any = Partitions(queue) if isinstance(queue, PartitionedQueue) else queue
         if isinstance(handler, Queue):
             handler = handler.tasks
         prepared: Callable[[Lease], Awaitable[Any]] = prepare(handler, middleware)
@@ -91,6 +94,7 @@ class Worker:
             if called is not None and not callable(called):
                 raise ConfigError(f"{hook}: {called!r} is not accepted; allowed: a function, or None")
         self.queue = queue
+        self._queue = all_of_it
         self.name = check_name("name", name or default_worker_name())
         self.group = group if group is None else check_name("group", group)
         self.capabilities = tuple(checked_list("capabilities", capabilities))
@@ -105,15 +109,17 @@ class Worker:
         self._pulse = Pulse()
         self._outage = Outage()
         clean_up = max(CLEAN_UP, getattr(handler, "clean_up", 0.0))
-        self._runs = Runs(queue, self.name, prepared, failures=failures, clean_up=clean_up, changed=self._pulse.beat)
-        self._renewal = renewal_class(renew)(queue, self.name, self._lease, lambda: self._runs.busy, self._hear)
-        self._listener = Listener(
-            queue, self.name, claim=self._claim, woken=self._go_on, asked=self._ask, broken=self._break
+        self._runs = Runs(
+            all_of_it, self.name, prepared, failures=failures, clean_up=clean_up, changed=self._pulse.beat
         )
-        self._scheduler = Scheduler(queue)
+        self._renewal = renewal_class(renew)(all_of_it, self.name, self._lease, lambda: self._runs.busy, self._hear)
+        self._listener = Listener(
+            all_of_it, self.name, claim=self._claim, woken=self._go_on, asked=self._ask, broken=self._break
+        )
+        self._scheduler = Scheduler(all_of_it)
         claims = Claims(self.name, self.lanes, lane_first, self._lease)
         self._settling = Settling(
-            queue,
+            all_of_it,
             claims,
             self._wanted,
             self._runs,
@@ -260,13 +266,14 @@ class Worker:
             await self._renewal.stop()
 
     async def _register(self) -> str:
-        return await self.queue.register(
+        name: str = await self._queue.register(
             self.name,
             capacity=self.concurrency,
             group=self.group,
             capabilities=self.capabilities,
             lanes=self.lanes,
         )
+        return name
 
     async def _leave(self) -> None:
         """Settle what has ended, give back what is held, and be forgotten."""
@@ -274,7 +281,7 @@ class Worker:
 
     async def _depart(self, leases: list[Lease]) -> None:
         await self._release(leases[MAX_ITEMS:])
-        leave = partial(self.queue.deregister, self.name, leases=leases[:MAX_ITEMS])
+        leave = partial(self._queue.deregister, self.name, leases=leases[:MAX_ITEMS])
         if await self._outage.bear(leave) != "deregistered":
             await self._release(leases[:MAX_ITEMS])
 
@@ -292,7 +299,7 @@ class Worker:
 
     async def _release(self, leases: Sequence[Lease]) -> None:
         if leases:
-            await self._outage.bear(partial(self.queue.release_many, leases))
+            await self._outage.bear(partial(self._queue.release_many, leases))
 
     def _hear(self, heard: Heard) -> None:
         """What the server answered a heartbeat. What it wants holds until it says something else."""

@@ -75,13 +75,14 @@ def replicates(server: EmbeddedServer) -> bool:
 
 
 class ThreePrimaries:
-    """A cluster of three primaries, each with a third of the slots, and of a replica of the first."""
+    """A cluster of three primaries, each with a third of the slots, and of replicas of the first of them."""
 
-    def __init__(self, binary: Path) -> None:
+    def __init__(self, binary: Path, replicas: int = 1) -> None:
         self._stack = ExitStack()
         with self._stack:
-            self.nodes = [self._stack.enter_context(self._start(binary)) for _ in range(4)]
-            self.primaries, self.replica = self.nodes[:3], self.nodes[3]
+            self.nodes = [self._stack.enter_context(self._start(binary)) for _ in range(3 + replicas)]
+            self.primaries, self.replicas = self.nodes[:3], self.nodes[3:]
+            self.replica = self.replicas[0]
             self.ids = {node: str(ask(node, "CLUSTER", "MYID")) for node in self.nodes}
             for index, node in enumerate(self.primaries):
                 ask(node, "CLUSTER", "ADDSLOTSRANGE", index * SLOTS // 3, (index + 1) * SLOTS // 3 - 1)
@@ -91,8 +92,10 @@ class ThreePrimaries:
                 ask(node, "CLUSTER", "MEET", HOST, self.nodes[0].port)
             wait_until(lambda: all(self._knows_all(node) for node in self.nodes))
             # Meanwhile primaries that have just started take their two seconds to say that all is well.
-            ask(self.replica, "CLUSTER", "REPLICATE", self.ids[self.nodes[0]])
-            wait_until(lambda: replicates(self.replica) and all(_lists_replica(node) for node in self.primaries))
+            for replica, primary in zip(self.replicas, self.primaries, strict=False):
+                ask(replica, "CLUSTER", "REPLICATE", self.ids[primary])
+            wait_until(lambda: all(map(replicates, self.replicas)))
+            wait_until(lambda: all(_lists_replicas(node, replicas) for node in self.primaries))
             wait_until(lambda: all(ask(node, "CLUSTER INFO")["cluster_state"] == "ok" for node in self.nodes))
             self._stack = self._stack.pop_all()
 
@@ -190,8 +193,8 @@ class Watched:
         return port
 
 
-def _lists_replica(node: EmbeddedServer) -> bool:
-    return any(len(slots) > 3 for slots in ask(node, "CLUSTER", "SLOTS"))
+def _lists_replicas(node: EmbeddedServer, count: int) -> bool:
+    return sum(len(slots) - 3 for slots in ask(node, "CLUSTER", "SLOTS")) == count
 
 
 def _accepts(client: Any, *command: str) -> bool:

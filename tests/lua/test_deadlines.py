@@ -44,7 +44,7 @@ def test_a_task_starts_at_the_later_of_its_two_times(bench: Workbench, after: fl
 
 def test_the_latest_time_there_is(bench: Workbench) -> None:
     bench.raw_run(
-        "queue.enqueue.v1", "r", "", "", bench.now, 1, "a", "", 3,
+        "queue.enqueue.v1", "r", "", "", bench.now, "", "", 1, "a", "", 3,
         "run_after_ms", 2**53 - 1, "fallback", "any", "fallback_after_ms", 315_360_000_000,
     )  # fmt: skip
     assert bench.ask("ZRANGE", ":delayed", 0, -1, "WITHSCORES") == [b"a", b"%d" % (2**53 - 1)]

@@ -71,7 +71,7 @@ def test_the_record_keeps_what_is_not_at_its_default(bench: Workbench) -> None:
 @pytest.mark.parametrize(("name", "default"), [("priority", "5"), ("lane", "any"), ("delay_ms", "0")])
 @pytest.mark.parametrize("empty", [True, False])
 def test_a_pair_at_its_default_is_not_stored(bench: Workbench, name: str, default: str, empty: bool) -> None:
-    bench.raw_run("queue.enqueue.v1", "r", "", "", bench.now, 1, "a", "x", 1, name, "" if empty else default)
+    bench.raw_run("queue.enqueue.v1", "r", "", "", bench.now, "", "", 1, "a", "x", 1, name, "" if empty else default)
     assert bench.record("a").keys() == {"rid", "created_ms"}
     assert bench.ready() == ["a"]
 
@@ -167,7 +167,7 @@ def test_a_due_time_within_the_longest_block_wakes_a_worker(bench: Workbench, de
 
 def test_one_event_tells_of_all_tasks_of_a_call_in_order(bench: Workbench) -> None:
     enqueue(bench, "b", "a", "b")
-    bench.raw_run("queue.enqueue.v1", "r2", "00-trace", "me", bench.now, 1, "c", "x", 0)
+    bench.raw_run("queue.enqueue.v1", "r2", "00-trace", "me", bench.now, "", "", 1, "c", "x", 0)
     first, second = bench.events()
     assert first == {"event": b"task.enqueued", "timestamp": b"%d" % START, "id": b"b a"}
     assert second == first | {"id": b"c", "source": b"me", "trace": b"00-trace"}
@@ -194,4 +194,4 @@ def test_a_thousand_tasks_in_a_thousand_lanes_fit_in_one_call(bench: Workbench) 
 
 def test_an_unknown_pair_is_refused_and_the_known_ones_listed(bench: Workbench) -> None:
     with pytest.raises(Refused, match=r"^ADEQ_ARG item\[1\]\.pairs must be names from kind, priority, .*got 'paylod'$"):
-        bench.raw_run("queue.enqueue.v1", "r", "", "", bench.now, 1, "a", "x", 1, "paylod", "x")
+        bench.raw_run("queue.enqueue.v1", "r", "", "", bench.now, "", "", 1, "a", "x", 1, "paylod", "x")

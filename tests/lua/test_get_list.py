@@ -231,7 +231,7 @@ def test_ready_tasks_are_listed_by_lane(bench: Workbench) -> None:
 def test_a_cursor_holds_the_longest_id(bench: Workbench) -> None:
     names = ["n" * 199 + str(at) for at in range(2)]
     for name in names:
-        bench.raw_run("queue.enqueue.v1", "r", "", "", bench.now, 1, name, "", 1, "priority", 9)
+        bench.raw_run("queue.enqueue.v1", "r", "", "", bench.now, "", "", 1, name, "", 1, "priority", 9)
     page = listed(bench, "ready", limit=1)
     assert ids(listed(bench, "ready", cursor=page.cursor)) == names[1:]
 

@@ -23,7 +23,7 @@ all_of_them = partial(chains.test_a_task_waits_for_all_or_for_any, some=False)
 
 CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
     (partial(all_of_them, when="completed"), {
-        "who waits is ready": ("if own.after or own.gather then", "if own.gather then"),
+        "who waits is ready": ("if own.after or own.gather or own.behind then", "if own.gather then"),
         "who is named twice counts twice": ("if not seen[other] then", "if true then"),
         "one end is enough": (GOOD, "local decisive = good"),
         "a bad end is waited out": (GOOD, "local decisive = false"),
@@ -99,7 +99,7 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "who ends again tells it again": ("redis.call('HDEL', task .. id, 'awaited', 'gathered')", ""),
     }),
     (chains.test_a_parent_gathers_250_children_of_several_calls, {
-        "a parent gathers nothing": ("local seen, awaits = {}, own.gather or 0", "local seen, awaits = {}, 0"),
+        "a parent gathers nothing": ("own.gather or (own.behind and 1 or 0)", "own.behind and 1 or 0"),
         "a parent is not told": ("if at ~= '0' then tell_waiting(", "if false then tell_waiting("),
         "a child is not a parent's": ("if own.parent and conf.chains then join", "if false then join"),
         "a child has no ties": ("score % BAND), 'ties', '1')", "score % BAND))"),

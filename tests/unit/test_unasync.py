@@ -7,7 +7,7 @@ import pytest
 from pyadeq import _unasync
 
 SOURCE = '''"""Uses pyadeq.asyncio and redis.asyncio."""
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pyadeq._async.client import Adeq
 from pyadeq._twins import aio_sleep
@@ -19,13 +19,16 @@ async def opened(adeq: Adeq) -> AsyncIterator[Adeq]:
             await aio_sleep(1)
     await adeq.aclose()
 
+async def ask(question: Callable[[str], Awaitable[list[str]]]) -> list[str]:
+    return await question("?")
+
 class Own:
     async def __aenter__(self): ...
     async def __aexit__(self): ...
 '''
 TWIN = '''# Generated from pyadeq/_async/client.py by pyadeq/_unasync.py; do not edit.
 """Uses pyadeq and redis."""
-from collections.abc import Iterator
+from collections.abc import Iterator, Callable
 from contextlib import contextmanager
 from pyadeq._sync.client import Adeq
 from pyadeq._twins import sleep
@@ -36,6 +39,9 @@ def opened(adeq: Adeq) -> Iterator[Adeq]:
         for _ in one:
             sleep(1)
     adeq.close()
+
+def ask(question: Callable[[str], list[str]]) -> list[str]:
+    return question("?")
 
 class Own:
     def __enter__(self): ...

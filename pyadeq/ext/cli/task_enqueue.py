@@ -93,6 +93,7 @@ def enqueue(
     gather: Annotated[
         int | None, typer.Option(help="So many later tasks that have it as their parent must end first.")
     ] = None,
+    ordering_key: Annotated[str | None, option("Tasks with the same key run one at a time, in order.")] = None,
     idempotency_key: Annotated[str | None, option("No other task under this key for a day.")] = None,
     unique: Annotated[str | None, option("No other task under this key until it has ended.")] = None,
     scope: Annotated[str | None, option("No other task of this scope until it is started.")] = None,
@@ -131,6 +132,7 @@ def enqueue(
         "after_any": after_any or None,
         "after_when": after_when and after_when.value,
         "gather": gather,
+        "ordering_key": ordering_key,
         "idempotency_key": idempotency_key,
         "unique": unique,
         "scope": scope,

@@ -1,0 +1,196 @@
+#!lua
+-- generated from lua/queue/partition.v1.lua by lua/bundle.py; do not edit
+-- queue.partition.v1: let a queue have other partitions from now on, an epoch more; or, without any, let this partition
+-- refuse new tasks of earlier epochs. The partitions of an epoch are kept in the queue's own base, under its name without a
+-- partition, and those of earlier ones in `homes`, the earliest first: who puts in a task that belongs elsewhere by now asks these
+-- before; but no longer, with `settle`, those that there are by then (`settled` counts them). `conflict` if the queue has another epoch than the
+-- one before; the same call, sent again, answers the same.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- ARGV   epoch     int 1..
+-- ARGV   settle    bool          ?=0
+-- ARGV   rid       id            ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   tag       id
+-- GROUP  item      0..512
+-- RETURN ok        now_ms:int epoch:int
+-- RETURN conflict  now_ms:int epoch:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- ROLE   operate
+-- COST   10 commands
+-- INCLUDE base_time open_queue create_base done_before hold_once sweep_once note_done
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 4 then
+  return redis.error_reply('ADEQ_ARG expected 4 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local once = KEYS[2]
+local once_due = KEYS[3]
+
+local epoch = ARGV[1]
+epoch = arg_uint(epoch, 1, 9007199254740991)
+if not epoch then return refuse('epoch', ARGV[1], 'an integer from 1 to 9007199254740991') end
+local settle = ARGV[2]
+if settle ~= '0' and settle ~= '1' and settle ~= '' then
+  return refuse('settle', settle, '0 or 1')
+end
+settle = settle == '1'
+local rid = ARGV[3]
+if rid ~= '' and (not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$')) then
+  return refuse('rid', rid, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local now_ms = ARGV[4]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[4], 'an integer from 0 to 9007199254740991') end
+end
+local arg_at = 5
+local item_count = ARGV[arg_at]
+item_count = arg_uint(item_count, 0, 512)
+if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 0 to 512') end
+arg_at = arg_at + 1
+local item_tag = {}
+for i = 1, item_count do
+  local v = ARGV[arg_at]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('item[' .. i .. '].tag', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  item_tag[i] = v
+  arg_at = arg_at + 1
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
+  local conf = {
+    exists = row[1],
+    now = now,
+    now_text = now_text,
+    lease_ms = tonumber(row[3] or 15000),
+    events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = tonumber(row[7]),
+    chains = row[8],
+    schedules = row[9],
+    limits = row[10],
+    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
+    fair_top = tonumber(row[12] or 0),
+    epoch = tonumber(row[13] or 0),
+    ended = 0,
+  }
+  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  return conf
+end
+
+-- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
+-- NEEDS config
+local function create_base()
+  redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
+end
+
+-- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+-- NEEDS once rid
+local function done_before(conf, verb)
+  if rid == '' then return nil end
+  local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
+  if word and tonumber(until_ms) > conf.now then return word end
+end
+
+-- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- NEEDS once once_due
+local function hold_once(conf, field, id, keep_ms)
+  if not keep_ms then
+    redis.call('HSET', once, field, id)
+    return
+  end
+  local until_text = string.format('%.0f', conf.now + keep_ms)
+  redis.call('HSET', once, field, id .. ' ' .. until_text)
+  redis.call('ZADD', once_due, until_text, field)
+  conf.held = (conf.held or 0) + 1
+end
+
+-- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
+-- NEEDS once once_due
+local function sweep_once(conf, limit)
+  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
+end
+
+-- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+-- NEEDS rid hold_once sweep_once
+local function note_done(conf, verb, word)
+  if rid == '' then return end
+  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(conf, 10)
+end
+
+local conf, refused = open_queue()
+if refused then return refused end
+if item_count == 0 then
+  if not conf.exists then create_base() end
+  if epoch > conf.epoch then redis.call('HSET', config, 'epoch', epoch) end
+  return { 'ok', conf.now, math.max(epoch, conf.epoch) }
+end
+if done_before(conf, 'partition') then return { 'ok', conf.now, conf.epoch } end
+if conf.epoch ~= epoch - 1 then return { 'conflict', conf.now, conf.epoch } end
+
+if not conf.exists then create_base() end
+local row = redis.call('HMGET', config, 'partitions', 'homes')
+local homes = (row[2] and row[2] .. ';' or '') .. (row[1] or '-')
+redis.call('HSET', config, 'epoch', epoch, 'partitions', table.concat(item_tag, ' '), 'homes', homes)
+if settle then redis.call('HSET', config, 'settled', select(2, string.gsub(homes, '[^;]+', ''))) end
+note_done(conf, 'partition', 'done')
+return { 'ok', conf.now, epoch }

@@ -1,0 +1,39 @@
+-- queue.partition.v1: let a queue have other partitions from now on, an epoch more; or, without any, let this partition
+-- refuse new tasks of earlier epochs. The partitions of an epoch are kept in the queue's own base, under its name without a
+-- partition, and those of earlier ones in `homes`, the earliest first: who puts in a task that belongs elsewhere by now asks these
+-- before; but no longer, with `settle`, those that there are by then (`settled` counts them). `conflict` if the queue has another epoch than the
+-- one before; the same call, sent again, answers the same.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- ARGV   epoch     int 1..
+-- ARGV   settle    bool          ?=0
+-- ARGV   rid       id            ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   tag       id
+-- GROUP  item      0..512
+-- RETURN ok        now_ms:int epoch:int
+-- RETURN conflict  now_ms:int epoch:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- ROLE   operate
+-- COST   10 commands
+-- INCLUDE base_time open_queue create_base done_before hold_once sweep_once note_done
+
+local conf, refused = open_queue()
+if refused then return refused end
+if item_count == 0 then
+  if not conf.exists then create_base() end
+  if epoch > conf.epoch then redis.call('HSET', config, 'epoch', epoch) end
+  return { 'ok', conf.now, math.max(epoch, conf.epoch) }
+end
+if done_before(conf, 'partition') then return { 'ok', conf.now, conf.epoch } end
+if conf.epoch ~= epoch - 1 then return { 'conflict', conf.now, conf.epoch } end
+
+if not conf.exists then create_base() end
+local row = redis.call('HMGET', config, 'partitions', 'homes')
+local homes = (row[2] and row[2] .. ';' or '') .. (row[1] or '-')
+redis.call('HSET', config, 'epoch', epoch, 'partitions', table.concat(item_tag, ' '), 'homes', homes)
+if settle then redis.call('HSET', config, 'settled', select(2, string.gsub(homes, '[^;]+', ''))) end
+note_done(conf, 'partition', 'done')
+return { 'ok', conf.now, epoch }

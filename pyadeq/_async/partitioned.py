@@ -1,0 +1,203 @@
+"""A queue in several hash slots, as one: what goes in, what is taken out, how much there is, and more partitions."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Unpack
+
+from pyadeq._async.partition_put import Putting
+from pyadeq._async.partition_work import TakingPart
+from pyadeq._async.queue import Queue
+from pyadeq._async.queue_look import TaskFilter
+from pyadeq._async.queue_tend import SettingsChange
+from pyadeq._core.partitions import WHOLE, PartitionMap, make_tags, total
+from pyadeq._core.queue_items import checked_list
+from pyadeq.errors import ConflictError
+from pyadeq.ids import new_ulid
+from pyadeq.models import (
+    AbandonStatus,
+    CancelStatus,
+    Partition,
+    QueueStats,
+    Retried,
+    Seconds,
+    Settings,
+    State,
+    TaskView,
+)
+
+
+class PartitionedQueue(Putting, TakingPart):
+    """A durable queue of tasks in several hash slots of a cluster: `adeq.partitioned(name)` makes one.
+
+    Order, limits and fair shares are those of each partition; what has the same key is in the same one. A queue that
+    was never given partitions has one, itself.
+    """
+
+    # Partitions
+
+    async def repartition(self, count: int) -> list[Partition]:
+        """Let the queue have so many partitions from now on, 512 at most, while it is at work; where its tasks are.
+
+        New ones get the settings, limits and weights of the first that there is. Nothing is moved: what is in line
+        stays where it is, and tasks of a key of which one has not ended there still go there. All others go where they
+        belong by now. Say it again, and nothing changes.
+        """
+        known = await self._read()
+        tags = make_tags(self.name, count)
+        if tags == known.tags:
+            return await self.partitions()
+        for tag in tags:
+            if tag not in known.all:
+                await _settle_in(self.part(known.tags[0]), self.part(tag))
+        await self._publish(known, tags, settle=False)
+        return await self.partitions()
+
+    async def finish_repartition(self) -> int:
+        """Ask earlier partitions no more, if no task is left that belongs elsewhere by now; else how many are.
+
+        Until then, putting in a task with a key takes a call more. Do it later than the queue's `idempotency` after
+        `repartition`: keys of ended tasks, and ids that you gave, are not looked up in earlier partitions any longer.
+        What has ended there stays there, for as long as such tasks are kept.
+        """
+        known = await self._read()
+        if not known.before:
+            return 0
+        await self._refuse_earlier(known)
+        left = 0
+        for tag in known.all:
+            left += await self._left_in(tag, known)
+        if left == 0:
+            await self._publish(known, known.tags, settle=True)
+        return left
+
+    async def _left_in(self, tag: str, known: PartitionMap) -> int:
+        """How many tasks in a partition have not ended and would not be put there now."""
+        queue, left = self.part(tag), 0
+        stats = await queue.stats()
+        if tag not in known.tags:
+            return stats.pending + stats.running
+        for lane in stats.lanes:
+            async for task in queue.iterate("ready", lane=lane):
+                left += not known.belongs(tag, task.id, _ties_of(task))
+        for state in ELSEWHERE:
+            async for task in queue.iterate(state):
+                left += not known.belongs(tag, task.id, _ties_of(task))
+        return left + stats.more_lanes
+
+    async def _publish(self, known: PartitionMap, tags: Sequence[str], *, settle: bool) -> None:
+        call = self.part(WHOLE).calls.partition(known.epoch + 1, tags, new_ulid(), settle=settle)
+        status, epoch = await self._runner.send(call)
+        now = await self._read()
+        if status == "conflict" and now.tags != tuple(tags):
+            raise ConflictError(
+                "ADEQ_CONFLICT",
+                call.script.id,
+                f"somebody else gave {self.name!r} other partitions (epoch {epoch})",
+            )
+        await self._refuse_earlier(now)
+
+    async def _refuse_earlier(self, known: PartitionMap) -> None:
+        """Tell each partition of the epoch: who does not know it yet is refused, and reads the map."""
+        for tag in known.all:
+            await self._runner.send(self.part(tag).calls.partition(known.epoch, (), new_ulid()))
+
+    # Tasks
+
+    async def get(self, id: str) -> TaskView | None:
+        """A task as it is now, with payload and result; None if there is none."""
+        return await self._where_it_is(id, lambda queue: queue.get(id), lambda task: task is not None)
+
+    async def result(self, id: str, timeout: Seconds = 60.0) -> Any:
+        """The result of a task, as soon as it has ended; see `Queue.result`."""
+        queue = await self._where_it_is(id, lambda queue: _has(queue, id), lambda queue: queue is not None)
+        return await (queue or self.part(WHOLE)).result(id, timeout)
+
+    async def cancel(self, id: str, tree: bool = False) -> CancelStatus:
+        """`cancelled` at once if it waits; `cancelling` if it runs; see `Queue.cancel`."""
+        return await self._where_it_is(id, lambda queue: queue.cancel(id, tree), lambda status: status != "not_found")
+
+    async def retry(self, id: str) -> Retried:
+        """Put a dead task in line again, in its partition; see `Queue.retry`."""
+        return await self._where_it_is(id, lambda queue: queue.retry(id), lambda answer: answer.status != "not_found")
+
+    async def abandon(self, id: str) -> AbandonStatus:
+        """Delete a dead task."""
+        return await self._where_it_is(id, lambda queue: queue.abandon(id), lambda status: status != "not_found")
+
+    async def iterate(self, state: State | None = None, **filter: Unpack[TaskFilter]) -> AsyncIterator[TaskView]:
+        """The tasks of all partitions that `Queue.list` finds, partition by partition."""
+        for queue in await self._parts_now():
+            async for task in queue.iterate(state, **filter):
+                yield task
+
+    # All of it
+
+    async def stats(self) -> QueueStats:
+        """The sums of all partitions: how many tasks are in each state, and the totals since the queue began.
+
+        workers: of the partition that has most of them, for a worker is known in each.
+        """
+        return total([await queue.stats() for queue in await self._parts_now()])
+
+    async def length(self, lanes: Sequence[str] = ("any",)) -> list[int]:
+        """How many tasks are in line in each of these lanes, ready to be taken."""
+        lanes = checked_list("lanes", lanes)
+        lengths = [await queue.length(lanes) for queue in await self._parts_now()]
+        return [sum(of_lane) for of_lane in zip(*lengths, strict=True)]
+
+    async def pause(self) -> None:
+        """Lease no more tasks until `resume`, partition by partition."""
+        for queue in await self._parts_now():
+            await queue.pause()
+
+    async def drain(self) -> None:
+        """Take in no new tasks until `resume`."""
+        for queue in await self._parts_now():
+            await queue.drain()
+
+    async def resume(self) -> None:
+        """End `pause` or `drain`."""
+        for queue in await self._parts_now():
+            await queue.resume()
+
+    async def configure(self, *, clock: str | None = None, **settings: Unpack[SettingsChange]) -> Settings:
+        """Change settings of every partition and answer those of the first; what is not given stays as it is."""
+        answers = [await queue.configure(clock=clock, **settings) for queue in await self._parts_now()]
+        return answers[0]
+
+
+ELSEWHERE: tuple[State, ...] = ("delayed", "blocked", "running", "stalled")
+"""Where tasks are that have not ended and are not in line."""
+
+
+async def _has(queue: Queue, id: str) -> Queue | None:
+    return queue if (await queue.outcome(id)).status != "not_found" else None
+
+
+def _ties_of(task: TaskView) -> dict[str, Any]:
+    return {name: getattr(task, name) for name in ("ordering_key", "idempotency_key", "unique", "scope", "limits")}
+
+
+async def _settle_in(model: Queue, new: Queue) -> None:
+    """Give a new partition what was set for another."""
+    stored = await model.settings()
+    names = SettingsChange.__annotations__
+    wanted = {name: value for name, value in stored.model_dump(include=set(names)).items() if value is not None}
+    wanted["backoff"] = stored.backoff
+    await new.configure(clock=stored.clock, **wanted)
+    for limit in await model.limits.list():
+        await new.limits.set(
+            limit.key,
+            concurrency=limit.concurrency,
+            starts=1 if limit.rate else None,
+            period=1 / limit.rate if limit.rate else 1.0,
+            burst=limit.burst,
+            policy=limit.policy,
+        )
+    for user, weight in (await model.shares.all()).items():
+        await new.shares.set(user, weight)
+    if stored.mode == "paused":
+        await new.pause()
+    if stored.mode == "draining":
+        await new.drain()

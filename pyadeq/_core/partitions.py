@@ -1,0 +1,156 @@
+"""A queue in more than one hash slot: which partition a task belongs to, now and in earlier epochs."""
+
+from __future__ import annotations
+
+from binascii import crc_hqx
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import chain, count
+from typing import Any, Final
+
+from pyadeq.errors import BadArgument, ConfigError
+from pyadeq.keys import SLOTS, hash_slot, shown
+from pyadeq.models import QueueStats
+
+MOST: Final = 512
+"""Partitions of a queue."""
+
+WHOLE: Final = "-"
+"""The tag of the queue's own base: all there is of a queue without partitions."""
+
+_BITS = MOST.bit_length() - 1
+_WIDTH = SLOTS // MOST
+
+Home = tuple[str, ...]
+"""The partitions where a task may belong, by their tags: of earlier epochs, the earliest first, and of now."""
+
+
+@dataclass(frozen=True)
+class PartitionMap:
+    """The partitions of a queue since an epoch.
+
+    before: those of earlier ones, where tasks may be that belong elsewhere by now. settled: of still earlier ones.
+    """
+
+    epoch: int = 0
+    tags: tuple[str, ...] = (WHOLE,)
+    before: tuple[tuple[str, ...], ...] = ()
+    settled: tuple[tuple[str, ...], ...] = ()
+
+    @cached_property
+    def all(self) -> tuple[str, ...]:
+        """Every partition that may hold tasks, ended ones too; those of now first."""
+        return tuple(dict.fromkeys([*self.tags, *chain(*self.before), *chain(*self.settled)]))
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.all)
+
+    def home(self, key: str) -> Home:
+        """Where what has this key belongs."""
+        digest = crc_hqx(key.encode(), 0)
+        now = self.tags[digest % len(self.tags)]
+        earlier = dict.fromkeys(tags[digest % len(tags)] for tags in self.before)
+        return (*(tag for tag in earlier if tag != now), now)
+
+    def home_of_id(self, id: str) -> Home:
+        """Where a task is: its id says so, unless it was given by somebody."""
+        tag = tag_in(id)
+        return (tag,) if tag in self._known else self.home(id)
+
+    def home_of(self, id: str | None, pairs: Mapping[str, Any]) -> Home | None:
+        """Where a new task belongs, by its id, if it was given one, and its envelope; None: anywhere.
+
+        BadArgument if it would have to be in two partitions.
+        """
+        first, home = "", None
+        for name, key, its in self._ties(id, pairs):
+            if home is not None and its != home:
+                raise BadArgument(
+                    "ADEQ_ARG",
+                    "pyadeq",
+                    f"{name}: {shown(key)} is in another partition of the queue than what {first} says; allowed: one "
+                    "that decides, or several in the same partition",
+                )
+            first, home = first or name, its
+        return home
+
+    def belongs(self, tag: str, id: str, pairs: Mapping[str, Any]) -> bool:
+        """Whether a task that is in a partition would be put there now."""
+        return all(home[-1] == tag for _, _, home in self._ties(id, pairs))
+
+    def _ties(self, id: str | None, pairs: Mapping[str, Any]) -> Iterable[tuple[str, str, Home]]:
+        for name in ("ordering_key", "idempotency_key", "unique", "scope"):
+            if key := pairs.get(name):
+                yield name, key, self.home(key)
+        for key in pairs.get("limits") or ():
+            yield "limits", key, self.home(key)
+        for name, ids in (("parent", [pairs.get("parent")]), ("after", pairs.get("after") or ()), ("id", [id])):
+            for one in ids:
+                if one:
+                    yield name, one, self.home_of_id(one)
+
+
+def tag_in(id: str) -> str:
+    """What an id says of the partition that its task is in."""
+    return id.rpartition("@")[2]
+
+
+def tagged(id: str, tag: str) -> str:
+    """An id that says in which partition its task is."""
+    return f"{id}@{tag}"
+
+
+def make_tags(name: str, count: int) -> tuple[str, ...]:
+    """The tags of so many partitions of a queue. Their slots are spread evenly, and more leave them where they are."""
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST:
+        raise ConfigError(f"partitions: {count!r} is not accepted; allowed: an integer from 1 to {MOST}")
+    return tuple(_tag(name, index) for index in range(count))
+
+
+@lru_cache(maxsize=4 * MOST)
+def _tag(name: str, index: int) -> str:
+    """Each halves what others have left: 0, 1/2, 1/4, 3/4, 1/8 … of all slots, and at most 31 slots more."""
+    first = int(f"{index:0{_BITS}b}"[::-1], 2) * _WIDTH
+    for number in count():
+        tag = f"{index}-{number}"
+        if first <= hash_slot(f"{{queue:{name}/{tag}}}") < first + _WIDTH:
+            return tag
+    raise AssertionError
+
+
+def read_map(stored: Mapping[str, str]) -> PartitionMap:
+    """The map in the settings of the queue's own base."""
+    if "partitions" not in stored:
+        return PartitionMap()
+    homes = tuple(tuple(tags.split()) for tags in stored.get("homes", "").split(";") if tags)
+    settled = int(stored.get("settled", 0))
+    return PartitionMap(int(stored["epoch"]), tuple(stored["partitions"].split()), homes[settled:], homes[:settled])
+
+
+def in_portions(items: Sequence[Any], parts: int, least: int) -> list[Sequence[Any]]:
+    """What belongs anywhere, in up to so many portions of at least so many items, if there are."""
+    size = max(-(-len(items) // parts), least)
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def total(stats: Sequence[QueueStats]) -> QueueStats:
+    """The numbers of a queue by those of its partitions."""
+
+    def summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+        sums: Counter[str] = Counter()
+        for some in counts:
+            sums.update(some)
+        return dict(sums)
+
+    states = ("ready", "delayed", "blocked", "running", "stalled", "finished", "dead", "more_lanes")
+    return QueueStats(
+        now=max(one.now for one in stats),
+        mode=stats[0].mode,
+        workers=max(one.workers for one in stats),
+        lanes=summed(one.lanes for one in stats),
+        counters=summed(one.counters for one in stats),
+        **{state: sum(getattr(one, state) for one in stats) for state in states},
+    )

@@ -1,0 +1,204 @@
+# Generated from pyadeq/_async/partitioned.py by pyadeq/_unasync.py; do not edit.
+"""A queue in several hash slots, as one: what goes in, what is taken out, how much there is, and more partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Unpack
+
+from pyadeq._sync.partition_put import Putting
+from pyadeq._sync.partition_work import TakingPart
+from pyadeq._sync.queue import Queue
+from pyadeq._sync.queue_look import TaskFilter
+from pyadeq._sync.queue_tend import SettingsChange
+from pyadeq._core.partitions import WHOLE, PartitionMap, make_tags, total
+from pyadeq._core.queue_items import checked_list
+from pyadeq.errors import ConflictError
+from pyadeq.ids import new_ulid
+from pyadeq.models import (
+    AbandonStatus,
+    CancelStatus,
+    Partition,
+    QueueStats,
+    Retried,
+    Seconds,
+    Settings,
+    State,
+    TaskView,
+)
+
+
+class PartitionedQueue(Putting, TakingPart):
+    """A durable queue of tasks in several hash slots of a cluster: `adeq.partitioned(name)` makes one.
+
+    Order, limits and fair shares are those of each partition; what has the same key is in the same one. A queue that
+    was never given partitions has one, itself.
+    """
+
+    # Partitions
+
+    def repartition(self, count: int) -> list[Partition]:
+        """Let the queue have so many partitions from now on, 512 at most, while it is at work; where its tasks are.
+
+        New ones get the settings, limits and weights of the first that there is. Nothing is moved: what is in line
+        stays where it is, and tasks of a key of which one has not ended there still go there. All others go where they
+        belong by now. Say it again, and nothing changes.
+        """
+        known = self._read()
+        tags = make_tags(self.name, count)
+        if tags == known.tags:
+            return self.partitions()
+        for tag in tags:
+            if tag not in known.all:
+                _settle_in(self.part(known.tags[0]), self.part(tag))
+        self._publish(known, tags, settle=False)
+        return self.partitions()
+
+    def finish_repartition(self) -> int:
+        """Ask earlier partitions no more, if no task is left that belongs elsewhere by now; else how many are.
+
+        Until then, putting in a task with a key takes a call more. Do it later than the queue's `idempotency` after
+        `repartition`: keys of ended tasks, and ids that you gave, are not looked up in earlier partitions any longer.
+        What has ended there stays there, for as long as such tasks are kept.
+        """
+        known = self._read()
+        if not known.before:
+            return 0
+        self._refuse_earlier(known)
+        left = 0
+        for tag in known.all:
+            left += self._left_in(tag, known)
+        if left == 0:
+            self._publish(known, known.tags, settle=True)
+        return left
+
+    def _left_in(self, tag: str, known: PartitionMap) -> int:
+        """How many tasks in a partition have not ended and would not be put there now."""
+        queue, left = self.part(tag), 0
+        stats = queue.stats()
+        if tag not in known.tags:
+            return stats.pending + stats.running
+        for lane in stats.lanes:
+            for task in queue.iterate("ready", lane=lane):
+                left += not known.belongs(tag, task.id, _ties_of(task))
+        for state in ELSEWHERE:
+            for task in queue.iterate(state):
+                left += not known.belongs(tag, task.id, _ties_of(task))
+        return left + stats.more_lanes
+
+    def _publish(self, known: PartitionMap, tags: Sequence[str], *, settle: bool) -> None:
+        call = self.part(WHOLE).calls.partition(known.epoch + 1, tags, new_ulid(), settle=settle)
+        status, epoch = self._runner.send(call)
+        now = self._read()
+        if status == "conflict" and now.tags != tuple(tags):
+            raise ConflictError(
+                "ADEQ_CONFLICT",
+                call.script.id,
+                f"somebody else gave {self.name!r} other partitions (epoch {epoch})",
+            )
+        self._refuse_earlier(now)
+
+    def _refuse_earlier(self, known: PartitionMap) -> None:
+        """Tell each partition of the epoch: who does not know it yet is refused, and reads the map."""
+        for tag in known.all:
+            self._runner.send(self.part(tag).calls.partition(known.epoch, (), new_ulid()))
+
+    # Tasks
+
+    def get(self, id: str) -> TaskView | None:
+        """A task as it is now, with payload and result; None if there is none."""
+        return self._where_it_is(id, lambda queue: queue.get(id), lambda task: task is not None)
+
+    def result(self, id: str, timeout: Seconds = 60.0) -> Any:
+        """The result of a task, as soon as it has ended; see `Queue.result`."""
+        queue = self._where_it_is(id, lambda queue: _has(queue, id), lambda queue: queue is not None)
+        return (queue or self.part(WHOLE)).result(id, timeout)
+
+    def cancel(self, id: str, tree: bool = False) -> CancelStatus:
+        """`cancelled` at once if it waits; `cancelling` if it runs; see `Queue.cancel`."""
+        return self._where_it_is(id, lambda queue: queue.cancel(id, tree), lambda status: status != "not_found")
+
+    def retry(self, id: str) -> Retried:
+        """Put a dead task in line again, in its partition; see `Queue.retry`."""
+        return self._where_it_is(id, lambda queue: queue.retry(id), lambda answer: answer.status != "not_found")
+
+    def abandon(self, id: str) -> AbandonStatus:
+        """Delete a dead task."""
+        return self._where_it_is(id, lambda queue: queue.abandon(id), lambda status: status != "not_found")
+
+    def iterate(self, state: State | None = None, **filter: Unpack[TaskFilter]) -> Iterator[TaskView]:
+        """The tasks of all partitions that `Queue.list` finds, partition by partition."""
+        for queue in self._parts_now():
+            for task in queue.iterate(state, **filter):
+                yield task
+
+    # All of it
+
+    def stats(self) -> QueueStats:
+        """The sums of all partitions: how many tasks are in each state, and the totals since the queue began.
+
+        workers: of the partition that has most of them, for a worker is known in each.
+        """
+        return total([queue.stats() for queue in self._parts_now()])
+
+    def length(self, lanes: Sequence[str] = ("any",)) -> list[int]:
+        """How many tasks are in line in each of these lanes, ready to be taken."""
+        lanes = checked_list("lanes", lanes)
+        lengths = [queue.length(lanes) for queue in self._parts_now()]
+        return [sum(of_lane) for of_lane in zip(*lengths, strict=True)]
+
+    def pause(self) -> None:
+        """Lease no more tasks until `resume`, partition by partition."""
+        for queue in self._parts_now():
+            queue.pause()
+
+    def drain(self) -> None:
+        """Take in no new tasks until `resume`."""
+        for queue in self._parts_now():
+            queue.drain()
+
+    def resume(self) -> None:
+        """End `pause` or `drain`."""
+        for queue in self._parts_now():
+            queue.resume()
+
+    def configure(self, *, clock: str | None = None, **settings: Unpack[SettingsChange]) -> Settings:
+        """Change settings of every partition and answer those of the first; what is not given stays as it is."""
+        answers = [queue.configure(clock=clock, **settings) for queue in self._parts_now()]
+        return answers[0]
+
+
+ELSEWHERE: tuple[State, ...] = ("delayed", "blocked", "running", "stalled")
+"""Where tasks are that have not ended and are not in line."""
+
+
+def _has(queue: Queue, id: str) -> Queue | None:
+    return queue if (queue.outcome(id)).status != "not_found" else None
+
+
+def _ties_of(task: TaskView) -> dict[str, Any]:
+    return {name: getattr(task, name) for name in ("ordering_key", "idempotency_key", "unique", "scope", "limits")}
+
+
+def _settle_in(model: Queue, new: Queue) -> None:
+    """Give a new partition what was set for another."""
+    stored = model.settings()
+    names = SettingsChange.__annotations__
+    wanted = {name: value for name, value in stored.model_dump(include=set(names)).items() if value is not None}
+    wanted["backoff"] = stored.backoff
+    new.configure(clock=stored.clock, **wanted)
+    for limit in model.limits.list():
+        new.limits.set(
+            limit.key,
+            concurrency=limit.concurrency,
+            starts=1 if limit.rate else None,
+            period=1 / limit.rate if limit.rate else 1.0,
+            burst=limit.burst,
+            policy=limit.policy,
+        )
+    for user, weight in (model.shares.all()).items():
+        new.shares.set(user, weight)
+    if stored.mode == "paused":
+        new.pause()
+    if stored.mode == "draining":
+        new.drain()

@@ -1,0 +1,253 @@
+"""A queue in several partitions, on a cluster: what goes where, what is found again, and more partitions on the way."""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from pyadeq import Backoff, Task
+from pyadeq._core.partitions import tag_in
+from pyadeq.asyncio import Adeq, PartitionedQueue
+from pyadeq.errors import BadArgument, ConfigError, LeaseLost, PartitionsChanged, UnknownTask
+from pyadeq.models import Lease, Receipt
+from tests.conftest import CLUSTER
+from tests.integration.servers import ThreePrimaries
+from tests.waiting import DEADLINE, LONGEST_RETRY
+
+pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
+
+
+@pytest.fixture
+async def adeq(cluster: ThreePrimaries) -> AsyncIterator[Adeq]:
+    async with Adeq.from_url(cluster.url, cluster=True, retry_for=LONGEST_RETRY) as adeq:
+        yield adeq
+
+
+@pytest.fixture
+def queue(adeq: Adeq, base_name: str) -> PartitionedQueue:
+    return adeq.partitioned(base_name)
+
+
+async def take_all(queue: PartitionedQueue) -> list[Lease]:
+    """Claim and complete all that can be done now, in turn."""
+    taken: list[Lease] = []
+    while leases := await queue.claim("w", 100):
+        assert await queue.ack_many([(lease, "done") for lease in leases]) == ["completed"] * len(leases)
+        taken += leases
+    return taken
+
+
+def where(receipts: list[Receipt]) -> Counter[str]:
+    return Counter(tag_in(receipt.id) for receipt in receipts)
+
+
+async def test_a_queue_without_partitions_is_one(queue: PartitionedQueue, adeq: Adeq) -> None:
+    (whole,) = await queue.partitions()
+    assert (whole.tag, whole.base, whole.current) == ("-", adeq.queue(queue.name).base, True)
+    await adeq.queue(queue.name).enqueue("plain", id="a")
+    receipt = await queue.enqueue("partitioned")
+    assert receipt.status == "created"
+    assert [lease.payload for lease in await take_all(queue)] == ["plain", "partitioned"]
+    assert adeq.partitioned(queue.name) is queue
+
+
+async def test_partitions_are_spread_evenly(queue: PartitionedQueue, cluster: ThreePrimaries) -> None:
+    some = await queue.repartition(16)
+    slots = sorted(one.slot for one in some if one.current)
+    assert len(slots) == 16
+    assert all(1024 * n <= slot < 1024 * n + 32 for n, slot in enumerate(slots))
+    assert {cluster.owner(one.base) for one in some} == set(cluster.primaries)
+    assert await queue.repartition(16) == some
+
+
+async def test_what_has_a_key_is_in_one_partition_and_the_rest_everywhere(queue: PartitionedQueue) -> None:
+    await queue.repartition(4)
+    keyed = await queue.enqueue_many([Task(payload=n, ordering_key=f"k{n % 10}") for n in range(200)])
+    homes = [{tag_in(one.id) for n, one in enumerate(keyed) if n % 10 == key} for key in range(10)]
+    assert [len(home) for home in homes] == [1] * 10
+    assert len(where(keyed)) > 1
+    free = where(await queue.enqueue_many(range(400)))
+    assert sorted(free.values()) == [100] * 4
+    one_by_one = where([await queue.enqueue(n) for n in range(40)])
+    assert sorted(one_by_one.values()) == [10] * 4
+    assert (await queue.stats()).pending == 640
+    assert await queue.length() == [(await queue.stats()).ready]
+    taken = [lease.payload for lease in await take_all(queue) if lease.record.get("ordering_key") == b"k3"]
+    assert taken == list(range(3, 200, 10))
+
+
+async def test_only_once_holds_over_all_partitions(queue: PartitionedQueue) -> None:
+    await queue.repartition(8)
+    for key in ("idempotency_key", "unique", "scope"):
+        own: dict[str, Any] = {key: "k"}
+        first = await queue.enqueue(1, **own)
+        again = await queue.enqueue(2, **own)
+        assert (first.status, again.status, again.id) == ("created", "deduplicated", first.id)
+    assert (await queue.enqueue(1, id="mine")).status == "created"
+    assert (await queue.enqueue(2, id="mine")).status == "exists"
+    task = await queue.get("mine")
+    assert task
+    assert task.payload == 1
+
+
+async def test_a_call_that_is_made_again_creates_nothing_twice(queue: PartitionedQueue) -> None:
+    await queue.repartition(4)
+    tasks = [Task(payload=0), Task(payload=1, ordering_key="k"), Task(payload=2, unique="u"), Task(payload=3, id="own")]
+    first = await queue.enqueue_many(tasks, rid="r")
+    assert [one.status for one in first] == ["created"] * 4
+    assert first[0].id == "r.0"
+    assert first[3].id == "own"
+    assert await queue.enqueue_many(tasks, rid="r") == first
+    await queue.repartition(16)
+    again = await queue.enqueue_many(tasks, rid="r")
+    assert [one.id for one in again] == [one.id for one in first]
+    assert {one.status for one in again} <= {"created", "exists", "deduplicated"}
+    assert (await queue.stats()).pending == 4
+    for one in first:
+        assert (await queue.cancel(one.id)) == "cancelled"
+
+
+async def test_a_task_is_found_by_its_id_after_growth(queue: PartitionedQueue) -> None:
+    await queue.enqueue("old", id="given")
+    old = await queue.enqueue("old")
+    await queue.repartition(4)
+    new = await queue.enqueue("new")
+    for id, payload in (("given", "old"), (old.id, "old"), (new.id, "new")):
+        task = await queue.get(id)
+        assert task
+        assert task.payload == payload
+    assert await queue.get("unknown") is None
+    assert await queue.cancel("unknown") == "not_found"
+    assert await queue.cancel("given") == "cancelled"
+    assert len(await take_all(queue)) == 2
+    assert await queue.result(new.id, DEADLINE) == "done"
+    assert await queue.result(old.id, DEADLINE) == "done"
+
+
+async def test_whoever_knows_an_earlier_map_learns_of_the_new_one(
+    cluster: ThreePrimaries, queue: PartitionedQueue
+) -> None:
+    async with Adeq.from_url(cluster.url, cluster=True) as other:
+        late = other.partitioned(queue.name)
+        await late.enqueue("before")
+        await queue.repartition(8)
+        receipts = await late.enqueue_many([Task(ordering_key=f"k{n}") for n in range(40)])
+        assert len(where(receipts)) > 3
+        with pytest.raises(PartitionsChanged, match="epoch is 1 here: the queue has other partitions now"):
+            await other.queue(queue.name).enqueue("to the queue without partitions")
+    assert (await queue.stats()).ready == 41
+
+
+async def test_a_key_stays_where_it_is_until_it_has_ended(queue: PartitionedQueue) -> None:
+    await queue.enqueue(0, ordering_key="k")
+    (lease,) = await queue.claim("w")
+    await queue.repartition(4)
+    assert tag_in((await queue.enqueue(1, ordering_key="k")).id) == "-"
+    await queue.ack(lease)
+    assert await queue.finish_repartition() == 1
+    (lease,) = await queue.claim("w")
+    assert lease.payload == 1
+    await queue.ack(lease)
+    moved = await queue.enqueue(2, ordering_key="k")
+    assert tag_in(moved.id) != "-"
+    assert await queue.finish_repartition() == 0
+    assert await queue.finish_repartition() == 0
+    assert tag_in((await queue.enqueue(3, ordering_key="k")).id) == tag_in(moved.id)
+    assert [one.current for one in await queue.partitions()] == [True] * 4 + [False]
+    assert (await queue.stats()).finished == 2
+
+
+async def test_children_and_followers_are_with_their_family(queue: PartitionedQueue) -> None:
+    await queue.repartition(8)
+    parent = await queue.enqueue("parent")
+    child = await queue.enqueue("child", parent=parent.id)
+    after = await queue.enqueue("after", after=[child])
+    assert len({tag_in(one.id) for one in (parent, child, after)}) == 1
+    others = [await queue.enqueue(n) for n in range(8)]
+    other = next(one for one in others if tag_in(one.id) != tag_in(parent.id))
+    with pytest.raises(BadArgument, match=r"after: .* is in another partition of the queue than what parent says"):
+        await queue.enqueue("both", parent=parent.id, after=[other])
+    with pytest.raises(UnknownTask):
+        await queue.enqueue("lost", after=[f"nobody@{tag_in(parent.id)}"])
+
+
+async def test_nothing_is_put_in_where_one_of_many_does_not_fit(queue: PartitionedQueue) -> None:
+    await queue.repartition(8)
+    keys = [f"k{n}" for n in range(40)]
+    receipts = await queue.enqueue_many([Task(ordering_key=key) for key in keys])
+    homes = {key: tag_in(one.id) for key, one in zip(keys, receipts, strict=True)}
+    other = next(key for key in keys if homes[key] != homes[keys[0]])
+    before = await queue.stats()
+    with pytest.raises(BadArgument, match=r"unique: .* than what ordering_key says; allowed: one that decides"):
+        await queue.enqueue_many([Task(payload=1), Task(payload=2, ordering_key=keys[0], unique=other)])
+    assert (await queue.stats()).pending == before.pending
+
+
+async def test_leases_of_all_partitions(queue: PartitionedQueue) -> None:
+    await queue.repartition(4)
+    await queue.enqueue_many(range(4))
+    receipts = [await queue.enqueue(n, id=f"given-{n}") for n in range(4)]
+    leases = [lease for _ in range(8) for lease in await queue.claim("w", 1)]
+    assert len({lease.id for lease in leases}) == 8
+    assert len(receipts) == 4
+    assert {one.status for one in await queue.heartbeat_many(leases, extend=60)} == {"renewed"}
+    assert (await queue.heartbeat(leases[0])).status == "renewed"
+    assert await queue.progress(leases[0], 0.5, "half") == "noted"
+    assert await queue.release(leases[0]) == "released"
+    assert (await queue.snooze(leases[1], 60)).status == "snoozed"
+    assert (await queue.fail(leases[2], "no", retryable=False)).status == "dead"
+    await queue.ack(leases[3], {"n": 3})
+    with pytest.raises(LeaseLost):
+        await queue.ack((leases[3].id, "another"))
+    assert await queue.ack_many([(lease, None) for lease in leases[:1]]) == ["lease_lost"]
+    stats = await queue.stats()
+    assert (stats.ready, stats.delayed, stats.running, stats.dead, stats.finished) == (1, 1, 4, 1, 1)
+    assert [task.id async for task in queue.iterate("dead")] == [leases[2].id]
+    assert (await queue.retry(leases[2].id)).status == "retried"
+    assert await queue.abandon(leases[2].id) == "not_dead"
+
+
+async def test_who_waits_is_woken_by_any_partition(queue: PartitionedQueue, cluster: ThreePrimaries) -> None:
+    await queue.repartition(8)
+    assert await queue.claim("w", wait=0.05) == []
+    async with Adeq.from_url(cluster.url, cluster=True) as other:
+        for n in range(8):
+            receipt = await other.partitioned(queue.name).enqueue(n, delay=0.1)
+            (lease,) = await queue.claim("w", wait=DEADLINE)
+            assert lease.id == receipt.id
+            await queue.ack(lease)
+
+
+async def test_what_is_said_to_the_queue_holds_in_all_partitions(queue: PartitionedQueue) -> None:
+    await queue.configure(lease=33, max_attempts=7, backoff=Backoff(base=2.5))
+    await queue.part("-").limits.set("user:*", concurrency=2, starts=10, period=60, burst=5)
+    await queue.part("-").shares.set("ann", 2)
+    await queue.pause()
+    await queue.repartition(4)
+    for one in await queue.partitions():
+        part = queue.part(one.tag)
+        settings = await part.settings()
+        assert (settings.lease, settings.max_attempts, settings.backoff.base, settings.mode) == (33, 7, 2.5, "paused")
+        (limit,) = await part.limits.list()
+        assert (limit.key, limit.concurrency, limit.burst) == ("user:*", 2, 5)
+        assert limit.rate == pytest.approx(10 / 60, rel=0.001)
+        assert await part.shares.get("ann") == 2
+    await queue.enqueue_many(range(40))
+    assert await queue.claim("w") == []
+    await queue.resume()
+    assert len(await take_all(queue)) == 40
+    await queue.drain()
+    assert {(await queue.part(one.tag).stats()).mode for one in await queue.partitions()} == {"draining"}
+
+
+@pytest.mark.parametrize("count", [0, -1, 513, 1.5, True])
+async def test_a_number_of_partitions_that_cannot_be(queue: PartitionedQueue, count: Any) -> None:
+    with pytest.raises(ConfigError, match=r"partitions: .* is not accepted; allowed: an integer from 1 to 512"):
+        await queue.repartition(count)
+
+
+async def test_one_slot_has_no_partitions(cluster: ThreePrimaries) -> None:
+    async with Adeq.from_url(cluster.url, cluster=True, slot="s") as adeq:
+        with pytest.raises(ConfigError, match="slot: a client that keeps all in one slot has no partitions"):
+            adeq.partitioned("q")
