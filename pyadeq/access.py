@@ -12,7 +12,7 @@ from typing import Final, Literal, get_args
 
 from pyadeq._core.manifest import Script, library
 from pyadeq.errors import ConfigError
-from pyadeq.keys import lock_base, queue_base
+from pyadeq.keys import lock_base, partition_base, queue_base
 
 Role = Literal["observer", "producer", "worker", "operator"]
 """What somebody does.
@@ -50,9 +50,10 @@ def acl_rules(
 ) -> list[str]:
     """The rules of a user with these roles, for ACL SETUSER or an ACL file. They say nothing of a password.
 
-    queues, domains: by name; all, unless one of them is given. prefix, slot: as the clients have them. load: whether
-    the user may load scripts, any at all, as clients do after a restart of the server; else somebody else has to. old:
-    for servers before 7.2, which refuse rules about WAITAOF and CLIENT SETINFO, for they have neither.
+    queues, domains: by name, with their partitions; all, unless one of them is given. prefix, slot: as the clients have
+    them. load: whether the user may load scripts, any at all, as clients do after a restart of the server; else
+    somebody else has to. old: for servers before 7.2, which refuse rules about WAITAOF and CLIENT SETINFO, for they
+    have neither.
 
     All rights that the user has are taken first. Each role may also look, at payloads and results too.
     """
@@ -96,6 +97,9 @@ def _bases(
             yield noun, f"{head}*{tail}"
         for name in names or ():
             yield noun, make(name, prefix, slot)
+            if noun == "queue" and slot is None:
+                head, _, tail = partition_base(name, "x", prefix).rpartition("x")
+                yield noun, f"{head}*{tail}"
 
 
 def _scripts() -> Iterator[Script]:

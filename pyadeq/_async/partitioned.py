@@ -25,6 +25,7 @@ from pyadeq.models import (
     State,
     TaskView,
 )
+from pyadeq.worker_models import LogLine, Outcome
 
 
 class PartitionedQueue(Putting, TakingPart):
@@ -108,6 +109,19 @@ class PartitionedQueue(Putting, TakingPart):
         """A task as it is now, with payload and result; None if there is none."""
         return await self._where_it_is(id, lambda queue: queue.get(id), lambda task: task is not None)
 
+    async def log(self, id: str) -> list[LogLine]:
+        """The last lines, at most 100, that the runs of a task have logged, the oldest first."""
+        return await self._where_it_is(id, lambda queue: queue.log(id), bool)
+
+    async def outcome(self, id: str) -> Outcome:
+        """How a task ended, if it has; see `Queue.outcome`."""
+        return await self._where_it_is(id, lambda queue: queue.outcome(id), lambda one: one.status != "not_found")
+
+    async def ended(self, id: str, timeout: Seconds = 60.0) -> Outcome:
+        """How a task ended, as soon as it has; see `Queue.ended`."""
+        queue = await self._where_it_is(id, lambda queue: _has(queue, id), lambda queue: queue is not None)
+        return await (queue or self.part(WHOLE)).ended(id, timeout)
+
     async def result(self, id: str, timeout: Seconds = 60.0) -> Any:
         """The result of a task, as soon as it has ended; see `Queue.result`."""
         queue = await self._where_it_is(id, lambda queue: _has(queue, id), lambda queue: queue is not None)
@@ -116,6 +130,14 @@ class PartitionedQueue(Putting, TakingPart):
     async def cancel(self, id: str, tree: bool = False) -> CancelStatus:
         """`cancelled` at once if it waits; `cancelling` if it runs; see `Queue.cancel`."""
         return await self._where_it_is(id, lambda queue: queue.cancel(id, tree), lambda status: status != "not_found")
+
+    async def cancel_many(self, ids: Sequence[str], tree: bool = False) -> list[CancelStatus]:
+        """Cancel many tasks, one after the other; a status for each."""
+        return [await self.cancel(id, tree) for id in checked_list("ids", ids)]
+
+    async def retry_many(self, ids: Sequence[str]) -> list[Retried]:
+        """Put many dead tasks in line again, one after the other; an answer for each."""
+        return [await self.retry(id) for id in checked_list("ids", ids)]
 
     async def retry(self, id: str) -> Retried:
         """Put a dead task in line again, in its partition; see `Queue.retry`."""
@@ -145,6 +167,10 @@ class PartitionedQueue(Putting, TakingPart):
         lanes = checked_list("lanes", lanes)
         lengths = [await queue.length(lanes) for queue in await self._parts_now()]
         return [sum(of_lane) for of_lane in zip(*lengths, strict=True)]
+
+    async def settings(self) -> Settings:
+        """All settings of the first partition."""
+        return await (await self._parts_now())[0].settings()
 
     async def pause(self) -> None:
         """Lease no more tasks until `resume`, partition by partition."""

@@ -239,6 +239,23 @@ def test_the_command_line_in_a_role(
             held.release()
 
 
+def test_the_partitions_of_a_queue_belong_to_it(server: EmbeddedServer, become: As) -> None:
+    """An operator says which there are; who works there needs no more rights, and has none in another queue."""
+    with pyadeq.Adeq.from_url(server.url) as root:
+        root.load_scripts()
+        for name in ("parted", "partedly"):
+            root.partitioned(name).repartition(4)
+    own = become("producer", "worker", queues=["parted"])
+    queue = own.partitioned("parted")
+    queue.enqueue_many(range(400))
+    leases = [lease for _ in range(4) for lease in queue.claim("w", 400)]
+    assert queue.ack_many([(lease, None) for lease in leases]) == ["completed"] * 400
+    with pytest.raises(TransportError, match="NOPERM"):
+        own.partitioned("partedly").enqueue("somebody's")
+    with pytest.raises(TransportError, match="operator"):
+        queue.repartition(8)
+
+
 @pytest.mark.parametrize("names", ["jobs", ["*"], ["a b"]])
 def test_names_that_are_none(names: Any) -> None:
     with pytest.raises(ConfigError, match="is not accepted; allowed: "):

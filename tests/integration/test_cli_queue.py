@@ -213,3 +213,31 @@ def test_watch_at_a_terminal_ends_with_control_c(url: str, queue: Queue) -> None
         terminal.read_until("43")
         terminal.enter("\x03")
         assert terminal.wait() == 0
+
+
+def test_partitions(url: str, queue: Queue) -> None:
+    """The commands that are about a queue are about all of its partitions."""
+    there = ["--url", url]
+    before = answer("queue", "partitions", queue.name, *there)
+    assert [(one["tag"], one["current"], one["ready"]) for one in before["partitions"]] == [("-", True, 2)]
+    after = answer("queue", "partitions", queue.name, "--set", "4", *there)
+    assert [one["current"] for one in after["partitions"]] == [True] * 4 + [False]
+    assert [one["slot"] // 4096 for one in after["partitions"][:4]] == [0, 2, 1, 3]
+    made = [answer("task", "enqueue", queue.name, "--payload", str(n), *there) for n in range(8)]
+    kept = answer("task", "enqueue", queue.name, "--ordering-key", "k", *there)
+    assert {one["status"] for one in [*made, kept]} == {"created"}
+    assert answer("queue", "show", queue.name, *there)["ready"] == 11
+    assert answer("queue", "stats", queue.name, *there)["ready"] == 11
+    assert next(one for one in answer("queue", "ls", *there) if one["queue"] == queue.name)["ready"] == 11
+    assert answer("task", "show", queue.name, made[0]["id"], *there)["state"] == "ready"
+    assert adeq("task", "cancel", queue.name, made[0]["id"], *there).status == 0
+    assert answer("queue", "pause", queue.name, *there)["mode"] == "paused"
+    assert {one["mode"] for one in answer("queue", "partitions", queue.name, *there)["partitions"]} == {"paused"}
+    assert answer("queue", "configure", queue.name, "--lease", "33", *there)["settings"]["lease"] == 33
+    left = adeq("queue", "partitions", queue.name, "--finish", *there)
+    assert (left.status, left.stderr) == (1, "\n4 tasks where they belong no more: work them off, and say it again\n")
+    rows = lines("queue", "partitions", queue.name, *there)
+    assert [row[:3] for row in rows if row[:1] == ["-"]] == [["-", str(before["partitions"][0]["slot"]), "no"]]
+    assert answer("queue", "purge", queue.name, "--yes", *there)["deleted"] == 11
+    assert "--finish: after --set" in error(2, "queue", "partitions", queue.name, "--set", "8", "--finish", *there)
+    assert "allowed: an integer from 1 to 512" in error(2, "queue", "partitions", queue.name, "--set", "0", *there)

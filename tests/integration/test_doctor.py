@@ -16,8 +16,9 @@ from pyadeq import Adeq, EmbeddedServer, library
 from pyadeq.access import acl_rules
 from pyadeq.errors import ConfigError
 from pyadeq.ext.doctor import CHECKS, Check, check, examine, gather
+from pyadeq.keys import queue_base
 from tests.integration.cli import answer, error
-from tests.integration.servers import ask, replica_of, start
+from tests.integration.servers import HOST, ThreePrimaries, ask, replica_of, start
 from tests.waiting import DEADLINE
 
 
@@ -275,6 +276,19 @@ def test_a_cluster_without_slots(binary: Path, until: Any) -> None:
         client.execute_command("CLUSTER ADDSLOTSRANGE", 0, 16383)
         until(lambda: client.execute_command("CLUSTER INFO")["cluster_state"] == "ok")
         assert look(server)["cluster"].status == "ok"
+
+
+def test_a_cluster_where_a_node_has_no_partition(binary: Path) -> None:
+    with ThreePrimaries(binary) as cluster, Adeq.from_url(cluster.url, cluster=True) as adeq:
+        name = next(name for name in map(str, range(1000)) if cluster.owner(queue_base(name)) is cluster.nodes[0])
+        adeq.partitioned(name).repartition(2)
+        seen = look(cluster.nodes[0], f"redis://{HOST}:{cluster.nodes[0].port}")["cluster"]
+        idle = cluster.nodes[2]
+        found = f"queue {name} has 2 partitions, and none on {HOST}:{idle.port}"
+        assert (seen.status, seen.found) == ("warn", found)
+        assert seen.how[0].startswith(f"adeq queue partitions {name} --set 4")
+        adeq.partitioned(name).repartition(4)
+        assert look(cluster.nodes[0], f"redis://{HOST}:{cluster.nodes[0].port}")["cluster"].status == "ok"
 
 
 def test_a_user_who_may_not(own: EmbeddedServer) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from pyadeq import Adeq, Deferred, QueueStats
 from pyadeq.errors import AdeqError, TransportError
-from pyadeq.ext.cli import queue_control, queue_settings, queue_watch
+from pyadeq.ext.cli import partitions, queue_control, queue_settings, queue_watch
 from pyadeq.ext.cli.arguments import QueueName, many
 from pyadeq.ext.cli.common import (
     DEFAULT_URL,
@@ -61,16 +61,18 @@ def ls(
 
 def _rows(adeq: Adeq, names: list[str]) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    asked: list[tuple[str, Deferred[QueueStats]]] = []
+    asked: list[tuple[str, Deferred[QueueStats], Deferred[Any]]] = []
     try:
         with adeq.pipeline() as pipe:
-            asked += [(name, pipe.add(adeq.queue(name).calls.stats())) for name in names]
+            for name in names:
+                calls = adeq.queue(name).calls
+                asked.append((name, pipe.add(calls.stats()), pipe.add(calls.partition_map())))
     except TransportError as error:
         if error.retryable:
             raise
-    for name, answer in asked:
+    for name, answer, known in asked:
         try:
-            stats = answer.value
+            stats = adeq.partitioned(name).stats() if known.value.epoch else answer.value
         except AdeqError as error:  # one that cannot be read does not hide the others
             rows.append({"queue": name, "mode": "unreadable", "error": str(error)})
         else:
@@ -82,7 +84,7 @@ def _rows(adeq: Adeq, names: list[str]) -> list[dict[str, object]]:
 def show(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Show a queue: its mode, how many tasks are in each state, and its settings."""
     with connected(url) as adeq:
-        queue = queue_control.existing(adeq, name)
+        queue = queue_control.existing_whole(adeq, name)
         stats, settings = queue.stats(), queue.settings()
     if output != Format.table:
         counts = {state: getattr(stats, state) for state in STATES}
@@ -102,7 +104,7 @@ def show(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table)
 def stats(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Show how many tasks are in each state, and the totals since the queue began."""
     with connected(url) as adeq:
-        found = queue_control.existing(adeq, name).stats()
+        found = queue_control.existing_whole(adeq, name).stats()
     if output != Format.table:
         print_json({"queue": name, **found.model_dump(), "now_iso": iso(found.now)}, output)
         return
@@ -147,3 +149,4 @@ app.command()(queue_control.drain)
 app.command()(queue_control.purge)
 app.command()(queue_control.trim)
 app.command()(queue_settings.configure)
+app.command()(partitions.partitions)

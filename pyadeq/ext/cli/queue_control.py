@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
-from pyadeq import Adeq, Queue, QueueStats
+from pyadeq import Adeq, PartitionedQueue, Queue, QueueStats
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.arguments import QueueName, Yes, confirm, many
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
+from pyadeq.ext.cli.partitions import named, parts
 from pyadeq.ext.cli.progress import Bar
 
 MODES = {
@@ -29,10 +31,16 @@ def existing(adeq: Adeq, name: str) -> Queue:
     return queue
 
 
+def existing_whole(adeq: Adeq, name: str) -> Queue | PartitionedQueue:
+    """The queue with its partitions; AdeqError as `existing`."""
+    existing(adeq, name)
+    return named(adeq, name)
+
+
 def pause(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Give out no more tasks until `resume`. New ones are taken in, and running ones go on."""
     with connected(url) as adeq:
-        queue = existing(adeq, name)
+        queue = existing_whole(adeq, name)
         queue.pause()
         _answer_mode(name, queue.stats(), output)
 
@@ -40,7 +48,7 @@ def pause(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table
 def resume(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """End `pause` or `drain`."""
     with connected(url) as adeq:
-        queue = existing(adeq, name)
+        queue = existing_whole(adeq, name)
         queue.resume()
         _answer_mode(name, queue.stats(), output)
 
@@ -48,7 +56,7 @@ def resume(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.tabl
 def drain(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Take in no new tasks until `resume`: producers are refused. What is there comes to its end."""
     with connected(url) as adeq:
-        queue = existing(adeq, name)
+        queue = existing_whole(adeq, name)
         queue.drain()
         _answer_mode(name, queue.stats(), output)
 
@@ -70,18 +78,25 @@ def purge(
 ) -> None:
     """Delete the tasks that wait: ready, delayed and blocked ones. Running tasks stay."""
     with connected(url) as adeq:
-        queue = existing(adeq, name)
-        there = _there(queue, all, lane)
+        existing(adeq, name)
+        queues = parts(adeq, name)
+        there = sum(_there(queue, all, lane) for queue in queues)
         if there:
             which = "tasks that wait, have finished or are dead" if all else "waiting tasks"
             which = which if lane is None else f"tasks in line in lane {lane!r}"
             confirm(f"This deletes for good all {which} of queue {name!r}: {there:,}.", yes)
         with Bar("Purging", there, "tasks") as bar:
-            deleted = queue.purge(all=all, lane=lane, progress=bar.update)
+            deleted = 0
+            for queue in queues:
+                deleted += queue.purge(all=all, lane=lane, progress=partial(_advance, bar, deleted))
     if output != Format.table:
         print_json({"queue": name, "deleted": deleted}, output)
     else:
         print(f"{many(deleted, 'task')} deleted")
+
+
+def _advance(bar: Bar, before: int, count: int) -> None:
+    bar.update(before + count)
 
 
 def _there(queue: Queue, all: bool, lane: str | None) -> int:
@@ -97,7 +112,8 @@ def _there(queue: Queue, all: bool, lane: str | None) -> int:
 def trim(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Delete what the settings no longer keep of finished and dead tasks, now. Workers do it on the way."""
     with connected(url) as adeq:
-        deleted = existing(adeq, name).trim()
+        existing(adeq, name)
+        deleted = sum(queue.trim() for queue in parts(adeq, name))
     if output != Format.table:
         print_json({"queue": name, "deleted": deleted}, output)
     else:

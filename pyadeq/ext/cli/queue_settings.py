@@ -11,6 +11,7 @@ from pyadeq import Backoff, Settings
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import QueueName, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, columns, connected, print_json, stdout
+from pyadeq.ext.cli.partitions import named
 from pyadeq.keys import shown
 
 
@@ -60,7 +61,7 @@ def configure(
     if not given and not of_backoff:
         raise ConfigError("nothing to change: name a setting, --max-attempts for instance; adeq queue show shows them")
     with connected(url) as adeq:
-        queue = adeq.queue(name)
+        queue = named(adeq, name)
         if of_backoff:
             given["backoff"] = _backoff({**queue.settings().backoff.model_dump(), **of_backoff})
         settings = queue.configure(**given)

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from pyadeq import Outcome, Queue
+from pyadeq import Outcome, PartitionedQueue, Queue
 from pyadeq.errors import AdeqError, WaitTimeout
 from pyadeq.ext.cli.arguments import QueueName, TaskId, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, as_json, connected, print_json, safe
+from pyadeq.ext.cli.partitions import named
 
 TOLD = {
     "cancelled": "was cancelled",
@@ -33,7 +34,7 @@ def result(
     Exits with 1 if it has not ended in time, and if it ended without a result.
     """
     with connected(url) as adeq:
-        outcome = _ended(adeq.queue(queue), id, wait or 0.0)
+        outcome = _ended(named(adeq, queue), id, wait or 0.0)
     if output != Format.table:
         print_json({"queue": queue, "id": id, **outcome.model_dump()}, output)
     elif outcome.status == "completed" and raw:
@@ -45,7 +46,7 @@ def result(
         raise AdeqError(_said(queue, id, outcome))
 
 
-def _ended(queue: Queue, id: str, wait: float) -> Outcome:
+def _ended(queue: Queue | PartitionedQueue, id: str, wait: float) -> Outcome:
     try:
         return queue.ended(id, wait)
     except WaitTimeout:

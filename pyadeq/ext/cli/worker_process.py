@@ -8,12 +8,12 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from pyadeq import Lease
-from pyadeq.asyncio import Adeq, HealthServer, Worker
+from pyadeq.asyncio import Adeq, HealthServer, PartitionedQueue, Queue, Worker
 from pyadeq.errors import TransportError
 from pyadeq.ext.cli.common import PLACE, shown_url, unreachable
 
@@ -78,7 +78,7 @@ class Process:
         options = self._options
         async with Adeq.from_url(options.url, **asdict(PLACE), source="adeq worker run") as adeq:
             worker = Worker(
-                adeq.queue(options.queue),
+                await _named(adeq, options.queue),
                 self._handler,
                 name=options.name,
                 group=options.group,
@@ -135,3 +135,14 @@ class Process:
 
 def _say(message: str, **fields: Any) -> None:
     log.info(message, extra={"fields": fields})
+
+
+async def _named(adeq: Adeq, name: str) -> Queue | PartitionedQueue:
+    """A queue with all of its partitions, if it has any, or if that cannot be known yet."""
+    if adeq.slot is not None:
+        return adeq.queue(name)
+    with suppress(TransportError):
+        known = await adeq.send(adeq.queue(name).calls.partition_map(), retry_for=0)
+        if not known.epoch:
+            return adeq.queue(name)
+    return adeq.partitioned(name)

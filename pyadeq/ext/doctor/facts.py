@@ -14,7 +14,7 @@ from redis.exceptions import MasterDownError, NoPermissionError, ResponseError
 
 from pyadeq import Adeq, AdeqError, ConfigError, library
 from pyadeq.ext.doctor.queues import find_domains, find_queues
-from pyadeq.keys import lock_base, queue_base
+from pyadeq.keys import hash_slot, lock_base, partition_base, queue_base
 
 T = TypeVar("T")
 
@@ -49,12 +49,16 @@ class Slow(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """What the data of a queue is written in, and the oldest scripts that may touch it; exists: if there is one."""
+    """What the data of a queue is written in, and the oldest scripts that may touch it; exists: if there is one.
+
+    slots: of its partitions.
+    """
 
     queue: str
     layout: int
     layout_min: int
     exists: bool = True
+    slots: Sequence[int] = ()
 
 
 class Waits(NamedTuple):
@@ -80,7 +84,7 @@ class Facts:
     queue that rights were asked for, with its base. roles: whose calls this user may make there, of those that write.
     denied: commands of these that this user may not run, with the server's words.
     reading: what a read of that queue met with, empty if it went well; tried where `denied` cannot be known. domains:
-    not looked for where queues are named.
+    not looked for where queues are named. shards: the primaries of a cluster, with the slots of each.
     """
 
     tool: str
@@ -102,6 +106,7 @@ class Facts:
     reading: str = ""
     cluster: Mapping[str, str] | None = None
     domains: Sequence[Waits] | None = ()
+    shards: Mapping[str, Sequence[range]] | None = None
     layout: int = field(default_factory=lambda: int(library().manifest["layout"]))
 
     def setting(self, name: str) -> str | None:
@@ -150,6 +155,7 @@ def gather(adeq: Adeq, names: Sequence[str]) -> Facts:
         roles=roles,
         denied=denied,
         cluster=_ask(lambda: _texts(_command(adeq, "CLUSTER INFO"))) if info.get("cluster_enabled") else None,
+        shards=_ask(lambda: _shards(adeq)) if info.get("cluster_enabled") else None,
         domains=() if names else _ask(lambda: _domains(adeq)),
         # last, for it loads the script that it runs
         reading="" if denied is not None else _try_reading(adeq, probed),
@@ -238,9 +244,17 @@ def _missing(adeq: Adeq) -> list[str]:
 
 def _layout(adeq: Adeq, name: str) -> Layout:
     key = f"{queue_base(name, adeq.prefix, adeq.slot)}:config"
-    stored = adeq.client.hmget(key, ["layout", "layout_min"])
+    *stored, tags = adeq.client.hmget(key, ["layout", "layout_min", "partitions"])
     layout, oldest = (int(value or 1) for value in stored)
-    return Layout(name, layout, oldest, any(stored) or bool(adeq.client.exists(key)))
+    slots = [hash_slot(partition_base(name, tag, adeq.prefix)) for tag in _text(tags or "").split()]
+    return Layout(name, layout, oldest, any(stored) or bool(adeq.client.exists(key)), slots)
+
+
+def _shards(adeq: Adeq) -> dict[str, list[range]]:
+    shards: dict[str, list[range]] = {}
+    for first, last, (host, port, *_), *_ in _command(adeq, "CLUSTER SLOTS"):
+        shards.setdefault(f"{_text(host)}:{port}", []).append(range(int(first), int(last) + 1))
+    return shards
 
 
 def _domains(adeq: Adeq) -> list[Waits]:

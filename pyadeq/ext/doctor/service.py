@@ -184,11 +184,27 @@ def cluster(facts: Facts) -> Finding:
     state, served = facts.cluster.get("cluster_state"), int(facts.cluster.get("cluster_slots_ok", 0))
     nodes = int(facts.cluster.get("cluster_known_nodes", 1))
     found = f"{nodes} node{'' if nodes == 1 else 's'}, state {state}, {served:,} of {SLOTS:,} slots served"
-    return (
-        ok(found)
-        if state == "ok" and served == SLOTS
-        else fail(found, why, "> CLUSTER SHARDS", "> --cluster fix HOST:PORT")
-    )
+    if state != "ok" or served != SLOTS:
+        return fail(found, why, "> CLUSTER SHARDS", "> --cluster fix HOST:PORT")
+    return _idle_shards(facts) or ok(found)
+
+
+def _idle_shards(facts: Facts) -> Finding | None:
+    """Nodes that have no share in the work of a queue with partitions."""
+    for queue in facts.queues or ():
+        idle = [
+            node
+            for node, ranges in (facts.shards or {}).items()
+            if queue.slots and not any(slot in some for some in ranges for slot in queue.slots)
+        ]
+        if idle:
+            nodes = ", ".join(sorted(idle)[:5]) + (f" and {len(idle) - 5} more" if len(idle) > 5 else "")
+            return warn(
+                f"queue {queue.queue} has {len(queue.slots)} partitions, and none on {nodes}",
+                "These nodes do none of its work.",
+                f"adeq queue partitions {queue.queue} --set {2 * len(queue.slots)}",
+            )
+    return None
 
 
 def clock(facts: Facts) -> Finding:
