@@ -205,8 +205,7 @@ class Audit:
         line = self._zset(f"order:{key}")
         there = {id for id, task in self.tasks.items() if task.get("ordering_key") == key}
         unended = {id for id in there if self.places[id][:1] not in (["finished"], ["dead"])}
-        revived = {id for id in unended - line.keys() if "settled" in self.tasks[id]}
-        if line.keys() != unended - revived:
+        if line.keys() - unended:
             yield f"in the line of {key!r} are {sorted(line)}, its tasks are {sorted(unended)}"
         first, *others = sorted(line, key=lambda id: line[id])
         if any(blocked.get(id) != line[id] for id in others):

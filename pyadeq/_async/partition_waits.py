@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from time import monotonic
 from typing import TypeAlias
@@ -13,24 +13,36 @@ from pyadeq.errors import AdeqError
 Block: TypeAlias = Callable[[str, float], Awaitable[object]]
 """Waits for a word in one place, for so many seconds; true if there was one."""
 
+GiveBack: TypeAlias = Callable[[str], Awaitable[object]]
+"""Says a word again, for others."""
+
 
 class Waits:
-    """Waits in places, which outlive the call that needs them: the next one finds what they have heard."""
+    """Waits in places, which outlive the call that needs them; what they hear while nobody waits is given back."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, give_back: GiveBack) -> None:
         self._block = block
+        self._give_back = give_back
+        self._callers = 0
         self._waiting: set[str] = set()
         self._heard: set[str] = set()
         self._bell = aio_Event()
         self._error: AdeqError | None = None
 
-    async def wait(self, places: Iterable[str], seconds: float) -> list[str]:
+    async def wait(self, places: Sequence[str], seconds: float) -> list[str]:
         """Where there was a word, as soon as there is one; nowhere after so many seconds."""
         until = monotonic() + seconds
         for place in places:
             if place not in self._waiting:
                 self._waiting.add(place)
                 aio_spawn(partial(self._listen, place, seconds))
+        self._callers += 1
+        try:
+            return await self._hear(places, until)
+        finally:
+            self._callers -= 1
+
+    async def _hear(self, places: Sequence[str], until: float) -> list[str]:
         while True:
             self._bell.clear()
             if self._error is not None:
@@ -46,7 +58,10 @@ class Waits:
     async def _listen(self, place: str, seconds: float) -> None:
         try:
             if await self._block(place, seconds):
-                self._heard.add(place)
+                if self._callers:
+                    self._heard.add(place)
+                else:
+                    await self._give_back(place)
         except AdeqError as error:
             self._error = error
         finally:

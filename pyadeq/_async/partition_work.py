@@ -100,12 +100,17 @@ class TakingPart(PartitionedBase):
     def _waits(self) -> Waits:
         """Those of this queue; made by the first claim that waits."""
         if self._all_waits is None:
-            self._all_waits = Waits(self._block)
+            self._all_waits = Waits(self._block, self._give_back)
         return self._all_waits
 
     async def _block(self, place: str, seconds: float) -> bool:
         tag, *lanes = place.split(" ")
         return await self.part(tag).block(lanes, seconds)
+
+    async def _give_back(self, place: str) -> None:
+        """Let the partition say once more what it has, for those who wait elsewhere."""
+        tag, *lanes = place.split(" ")
+        await self.part(tag).settle(lanes=lanes)
 
     async def ack(self, lease: Held, result: Any = None) -> None:
         """Complete a task and keep its result. LeaseLost if the lease is no longer this one."""

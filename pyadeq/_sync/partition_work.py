@@ -101,12 +101,17 @@ class TakingPart(PartitionedBase):
     def _waits(self) -> Waits:
         """Those of this queue; made by the first claim that waits."""
         if self._all_waits is None:
-            self._all_waits = Waits(self._block)
+            self._all_waits = Waits(self._block, self._give_back)
         return self._all_waits
 
     def _block(self, place: str, seconds: float) -> bool:
         tag, *lanes = place.split(" ")
         return self.part(tag).block(lanes, seconds)
+
+    def _give_back(self, place: str) -> None:
+        """Let the partition say once more what it has, for those who wait elsewhere."""
+        tag, *lanes = place.split(" ")
+        self.part(tag).settle(lanes=lanes)
 
     def ack(self, lease: Held, result: Any = None) -> None:
         """Complete a task and keep its result. LeaseLost if the lease is no longer this one."""

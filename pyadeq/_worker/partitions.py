@@ -28,8 +28,8 @@ REST = 2.0
 PATIENCE = 0.2
 """Seconds in which a call to one of several partitions is sent again."""
 
-DRY = 0.1
-"""Seconds for which a partition that had too few tasks is not asked for more, unless it calls."""
+DRY = 2.0
+"""Seconds for which a partition that had too few tasks is not asked for more, unless it calls or something is due."""
 
 
 class Partitions:
@@ -66,13 +66,17 @@ class Partitions:
 
     async def deregister(self, worker: str, reason: str = "stopped", leases: Sequence[Held] = ()) -> str:
         """Forget the worker in every partition and take back these leases of it."""
-        for ears in self._ears.values():
-            await ears.close()
+        await self.close()
         await self.release_many(leases)
         for queue in await self._parts():
             await queue.deregister(worker, reason)
         self._known.clear()
         return "deregistered"
+
+    async def close(self) -> None:
+        """Wait for nothing more."""
+        for ears in self._ears.values():
+            await ears.close()
 
     # Claims and ends
 
@@ -119,7 +123,7 @@ class Partitions:
             self._away_until.pop(tag, None)
             answer.take(settled, own_acks, own_fails)
             if len(settled.claimed.leases) < left:
-                self._dry_until[tag] = monotonic() + DRY
+                self._dry_until[tag] = monotonic() + min(DRY, max(until_due(settled.claimed), 0.0))
         await self._ask_earlier_homes(known, acks, fails, answer)
         return answer.settled()
 

@@ -263,6 +263,8 @@ class Worker:
             ticking.cancel()
             await self._scheduler.stop()
             await self._listener.stop()
+            if isinstance(self._queue, Partitions):
+                await self._queue.close()
             await self._renewal.stop()
 
     async def _register(self) -> str:

@@ -97,6 +97,8 @@ class Checks(Views):
         blocked = {id: int(score) for id, score in found.get("blocked", NONE).value.items()}
         assert blocked == {task.id: task.score for task in model.of("blocked")}
         assert dependents == {f"dependents:{id}": places for id, places in model.dependents.items()}
+        lines = {name.removeprefix("order:"): list(found[name].value) for name in found if name.startswith("order:")}
+        assert lines == model.orders
         assert {text: int(at) for text, at in found.get("ends", NONE).value.items()} == {
             note.text: at for note, at in model.notes.items()
         }

@@ -55,6 +55,7 @@ def to_task(spec: Spec) -> models.Task:
         coalesce="last" if spec.coalesce == "last" else "first", result_ttl=seconds(spec.result_ttl),
         max_attempts=spec.max_attempts, backoff=to_backoff(spec.backoff), reply=spec.reply, after=spec.after,
         after_any=spec.after_any, after_when=cast(models.AfterWhen, spec.after_when), gather=spec.gather or None,
+        ordering_key=spec.order,
     )  # fmt: skip
 
 

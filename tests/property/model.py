@@ -75,8 +75,11 @@ class Model(Kept, Workers, Chains):
         if spec.key:
             self._hold(f"key:{spec.key}", spec.id, self.settings["idempotency"])
         self._join(task)
+        behind = self._line_up_by_key(task)
         if spec.after or spec.gather:
             self._await_others(task)
+        elif behind:
+            self._await_turn(task)
         else:
             self._start(task)
         return task

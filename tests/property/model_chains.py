@@ -13,6 +13,7 @@ class Chains(State):
         super().__init__(now)
         self.notes: dict[Note, int] = {}  # with their times
         self.dependents: dict[str, dict[str, int]] = {}  # by what they wait for: who does or did, and in which place
+        self.orders: dict[str, list[str]] = {}  # by ordering key: who has not ended, in order
         self.chains = False  # whether a task has meant something for others yet
         self._noted = False  # in this call, and not followed yet
 
@@ -38,6 +39,29 @@ class Chains(State):
             else:
                 other.awaited = True
 
+    def _line_up_by_key(self, task: Task) -> bool:
+        """Whether others of its ordering key are before it."""
+        if not task.spec.order:
+            return False
+        line = self.orders.setdefault(task.spec.order, [])
+        line.append(task.id)
+        return len(line) > 1
+
+    def _await_turn(self, task: Task) -> None:
+        task.state, task.awaits, self.chains = "blocked", 1, True
+
+    def _leave_line(self, task: Task) -> None:
+        """The next one's turn has come, if this was the first."""
+        line = self.orders.get(task.spec.order or "", [])
+        if task.id not in line:
+            return
+        was_first = line[0] == task.id
+        line.remove(task.id)
+        if not line and task.spec.order:
+            del self.orders[task.spec.order]
+        elif was_first:
+            self._leave(Note("o", task.id, line[0], self.tasks[line[0]].place, self.place))
+
     # Ends
 
     def _end(self, task: Task, state: str, value: bytes = b"") -> None:
@@ -51,6 +75,7 @@ class Chains(State):
         elif task.awaited:
             self._leave(Note(how, task.id, upto=self.place))
         task.awaited, task.gathered = False, None
+        self._leave_line(task)
 
     def _leave(self, note: Note) -> None:
         self.notes[note] = self.now
@@ -87,6 +112,8 @@ class Chains(State):
     def _tell_others(self, note: Note, limit: int, freed: list[Task]) -> int:
         if note.at:
             self._hear(note.other, note.at, note.how, freed)
+        if note.how == "o":
+            return 0
         waiting = self.dependents.pop(note.id, {})
         told = sorted((place, id) for id, place in waiting.items() if place <= note.upto)[:limit]
         for place, id in told:
@@ -101,7 +128,7 @@ class Chains(State):
         task = self.tasks.get(id)
         if not task or task.state != "blocked" or task.place != place:
             return  # it waits no more, or is another of that id
-        when = task.spec.after_when
+        when = "ended" if task.spec.order else task.spec.after_when
         good = when == "ended" or (how == "c") == (when == "completed")
         task.awaits -= 1
         if task.awaits and good != task.spec.after_any:

@@ -56,6 +56,7 @@ class Spec:
     after_any: bool = False
     after_when: str = "completed"
     gather: int = 0
+    order: str | None = None
 
 
 @dataclass
@@ -143,7 +144,8 @@ class Stub:
 
 
 class Note(NamedTuple):
-    """What has ended and is still to be told: `c` for completed, `f` for failed; or whose tree is cancelled, `t`.
+    """What is still to be told: an end, `c` for completed, `f` for failed; whose turn has come, `o`; or whose tree is
+    cancelled, `t`.
 
     other and at: the parent that gathers it, and its place; or the last child that was cancelled, and its time. upto:
     the last place of those who waited for it; or when the tree was cancelled.

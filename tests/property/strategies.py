@@ -24,6 +24,7 @@ TRAITS: list[dict[str, Any]] = [
     {"tags": ("x",)}, {"tags": ("x", "y")}, {"tags": ("y", "y")}, {"parent": "a"}, {"parent": "p"},
     {"key": "k1"}, {"key": "k2"}, *[{"unique": "u1"}] * 3, {"unique": "u2"}, *[{"scope": "s1"}] * 2, {"scope": "s2"},
     *[{"scope": "s1", "coalesce": "last"}] * 2, {"scope": "s1", "unique": "u1"},
+    *[{"order": "o1"}] * 3, {"order": "o2"},
     {"result_ttl": 0}, {"result_ttl": 5000},
     {"max_attempts": 1}, {"max_attempts": 2},
     {"backoff": Backoff(0, 1.0, 0, 0.0)}, {"backoff": Backoff(1, 1.5, 1500, 1.0)},

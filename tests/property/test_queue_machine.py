@@ -155,6 +155,8 @@ class QueueMachine(RuleBasedStateMachine):
         for id, payload, traits, links in specs:
             told = {"payload": payload} | traits | self.linked(links, [spec.id for spec in drawn])
             told |= {name: self.model.now + traits[name] for name in ("run_after", "expires") if name in traits}
+            if "after" in told or "gather" in told:
+                told.pop("order", None)
             drawn.append(Spec(id or f"own-{next(self.numbers)}", **told))
         self.send("enqueue", self.rid(), drawn)
 
