@@ -219,7 +219,7 @@ def end(adeq: Adeq, client: redis.Redis, base_name: str) -> TransportError:
                 kill(client)
         if isinstance(error := sending.exception(), TransportError):
             return error
-        adeq.queue(base_name).purge()
+        client.delete(*client.keys(f"{adeq.queue(base_name).base}:*"))
     raise AssertionError("no script was killed")
 
 
