@@ -28,6 +28,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from pyadeq._async.queue import Queue
 from pyadeq._worker.connections import Settings, connect
 from pyadeq._worker.partitions import Partitions
 from pyadeq._worker.renewal import Heard, LoopRenewal
@@ -46,7 +47,8 @@ class Renewer(LoopRenewal):
     def __init__(self, settings: Settings, busy: Callable[[], int], heard: Callable[[Heard], None]) -> None:
         adeq = connect(settings["client"])
         name: str = settings["queue"]
-        queue: Any = Partitions(adeq.partitioned(name)) if settings["partitioned"] else adeq.queue(name)
+        base: str | None = settings["base"]
+        queue: Any = Queue(adeq, name, base) if base else Partitions(adeq.partitioned(name))
         super().__init__(queue, settings["worker"], settings["lease"], busy, heard)
         self.moved = monotonic()  # when the parent's loop last did
         self._parent: int = settings["parent"]

@@ -185,12 +185,14 @@ if item_count == 0 then
   return { 'ok', conf.now, math.max(epoch, conf.epoch) }
 end
 if done_before(conf, 'partition') then return { 'ok', conf.now, conf.epoch } end
-if conf.epoch ~= epoch - 1 then return { 'conflict', conf.now, conf.epoch } end
+local row = redis.call('HMGET', config, 'partitions', 'homes', 'map_epoch')
+local mapped = tonumber(row[3] or 0)
+if mapped ~= epoch - 1 then return { 'conflict', conf.now, mapped } end
 
 if not conf.exists then create_base() end
-local row = redis.call('HMGET', config, 'partitions', 'homes')
 local homes = (row[2] and row[2] .. ';' or '') .. (row[1] or '-')
-redis.call('HSET', config, 'epoch', epoch, 'partitions', table.concat(item_tag, ' '), 'homes', homes)
+redis.call('HSET', config, 'map_epoch', epoch, 'epoch', math.max(epoch, conf.epoch),
+  'partitions', table.concat(item_tag, ' '), 'homes', homes)
 if settle then redis.call('HSET', config, 'settled', select(2, string.gsub(homes, '[^;]+', ''))) end
 note_done(conf, 'partition', 'done')
 return { 'ok', conf.now, epoch }

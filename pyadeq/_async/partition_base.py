@@ -20,6 +20,13 @@ FRESH = 1.0
 """Seconds for which the map is taken as it was read: so much later at most, workers find tasks in new partitions."""
 
 
+PATIENCE = 0.2
+"""Seconds in which a call to one of several partitions is sent again, before the others are looked after."""
+
+REST = 2.0
+"""Seconds for which a node that did not answer is left alone, at least, while others go on."""
+
+
 class PartitionedBase:
     """A queue by its name, in as many partitions as its own base says."""
 
@@ -30,7 +37,7 @@ class PartitionedBase:
         self._parts = {WHOLE: whole}
         self._map = PartitionMap()
         self._read_at: float | None = None
-        self._away_until: dict[str, float] = {}
+        self._away_until: dict[object, float] = {}  # by node
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
@@ -63,8 +70,21 @@ class PartitionedBase:
         if monotonic() - self._read_at > FRESH:
             self._read_at = monotonic()  # one asks, and the others go on
             with suppress(TransportError):  # whoever knows an old map is told so where it matters
-                return await self._read(0.0)
+                return await self._read(PATIENCE)
         return self._map
+
+    def _node(self, tag: str) -> object:
+        return self._runner.node_of(self.part(tag).base)
+
+    def _is_away(self, tag: str) -> bool:
+        """Whether its node did not answer a short while ago."""
+        return self._away_until.get(self._node(tag), 0.0) > monotonic()
+
+    def _note_away(self, tag: str, since: float, error: TransportError) -> None:
+        """Leave its node alone for a while, for much longer than it took to find out."""
+        if not error.retryable:
+            raise error
+        self._away_until[self._node(tag)] = monotonic() + max(REST, 5 * (monotonic() - since))
 
     async def _parts_now(self) -> list[Queue]:
         """Every partition that may hold tasks."""
@@ -74,7 +94,7 @@ class PartitionedBase:
         """Ask the partition that has a task, or where it was before there were others; the first that has it."""
         for fresh in (False, True):  # somebody may have got a task from a partition that is not known here yet
             known = await self._read() if fresh else await self._fresh()
-            for tag in reversed(known.home_of_id(id)):
+            for tag in known.places_of_id(id):
                 answer = await ask(self.part(tag))
                 if is_there(answer):
                     return answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from time import monotonic
 from typing import Any
 
 from pyadeq._async.partition_base import PartitionedBase
@@ -10,9 +11,13 @@ from pyadeq._async.queue_produce import as_task
 from pyadeq._core.partition_delivery import Delivery, Parcel
 from pyadeq._core.partitions import PartitionMap
 from pyadeq._core.queue_items import item, refuse_single
+from pyadeq._twins import aio_sleep
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
 from pyadeq.ids import new_ulid
 from pyadeq.models import Receipt, Task
+
+LEARNS_FOR = 5.0
+"""Seconds in which the map of partitions must become as new as a partition says it is."""
 
 
 class Putting(PartitionedBase):
@@ -39,13 +44,17 @@ class Putting(PartitionedBase):
         refuse_single("tasks", tasks)
         delivery = Delivery([_parcel(index, as_task(one), rid) for index, one in enumerate(tasks)], self._turn)
         self._turn += 1
-        known, fits = await self._fresh(), False
+        known = await self._fresh()
+        delivery.address(known)
+        until = monotonic() + LEARNS_FOR
         while not delivery.done:
-            if not fits:
+            if not await self._send_on(delivery, known, rid or new_ulid()):
+                before, known = known, await self._read()
+                if known.epoch <= before.epoch:  # a partition knows more than the queue's own base
+                    if monotonic() > until and delivery.refusal is not None:
+                        raise delivery.refusal
+                    await aio_sleep(0.1)
                 delivery.address(known)
-            fits = await self._send_on(delivery, known, rid or new_ulid())
-            if not fits:
-                known = await self._read()
         return delivery.receipts()
 
     async def _send_on(self, delivery: Delivery, known: PartitionMap, rid: str) -> bool:

@@ -23,47 +23,45 @@ class Waits:
     def __init__(self, block: Block, give_back: GiveBack) -> None:
         self._block = block
         self._give_back = give_back
-        self._callers = 0
-        self._waiting: set[str] = set()
+        self._listening: set[str] = set()
         self._heard: set[str] = set()
-        self._bell = aio_Event()
+        self._callers: dict[aio_Event, Sequence[str]] = {}  # with a bell for each
         self._error: AdeqError | None = None
 
     async def wait(self, places: Sequence[str], seconds: float) -> list[str]:
         """Where there was a word, as soon as there is one; nowhere after so many seconds."""
         until = monotonic() + seconds
-        for place in places:
-            if place not in self._waiting:
-                self._waiting.add(place)
-                aio_spawn(partial(self._listen, place, seconds))
-        self._callers += 1
+        bell = aio_Event()
+        self._callers[bell] = places
         try:
-            return await self._hear(places, until)
+            while True:
+                bell.clear()
+                if self._error is not None:
+                    error, self._error = self._error, None
+                    raise error
+                heard = [place for place in places if place in self._heard]
+                self._heard.difference_update(heard)
+                left = until - monotonic()
+                if heard or left <= 0:
+                    return heard
+                for place in places:
+                    if place not in self._listening:
+                        self._listening.add(place)
+                        aio_spawn(partial(self._listen, place, left))
+                await bell.wait(left)
         finally:
-            self._callers -= 1
-
-    async def _hear(self, places: Sequence[str], until: float) -> list[str]:
-        while True:
-            self._bell.clear()
-            if self._error is not None:
-                error, self._error = self._error, None
-                raise error
-            heard = [place for place in places if place in self._heard]
-            self._heard.difference_update(heard)
-            left = until - monotonic()
-            if heard or left <= 0:
-                return heard
-            await self._bell.wait(left)
+            del self._callers[bell]
 
     async def _listen(self, place: str, seconds: float) -> None:
         try:
             if await self._block(place, seconds):
-                if self._callers:
+                if any(place in places for places in list(self._callers.values())):
                     self._heard.add(place)
                 else:
                     await self._give_back(place)
         except AdeqError as error:
             self._error = error
         finally:
-            self._waiting.discard(place)
-            self._bell.set()
+            self._listening.discard(place)
+            for bell in list(self._callers):
+                bell.set()

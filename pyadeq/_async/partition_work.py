@@ -6,21 +6,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 from typing import Any, TypeVar
 
-from pyadeq._async.partition_base import PartitionedBase
+from pyadeq._async.partition_base import PATIENCE, REST, PartitionedBase
 from pyadeq._async.partition_waits import Waits
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue_work import until_due
 from pyadeq._async.runner import LONGEST_BLOCK
 from pyadeq._core.partitions import WHOLE
 from pyadeq._core.queue_items import Failure, Held, checked_lanes
-from pyadeq.errors import LeaseLost, TransportError
+from pyadeq.errors import AdeqError, DurabilityError, LeaseLost, TransportError
 from pyadeq.models import AckStatus, Failed, Lease, ReleaseStatus, Renewal, Seconds, Snoozed, to_ms
 from pyadeq.worker_models import ProgressStatus
 
 T = TypeVar("T")
-
-REST = 2.0
-"""Seconds for which a partition that did not answer is left alone by claims, as long as another one does."""
 
 
 class TakingPart(PartitionedBase):
@@ -67,33 +64,44 @@ class TakingPart(PartitionedBase):
         return [*tags[first:], *tags[:first]]
 
     async def _claim_from(
-        self, tags: Sequence[str], worker: str | None, limit: int, asked: dict[str, Any]
+        self, tags: Sequence[str], worker: str, limit: int, asked: dict[str, Any]
     ) -> tuple[list[Lease], float]:
-        """What the partitions have, and in how many seconds there may be more. One that is away stops no other.
+        """What the partitions have, and in how many seconds there may be more. A node that is away stops no other.
 
-        TransportError if all are.
+        TransportError if nobody answers. What was claimed before an error is the answer, or in that of DurabilityError.
         """
         leases: list[Lease] = []
         due = LONGEST_BLOCK
-        error: TransportError | None = None
-        began = monotonic()
-        asked_for = [tag for tag in tags if self._away_until.get(tag, 0.0) <= began] or tags
-        for tag in asked_for:
+        lost: TransportError | None = None
+        doubt: DurabilityError | None = None
+        answered = False
+        for tag in [tag for tag in tags if not self._is_away(tag)] or tags:
+            if self._is_away(tag) and (answered or lost):
+                continue  # another partition of its node has found out meanwhile
+            began = monotonic()
             try:
-                claimed = await self.part(tag).claim_once(worker, limit - len(leases), **asked, retry_for=0.0)
-            except TransportError as lost:
-                if not lost.retryable:
-                    raise
-                self._away_until[tag] = monotonic() + REST
-                error, due = lost, min(due, REST)
+                settled = await self.part(tag).settle(worker, claim=limit - len(leases), **asked, retry_for=PATIENCE)
+            except DurabilityError as error:
+                doubt, settled = error, error.answer
+            except TransportError as error:
+                self._note_away(tag, began, error)
+                lost, due = error, min(due, REST)
                 continue
-            self._away_until.pop(tag, None)
-            leases += claimed.leases
-            due = min(due, until_due(claimed))
+            except AdeqError:
+                if leases:
+                    break  # the next call will tell
+                raise
+            answered = True
+            self._away_until.pop(self._node(tag), None)
+            leases += settled.claimed.leases
+            due = min(due, until_due(settled.claimed))
             if len(leases) >= limit:
                 break
-        if error and len(self._away_until) >= len(asked_for):
-            raise error
+        if doubt is not None:
+            doubt.answer = leases
+            raise doubt
+        if lost is not None and not answered:
+            raise lost
         return leases, due
 
     @property
@@ -156,14 +164,14 @@ class TakingPart(PartitionedBase):
         )
 
     async def _settle(self, lease: Held, act: Callable[[Queue], Awaitable[T]]) -> T:
-        """Do it where the task is: at its home of now, or at an earlier one."""
-        home = (await self._fresh()).home_of_id(_id(lease))
-        for tag in reversed(home[1:]):
+        """Do it where the task is, which its id may not say."""
+        places = (await self._fresh()).places_of_id(_id(lease))
+        for tag in places[:-1]:
             try:
                 return await act(self.part(tag))
             except LeaseLost:
                 continue
-        return await act(self.part(home[0]))
+        return await act(self.part(places[-1]))
 
     async def _in_each(
         self,
@@ -171,20 +179,37 @@ class TakingPart(PartitionedBase):
         lease_of: Callable[[Any], Held],
         act: Callable[[Queue, Sequence[Any]], Awaitable[list[T]]],
         is_done: Callable[[Any], bool],
+        first: Callable[[Held], str | None] = lambda held: None,
     ) -> list[T]:
-        """One call to each partition; what is not there is asked of its earlier homes."""
+        """One call to each partition; of what is not there, the next where it may be. first: where, if that is known.
+
+        One that does not answer is told at the end, when all others have been asked.
+        """
         known = await self._fresh()
-        homes = [list(known.home_of_id(_id(lease_of(item)))) for item in items]
+        places = []
+        for item in items:
+            held = lease_of(item)
+            likely = [tag for tag in [first(held)] if tag is not None]
+            places.append(list(reversed(dict.fromkeys([*likely, *known.places_of_id(_id(held))]))))
         answers: dict[int, T] = {}
+        lost: TransportError | None = None
         left = list(range(len(items)))
         while left:
             by_tag: dict[str, list[int]] = {}
             for index in left:
-                by_tag.setdefault(homes[index].pop(), []).append(index)
+                by_tag.setdefault(places[index].pop(), []).append(index)
+            gone = set()
             for tag, some in by_tag.items():
-                for index, answer in zip(some, await act(self.part(tag), [items[i] for i in some]), strict=True):
-                    answers[index] = answer
-            left = [index for index in left if homes[index] and not is_done(answers[index])]
+                try:
+                    found = await act(self.part(tag), [items[i] for i in some])
+                except TransportError as error:
+                    lost = error
+                    gone.update(some)
+                    continue
+                answers.update(zip(some, found, strict=True))
+            left = [i for i in left if i not in gone and places[i] and not is_done(answers[i])]
+        if lost is not None:
+            raise lost
         return [answers[index] for index in range(len(items))]
 
 

@@ -74,17 +74,17 @@ class PartitionedQueue(Putting, TakingPart):
 
     async def _left_in(self, tag: str, known: PartitionMap) -> int:
         """How many tasks in a partition have not ended and would not be put there now."""
-        queue, left = self.part(tag), 0
+        queue, left = self.part(tag), set[str]()
         stats = await queue.stats()
         if tag not in known.tags:
             return stats.pending + stats.running
-        for lane in stats.lanes:
-            async for task in queue.iterate("ready", lane=lane):
-                left += not known.belongs(tag, task.id, _ties_of(task))
-        for state in ELSEWHERE:
-            async for task in queue.iterate(state):
-                left += not known.belongs(tag, task.id, _ties_of(task))
-        return left + stats.more_lanes
+        for state in LOOKS:
+            for lane in (await queue.stats()).lanes if state == "ready" else [None]:
+                async for task in queue.iterate(state, lane=lane):
+                    id = None if task.schedule else task.id  # which a schedule made, and nobody looks for elsewhere
+                    if not known.belongs(tag, id, _ties_of(task)):
+                        left.add(task.id)
+        return len(left) + stats.more_lanes
 
     async def _publish(self, known: PartitionMap, tags: Sequence[str], *, settle: bool) -> None:
         call = self.part(WHOLE).calls.partition(known.epoch + 1, tags, new_ulid(), settle=settle)
@@ -193,8 +193,8 @@ class PartitionedQueue(Putting, TakingPart):
         return answers[0]
 
 
-ELSEWHERE: tuple[State, ...] = ("delayed", "blocked", "running", "stalled")
-"""Where tasks are that have not ended and are not in line."""
+LOOKS: tuple[State, ...] = ("running", "stalled", "blocked", "delayed", "ready", "running", "stalled", "delayed")
+"""Where tasks are that have not ended, in the order in which they go on, so that none slips by."""
 
 
 async def _has(queue: Queue, id: str) -> Queue | None:

@@ -79,6 +79,7 @@ class Delivery:
         self._left = list(parcels)
         self._turn = turn
         self._late: UnknownTask | DurabilityError | None = None
+        self.refusal: PartitionsChanged | None = None
 
     @property
     def done(self) -> bool:
@@ -111,6 +112,7 @@ class Delivery:
             self._late = self._late or answer
             answer = answer.receipts if isinstance(answer, UnknownTask) else answer.answer
         if isinstance(answer, PartitionsChanged):
+            self.refusal = answer
             return False
         if isinstance(answer, Exception):
             raise answer

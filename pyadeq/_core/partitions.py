@@ -23,6 +23,9 @@ WHOLE: Final = "-"
 _BITS = MOST.bit_length() - 1
 _WIDTH = SLOTS // MOST
 
+DECIDERS: Final = ("ordering_key", "idempotency_key", "unique", "scope")
+"""Keys that are kept in one partition."""
+
 Home = tuple[str, ...]
 """The partitions where a task may belong, by their tags: of earlier epochs, the earliest first, and of now."""
 
@@ -56,16 +59,29 @@ class PartitionMap:
         return (*(tag for tag in earlier if tag != now), now)
 
     def home_of_id(self, id: str) -> Home:
-        """Where a task is: its id says so, unless it was given by somebody."""
+        """Where a task of this id belongs: its id says so, unless it was given by somebody."""
         tag = tag_in(id)
         return (tag,) if tag in self._known else self.home(id)
+
+    def places_of_id(self, id: str) -> tuple[str, ...]:
+        """Where to look for a task, the likeliest first: somebody's id may be of a schedule, or from before."""
+        home = self.home_of_id(id)
+        return home if tag_in(id) in self._known else tuple(dict.fromkeys([*reversed(home), *self.all]))
 
     def home_of(self, id: str | None, pairs: Mapping[str, Any]) -> Home | None:
         """Where a new task belongs, by its id, if it was given one, and its envelope; None: anywhere.
 
-        BadArgument if it would have to be in two partitions.
+        BadArgument if it would have to be in two partitions, now or while keys move.
         """
         first, home = "", None
+        deciders = [name for name in DECIDERS if pairs.get(name)] + ["id"] * (id is not None)
+        if len(deciders) > 1 and len(self.all) > 1:
+            raise BadArgument(
+                "ADEQ_ARG",
+                "pyadeq",
+                f"{deciders[1]}: it is given together with {deciders[0]}; allowed in a queue with partitions: one of "
+                f"{', '.join(DECIDERS)} and id, for each may move to another partition by itself",
+            )
         for name, key, its in self._ties(id, pairs):
             if home is not None and its != home:
                 raise BadArgument(
@@ -77,12 +93,12 @@ class PartitionMap:
             first, home = first or name, its
         return home
 
-    def belongs(self, tag: str, id: str, pairs: Mapping[str, Any]) -> bool:
+    def belongs(self, tag: str, id: str | None, pairs: Mapping[str, Any]) -> bool:
         """Whether a task that is in a partition would be put there now."""
         return all(home[-1] == tag for _, _, home in self._ties(id, pairs))
 
     def _ties(self, id: str | None, pairs: Mapping[str, Any]) -> Iterable[tuple[str, str, Home]]:
-        for name in ("ordering_key", "idempotency_key", "unique", "scope"):
+        for name in DECIDERS:
             if key := pairs.get(name):
                 yield name, key, self.home(key)
         for key in pairs.get("limits") or ():
@@ -127,7 +143,7 @@ def read_map(stored: Mapping[str, str]) -> PartitionMap:
         return PartitionMap()
     homes = tuple(tuple(tags.split()) for tags in stored.get("homes", "").split(";") if tags)
     settled = int(stored.get("settled", 0))
-    return PartitionMap(int(stored["epoch"]), tuple(stored["partitions"].split()), homes[settled:], homes[:settled])
+    return PartitionMap(int(stored["map_epoch"]), tuple(stored["partitions"].split()), homes[settled:], homes[:settled])
 
 
 def in_portions(items: Sequence[Any], parts: int, least: int) -> list[Sequence[Any]]:

@@ -228,6 +228,10 @@ class Adeq:
         (outcome,) = self._scripts.send([call], use="renewals")
         return decoded(call, outcome)
 
+    def node_of(self, key: str) -> object:
+        """What tells the server apart that has a key, as far as it is known; nothing is asked."""
+        return self._nodes.routes.node_of(key)
+
     def pipeline(self) -> Pipeline:
         """Many calls in few round trips: `with adeq.pipeline() as pipe: result = pipe.add(call)`."""
         return Pipeline(self._scripts)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
+from itertools import islice
 from time import monotonic
 from typing import Any
 
 from pyadeq._async.client import Adeq
+from pyadeq._async.partition_base import PATIENCE
 from pyadeq._async.partition_work import is_held, token_of
 from pyadeq._async.partitioned import PartitionedQueue
 from pyadeq._async.queue import Queue
@@ -17,16 +19,13 @@ from pyadeq._async.runner import LONGEST_BLOCK
 from pyadeq._core.partitions import WHOLE, PartitionMap
 from pyadeq._core.queue import QueueCalls
 from pyadeq._core.queue_items import Failure, Held
-from pyadeq.errors import AdeqError, DurabilityError, TransportError
+from pyadeq.errors import AdeqError, DurabilityError, QueueDraining, TransportError
 from pyadeq.models import Claimed, Failed, Lease, ReleaseStatus, Renewal, Seconds, Settled, TaskView
 from pyadeq.schedule_models import Fired
 from pyadeq.worker_models import Heartbeat, ProgressStatus, WorkerMode
 
-REST = 2.0
-"""Seconds for which a partition that did not answer is left alone, while others go on."""
-
-PATIENCE = 0.2
-"""Seconds in which a call to one of several partitions is sent again."""
+MOST_KNOWN = 100_000
+"""Leases of which it is remembered where they are; of others it is found out."""
 
 DRY = 2.0
 """Seconds for which a partition that had too few tasks is not asked for more, unless it calls or something is due."""
@@ -42,8 +41,9 @@ class Partitions:
         self._queue = queue
         self._about: dict[str, Any] = {}
         self._known: set[str] = set()  # the partitions where the worker is registered
-        self._away_until: dict[str, float] = {}
+        self._at: dict[str, str] = {}  # where leases are, by their tokens
         self._dry_until: dict[str, float] = {}
+        self._asked = False  # somebody wants something of the worker, and nobody heard
         self._turn = 0
         self._ears: dict[tuple[str, ...], Ears] = {}
 
@@ -55,8 +55,17 @@ class Partitions:
     async def register(self, worker: str, **about: Any) -> str:
         """Make the worker known in every partition; in those that come later with its first call there."""
         self._about, self._known = about, set()
+        lost: TransportError | None = None
         for tag in (await self._map()).all:
-            await self._make_known(tag, worker)
+            if not self._queue._is_away(tag):
+                began = monotonic()
+                try:
+                    await self._make_known(tag, worker)
+                except TransportError as error:
+                    self._queue._note_away(tag, began, error)
+                    lost = error
+        if lost is not None and not self._known:
+            raise lost
         return worker
 
     async def _make_known(self, tag: str, worker: str) -> None:
@@ -68,8 +77,14 @@ class Partitions:
         """Forget the worker in every partition and take back these leases of it."""
         await self.close()
         await self.release_many(leases)
-        for queue in await self._parts():
-            await queue.deregister(worker, reason)
+        lost: TransportError | None = None
+        for tag in (await self._map()).all:
+            try:
+                await self._queue.part(tag).deregister(worker, reason)
+            except TransportError as error:
+                lost = error
+        if lost is not None:
+            raise lost
         self._known.clear()
         return "deregistered"
 
@@ -96,36 +111,55 @@ class Partitions:
         known = await self._map()
         ended: dict[str, tuple[list[int], list[int]]] = {}
         for index, (lease, _) in enumerate(acks):
-            ended.setdefault(_home(known, lease)[-1], ([], []))[0].append(index)
+            ended.setdefault(self._place(known, lease), ([], []))[0].append(index)
         for index, failure in enumerate(fails):
-            ended.setdefault(_home(known, failure.lease)[-1], ([], []))[1].append(index)
+            ended.setdefault(self._place(known, failure.lease), ([], []))[1].append(index)
         if len(known.all) > 1:
             how["retry_for"] = PATIENCE
         answer = Answer(acks, fails)
-        for tag in self._to_be_asked(known.all, ended, claim, answer):
+
+        async def ask(tag: str) -> None:
             own_acks, own_fails = ended.get(tag, ([], []))
             left = max(claim - len(answer.leases), 0)
+            began = monotonic()
             try:
-                self._refuse_if_away(tag)
+                if self._queue._is_away(tag):
+                    raise TransportError(f"partition {tag} was away", retryable=True, may_have_applied=False)
                 await self._make_known(tag, worker)
-                some: dict[str, Any] = {
-                    "acks": [acks[i] for i in own_acks],
-                    "fails": [fails[i] for i in own_fails],
-                    "claim": left,
-                }
-                settled = await self._queue.part(tag).settle(worker, **some, **how)
+                own = {"acks": [acks[i] for i in own_acks], "fails": [fails[i] for i in own_fails]}
+                settled = await self._queue.part(tag).settle(worker, **own, claim=left, **how)  # type: ignore[arg-type]
             except DurabilityError as error:
                 settled = answer.doubt(error)
             except TransportError as error:
-                self._note_away(tag, error)
+                if not self._queue._is_away(tag):
+                    self._queue._note_away(tag, began, error)
                 answer.lose(error, own_acks, own_fails)
-                continue
-            self._away_until.pop(tag, None)
+                return
+            except AdeqError:
+                await self.release_many(answer.leases)  # nobody will hear of these
+                raise
+            self._at.update((lease.token, tag) for lease in settled.claimed.leases)
+            for token in list(islice(self._at, max(len(self._at) - MOST_KNOWN, 0))):  # lost ones are never settled
+                del self._at[token]
             answer.take(settled, own_acks, own_fails)
             if len(settled.claimed.leases) < left:
                 self._dry_until[tag] = monotonic() + min(DRY, max(until_due(settled.claimed), 0.0))
-        await self._ask_earlier_homes(known, acks, fails, answer)
+
+        for tag in self._to_be_asked(known.all, ended, claim, answer):
+            await ask(tag)
+        if not answer.answered:  # it is for the others to say that the server is there
+            for tag in known.all:
+                if not answer.answered and not self._queue._is_away(tag):
+                    await ask(tag)
+        await self._look_elsewhere(known, acks, fails, answer)
+        for held in [held for held, _ in acks] + [failure.lease for failure in fails]:
+            if token_of(held) not in answer.unanswered:
+                self._at.pop(token_of(held), None)
         return answer.settled()
+
+    def _place(self, known: PartitionMap, held: Held) -> str:
+        """Where a lease is, or is likely to be."""
+        return self._at.get(token_of(held)) or known.places_of_id(held.id if isinstance(held, Lease) else held[0])[0]
 
     def _to_be_asked(self, tags: Sequence[str], ended: dict[str, Any], claim: int, answer: Answer) -> Iterable[str]:
         """Where something ended, and then where there may be something to claim, as long as there is room."""
@@ -137,8 +171,8 @@ class Partitions:
             return
         asked = False
         for tag in turn:
-            rests = max(self._away_until.get(tag, 0.0), self._dry_until.get(tag, 0.0)) - monotonic()
-            if tag in ended or (rests <= 0 and len(answer.leases) < claim):
+            rests = self._dry_until.get(tag, 0.0) - monotonic()
+            if tag in ended or (rests <= 0 and not self._queue._is_away(tag) and len(answer.leases) < claim):
                 asked = True
                 yield tag
             elif claim and rests > 0:
@@ -146,20 +180,26 @@ class Partitions:
         if not asked:
             yield turn[0]
 
-    async def _ask_earlier_homes(
+    async def _look_elsewhere(
         self, known: PartitionMap, acks: Sequence[tuple[Held, Any]], fails: Sequence[Failure], answer: Answer
     ) -> None:
-        """Those whose ids say nothing may be where they belonged before."""
-        if not known.before:
-            return
-        late_acks = [i for i, (held, _) in enumerate(acks) if answer.lost(acks=i) and len(_home(known, held)) > 1]
-        late_fails = [i for i, one in enumerate(fails) if answer.lost(fails=i) and len(_home(known, one.lease)) > 1]
-        if late_acks:
-            statuses = await self._queue.ack_many([acks[i] for i in late_acks])
-            answer.correct(acks=dict(zip(late_acks, statuses, strict=True)))
-        if late_fails:
-            failed = await self._queue.fail_many([fails[i] for i in late_fails])
-            answer.correct(fails=dict(zip(late_fails, failed, strict=True)))
+        """Leases whose place was not known may be in another partition."""
+
+        def unknown(held: Held) -> bool:
+            id = held.id if isinstance(held, Lease) else held[0]
+            return token_of(held) not in self._at and len(known.places_of_id(id)) > 1
+
+        late_acks = [i for i, (held, _) in enumerate(acks) if answer.lost(acks=i) and unknown(held)]
+        late_fails = [i for i, one in enumerate(fails) if answer.lost(fails=i) and unknown(one.lease)]
+        try:
+            if late_acks:
+                statuses = await self._queue.ack_many([acks[i] for i in late_acks])
+                answer.correct(acks=dict(zip(late_acks, statuses, strict=True)))
+            if late_fails:
+                failed = await self._queue.fail_many([fails[i] for i in late_fails])
+                answer.correct(fails=dict(zip(late_fails, failed, strict=True)))
+        except TransportError as error:
+            answer.lose(error, late_acks, late_fails)
 
     async def settle_when_woken(
         self,
@@ -194,11 +234,20 @@ class Partitions:
         async def listen(tag: str, seconds: float) -> str | None:
             return await self._queue.part(tag).block_as(worker, lanes, seconds)
 
-        async def give_back(tag: str) -> None:
-            if lanes and tag in self._known:
+        async def give_back(tag: str, word: str) -> None:
+            if word == "":
+                self._asked = True
+                for ears in self._ears.values():
+                    ears.ring()
+            elif tag in self._known:
                 await self._queue.part(tag).settle(worker, lanes=lanes)
 
-        return self._ears.setdefault((worker, *lanes), Ears(listen, give_back))
+        return self._ears.setdefault((worker, *lanes), Ears(listen, give_back, self._is_asked))
+
+    def _is_asked(self) -> bool:
+        """Whether somebody wanted something while nobody listened; asked once."""
+        asked, self._asked = self._asked, False
+        return asked
 
     # What runs
 
@@ -212,40 +261,58 @@ class Partitions:
         known = await self._map()
         by_tag: dict[str, list[int]] = {tag: [] for tag in known.all}
         for index, lease in enumerate(leases):
-            by_tag[_home(known, lease)[-1]].append(index)
+            by_tag.setdefault(self._place(known, lease), []).append(index)
         renewals = [Renewal(status="renewed") for _ in leases]
-        heard: list[Heartbeat] = []
-        lost: TransportError | None = None
-        unconfirmed: DurabilityError | None = None
-        for tag, some in by_tag.items():
+
+        async def ask(tag: str, some: list[int]) -> Heartbeat | TransportError | DurabilityError:
+            held = [leases[i] for i in some]
             try:
-                answer = await self._queue.part(tag).beat(
-                    [leases[i] for i in some], worker=worker, extend=extend, busy=busy
-                )
+                return await self._queue.part(tag).beat(held, worker=worker, extend=extend, busy=busy)
             except DurabilityError as error:
-                unconfirmed, answer = error, error.answer
+                return error
             except TransportError as error:
                 if not error.retryable:
                     raise
-                lost = error
+                return error
+
+        # All at once: one that hangs must not keep the leases of others waiting.
+        answers = await asyncio.gather(*(ask(tag, some) for tag, some in by_tag.items()))
+        heard: list[Heartbeat] = []
+        lost: TransportError | None = None
+        unconfirmed: DurabilityError | None = None
+        for some, told in zip(by_tag.values(), answers, strict=True):
+            if isinstance(told, TransportError):
+                lost = told
                 continue
-            heard.append(answer)
-            for index, renewal in zip(some, answer.renewals, strict=True):
+            if isinstance(told, DurabilityError):
+                unconfirmed, told = told, told.answer
+            heard.append(told)
+            for index, renewal in zip(some, told.renewals, strict=True):
                 renewals[index] = renewal
         if lost is not None and not heard:
             raise lost
-        doubtful = [
-            i for i, lease in enumerate(leases) if renewals[i].status == "lease_lost" and len(_home(known, lease)) > 1
-        ]
-        answers = await self._queue.heartbeat_many([leases[i] for i in doubtful], extend=extend) if doubtful else []
-        for index, renewal in zip(doubtful, answers, strict=True):
-            renewals[index] = renewal
+        await self._find(known, leases, extend, renewals)
         mode: WorkerMode = next((one.mode for one in heard if one.mode != "run"), "run")
         merged = Heartbeat(mode=mode, capacity=max(one.capacity for one in heard), renewals=renewals)
         if unconfirmed is not None:
             unconfirmed.answer = merged
             raise unconfirmed
         return merged
+
+    async def _find(
+        self, known: PartitionMap, leases: Sequence[Held], extend: Seconds, renewals: list[Renewal]
+    ) -> None:
+        """Leases that were not where they were likely to be may be in another partition; remembered if they are."""
+        for index, held in enumerate(leases):
+            places = known.places_of_id(held.id if isinstance(held, Lease) else held[0])
+            if renewals[index].status != "lease_lost" or token_of(held) in self._at:
+                continue
+            for tag in places[1:]:
+                with suppress(TransportError):
+                    (renewals[index],) = await self._queue.part(tag).heartbeat_many([held], extend=extend)
+                if renewals[index].status != "lease_lost":
+                    self._at[token_of(held)] = tag
+                    break
 
     async def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[Any]:
         """See `Queue.ack_many`."""
@@ -262,18 +329,23 @@ class Partitions:
     async def release_many(self, leases: Sequence[Held]) -> list[ReleaseStatus]:
         """See `Queue.release_many`."""
         return await self._queue._in_each(
-            leases, lambda lease: lease, lambda queue, some: queue.release_many(some), is_held
+            leases, lambda lease: lease, lambda queue, some: queue.release_many(some), is_held, self._known_place
         )
 
     async def progress_many(self, notes: Sequence[tuple[Held, Any]]) -> list[ProgressStatus]:
         """See `Queue.progress_many`."""
         return await self._queue._in_each(
-            notes, lambda note: note[0], lambda queue, some: queue.progress_many(some), is_held
+            notes, lambda note: note[0], lambda queue, some: queue.progress_many(some), is_held, self._known_place
         )
 
     async def _gathered_page(self, id: str, cursor: str) -> tuple[list[TaskView], str]:
-        home = (await self._map()).home_of_id(id)
-        return await self._queue.part(home[-1])._gathered_page(id, cursor)
+        for tag in (await self._map()).places_of_id(id):
+            if await self._queue.part(tag).get(id) is not None:
+                return await self._queue.part(tag)._gathered_page(id, cursor)
+        return [], ""
+
+    def _known_place(self, held: Held) -> str | None:
+        return self._at.get(token_of(held))
 
     # Partitions
 
@@ -283,16 +355,6 @@ class Partitions:
     async def _parts(self) -> list[Queue]:
         return await self._queue._parts_now()
 
-    def _refuse_if_away(self, tag: str) -> None:
-        if self._away_until.get(tag, 0.0) > monotonic():
-            raise TransportError(f"partition {tag} did not answer lately", retryable=True, may_have_applied=False)
-
-    def _note_away(self, tag: str, error: TransportError) -> None:
-        if not error.retryable:
-            raise error
-        if self._away_until.get(tag, 0.0) <= monotonic():
-            self._away_until[tag] = monotonic() + REST
-
 
 class Answer:
     """The answers of some partitions as one."""
@@ -300,13 +362,18 @@ class Answer:
     def __init__(self, acks: Sequence[tuple[Held, Any]], fails: Sequence[Failure]) -> None:
         self.leases: list[Lease] = []
         self._acks, self._fails = acks, fails
-        self._statuses: list[Any] = ["lease_lost"] * len(acks)
-        self._failed = [Failed(status="lease_lost") for _ in fails]
-        self._unanswered: set[str] = set()
+        self.statuses: list[Any] = ["lease_lost"] * len(acks)
+        self.failed = [Failed(status="lease_lost") for _ in fails]
+        self.unanswered: set[str] = set()
         self._claims: list[Claimed] = []
         self._due = LONGEST_BLOCK
         self._lost: TransportError | None = None
         self._doubt: DurabilityError | None = None
+
+    @property
+    def answered(self) -> bool:
+        """Whether any partition has answered."""
+        return bool(self._claims)
 
     def expect(self, seconds: float) -> None:
         """There may be more in so many seconds."""
@@ -328,21 +395,21 @@ class Answer:
     def correct(self, acks: dict[int, Any] | None = None, fails: dict[int, Failed] | None = None) -> None:
         """What was answered of these, by their index."""
         for index, status in (acks or {}).items():
-            self._statuses[index] = status
+            self.statuses[index] = status
         for index, failed in (fails or {}).items():
-            self._failed[index] = failed
+            self.failed[index] = failed
 
     def lost(self, acks: int | None = None, fails: int = 0) -> bool:
         """Whether a partition answered that a lease is lost; by its index."""
         held = self._acks[acks][0] if acks is not None else self._fails[fails].lease
-        status = self._statuses[acks] if acks is not None else self._failed[fails].status
-        return status == "lease_lost" and token_of(held) not in self._unanswered
+        status = self.statuses[acks] if acks is not None else self.failed[fails].status
+        return status == "lease_lost" and token_of(held) not in self.unanswered
 
     def lose(self, error: TransportError, acks: Iterable[int], fails: Iterable[int]) -> None:
         """A partition is away, and nothing is known of these."""
         self._lost = error
         held = [self._acks[index][0] for index in acks] + [self._fails[index].lease for index in fails]
-        self._unanswered.update(map(token_of, held))
+        self.unanswered.update(map(token_of, held))
 
     def settled(self) -> Settled:
         """All of it. TransportError if there was no answer, DurabilityError if one was not confirmed."""
@@ -358,7 +425,7 @@ class Answer:
             self.leases,
             now + min(firings) if firings else None,
         )
-        settled = Settled(self._statuses, self._failed, claimed, frozenset(self._unanswered))
+        settled = Settled(self.statuses, self.failed, claimed, frozenset(self.unanswered))
         if self._doubt is not None:
             self._doubt.answer = settled
             raise self._doubt
@@ -368,14 +435,18 @@ class Answer:
 class Ears:
     """Listens in several partitions, each on a connection of its own, which goes on while there is something to do.
 
-    give_back: called where there was a word that nobody waits for any more.
+    give_back: called where there was a word that nobody waits for any more. asked: whether one was heard elsewhere.
     """
 
     def __init__(
-        self, listen: Callable[[str, float], Awaitable[str | None]], give_back: Callable[[str], Awaitable[None]]
+        self,
+        listen: Callable[[str, float], Awaitable[str | None]],
+        give_back: Callable[[str, str], Awaitable[None]],
+        asked: Callable[[], bool],
     ) -> None:
         self._listen = listen
         self._give_back = give_back
+        self._asked = asked
         self._heard: dict[str, str] = {}
         self._listening: dict[str, asyncio.Task[None]] = {}
         self._waiting = 0
@@ -384,13 +455,16 @@ class Ears:
 
     async def wait(self, tags: Sequence[str], seconds: float) -> dict[str, str]:
         """The words, by partition, as soon as there is one; none after so many seconds."""
-        for tag in tags:
-            if tag not in self._listening:
-                self._listening[tag] = asyncio.create_task(self._ear(tag, seconds))
+        until = monotonic() + seconds
         self._waiting += 1
         try:
             async with asyncio.timeout(seconds):
                 while not (self._heard or self._error):
+                    if self._asked():
+                        return {"": ""}
+                    for tag in tags:  # those that have ended by themselves, too
+                        if tag not in self._listening:
+                            self._listening[tag] = asyncio.create_task(self._ear(tag, max(until - monotonic(), 0.01)))
                     self._bell.clear()
                     await self._bell.wait()
         except TimeoutError:
@@ -402,6 +476,10 @@ class Ears:
             raise error
         heard, self._heard = self._heard, {}
         return heard
+
+    def ring(self) -> None:
+        """Have whoever waits look again."""
+        self._bell.set()
 
     async def close(self) -> None:
         """Listen no more."""
@@ -415,8 +493,8 @@ class Ears:
             word = await self._listen(tag, seconds)
             if word is not None and self._waiting:
                 self._heard[tag] = word
-            elif word:
-                await self._give_back(tag)
+            elif word is not None:
+                await self._give_back(tag, word)
         except TransportError as error:
             if not error.retryable:
                 self._error = error
@@ -434,16 +512,19 @@ class Schedules:
         self._parts = parts
 
     async def fire_due(self) -> Fired:
-        """Fire what is due in any partition; see `Schedules.fire_due`."""
-        fired = [await queue.schedules.fire_due() for queue in await self._parts()]
+        """Fire what is due in any partition; see `Schedules.fire_due`. What cannot be reached waits."""
+        fired, failed = [], None
+        for queue in await self._parts():
+            try:
+                fired.append(await queue.schedules.fire_due())
+            except (TransportError, QueueDraining) as error:
+                failed = error
+        if failed is not None and not fired:
+            raise failed
         waits = [one.next - one.now for one in fired if one.next is not None]
         now = fired[0].now
         firings = [firing for one in fired for firing in one.firings]
         return Fired(firings=firings, now=now, next=now + min(waits) if waits else None)
-
-
-def _home(known: PartitionMap, held: Held) -> tuple[str, ...]:
-    return known.home_of_id(held.id if isinstance(held, Lease) else held[0])
 
 
 def _first(heard: dict[str, str]) -> str | None:
@@ -453,4 +534,6 @@ def _first(heard: dict[str, str]) -> str | None:
 
 def same_queue(adeq: Adeq, queue: Queue | Partitions) -> Any:
     """A queue as it is known by another client."""
-    return Partitions(adeq.partitioned(queue.name)) if isinstance(queue, Partitions) else adeq.queue(queue.name)
+    if isinstance(queue, Partitions):
+        return Partitions(adeq.partitioned(queue.name))
+    return Queue(adeq, queue.name, queue.base)

@@ -56,7 +56,7 @@ class ProcessRenewal:
         self._settings: dict[str, Any] = {
             "client": describe(client_of(queue)),
             "queue": queue.name,
-            "partitioned": isinstance(queue, Partitions),
+            "base": None if isinstance(queue, Partitions) else queue.base,
             "worker": worker,
             "lease": lease,
             "patience": patience,

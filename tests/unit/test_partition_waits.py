@@ -26,7 +26,7 @@ class Places:
             raise word
         return word
 
-    async def give_back(self, place: str) -> None:
+    async def give_back(self, place: str, word: str = "lane") -> None:
         self.back.append(place)
 
 
@@ -44,7 +44,7 @@ def wait(request: pytest.FixtureRequest, places: Places) -> Wait:
     if request.param == "waits":
         waits = Waits(places.listen, places.give_back)
         return lambda seconds: waits.wait(["a", "b"], seconds)
-    ears = Ears(places.listen, places.give_back)  # type: ignore[arg-type]
+    ears = Ears(places.listen, places.give_back, lambda: False)  # type: ignore[arg-type]
 
     async def heard(seconds: float) -> list[str]:
         return list(await ears.wait(["a", "b"], seconds))
@@ -100,7 +100,7 @@ async def test_an_error_is_told_to_who_waits(wait: Wait, places: Places) -> None
 
 
 async def test_ears_are_closed(places: Places) -> None:
-    ears = Ears(places.listen, places.give_back)  # type: ignore[arg-type]
+    ears = Ears(places.listen, places.give_back, lambda: False)  # type: ignore[arg-type]
     assert await ears.wait(["a", "b"], 0.01) == {}
     await ears.close()
     assert [task.get_name() for task in asyncio.all_tasks()] == [asyncio.current_task().get_name()]  # type: ignore[union-attr]

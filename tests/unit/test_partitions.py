@@ -59,11 +59,10 @@ def test_an_id_says_where_its_task_is_if_it_is_a_partition_of_the_queue() -> Non
 def test_all_that_decides_must_agree() -> None:
     here, there = KEYS[0], next(key for key in KEYS if FOUR.home(key) != FOUR.home(KEYS[0]))
     assert FOUR.home_of(None, {}) is None
-    assert FOUR.home_of(None, {"ordering_key": here, "unique": here}) == FOUR.home(here)
     assert FOUR.home_of(here, {"limits": [here]}) == FOUR.home(here)
     assert FOUR.home_of(None, {"parent": "p@b", "after": ["q@b"]}) == ("b",)
     disagreeing: list[dict[str, Any]] = [
-        {"ordering_key": here, "scope": there},
+        {"ordering_key": here, "limits": [there]},
         {"limits": [here, there]},
         {"idempotency_key": here, "parent": "p@b"},
         {"parent": "p@b", "after": ["q@b", "q@c"]},
@@ -71,11 +70,15 @@ def test_all_that_decides_must_agree() -> None:
     for pairs in disagreeing:
         with pytest.raises(BadArgument, match="is in another partition of the queue than what"):
             FOUR.home_of(None, pairs)
+    for pairs, id in (({"ordering_key": here, "unique": here}, None), ({"scope": here}, here)):
+        with pytest.raises(BadArgument, match="allowed in a queue with partitions: one of ordering_key"):
+            FOUR.home_of(id, pairs)
+        assert PartitionMap().home_of(id, pairs) == ("-",)
 
 
 def test_the_map_as_it_is_stored() -> None:
     assert read_map({"layout": "1"}) == PartitionMap()
-    stored = {"epoch": "3", "partitions": "a b c", "homes": "-;a b", "settled": "1"}
+    stored = {"map_epoch": "3", "partitions": "a b c", "homes": "-;a b", "settled": "1"}
     assert read_map(stored) == PartitionMap(3, ("a", "b", "c"), (("a", "b"),), (("-",),))
 
 
