@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from time import monotonic
 from typing import TypeVar
@@ -23,8 +23,8 @@ FRESH = 1.0
 PATIENCE = 0.2
 """Seconds in which a call to one of several partitions is sent again, before the others are looked after."""
 
-REST = 2.0
-"""Seconds for which a node that did not answer is left alone, at least, while others go on."""
+LEAST_REST, LONGEST_REST = 2.0, 10.0
+"""Seconds for which a node that did not answer is left alone, while others go on."""
 
 
 class PartitionedBase:
@@ -76,6 +76,10 @@ class PartitionedBase:
     def _node(self, tag: str) -> object:
         return self._runner.node_of(self.part(tag).base)
 
+    def _patience(self, tags: Iterable[str], usual: float | None) -> float | None:
+        """For how long one is waited for: not long where others, on other nodes, would have to wait with it."""
+        return PATIENCE if len({self._node(tag) for tag in tags}) > 1 else usual
+
     def _is_away(self, tag: str) -> bool:
         """Whether its node did not answer a short while ago."""
         return self._away_until.get(self._node(tag), 0.0) > monotonic()
@@ -84,7 +88,8 @@ class PartitionedBase:
         """Leave its node alone for a while, for much longer than it took to find out."""
         if not error.retryable:
             raise error
-        self._away_until[self._node(tag)] = monotonic() + max(REST, 5 * (monotonic() - since))
+        now = monotonic()
+        self._away_until[self._node(tag)] = now + min(max(LEAST_REST, 5 * (now - since)), LONGEST_REST)
 
     async def _parts_now(self) -> list[Queue]:
         """Every partition that may hold tasks."""

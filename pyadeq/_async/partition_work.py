@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 from typing import Any, TypeVar
 
-from pyadeq._async.partition_base import PATIENCE, REST, PartitionedBase
+from pyadeq._async.partition_base import LEAST_REST, PartitionedBase
 from pyadeq._async.partition_waits import Waits
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue_work import until_due
@@ -75,17 +75,18 @@ class TakingPart(PartitionedBase):
         lost: TransportError | None = None
         doubt: DurabilityError | None = None
         answered = False
+        patience = self._patience(tags, None)
         for tag in [tag for tag in tags if not self._is_away(tag)] or tags:
             if self._is_away(tag) and (answered or lost):
                 continue  # another partition of its node has found out meanwhile
             began = monotonic()
             try:
-                settled = await self.part(tag).settle(worker, claim=limit - len(leases), **asked, retry_for=PATIENCE)
+                settled = await self.part(tag).settle(worker, claim=limit - len(leases), **asked, retry_for=patience)
             except DurabilityError as error:
                 doubt, settled = error, error.answer
             except TransportError as error:
                 self._note_away(tag, began, error)
-                lost, due = error, min(due, REST)
+                lost, due = error, min(due, LEAST_REST)
                 continue
             except AdeqError:
                 if leases:

@@ -10,7 +10,6 @@ from time import monotonic
 from typing import Any
 
 from pyadeq._async.client import Adeq
-from pyadeq._async.partition_base import PATIENCE
 from pyadeq._async.partition_work import is_held, token_of
 from pyadeq._async.partitioned import PartitionedQueue
 from pyadeq._async.queue import Queue
@@ -114,16 +113,17 @@ class Partitions:
             ended.setdefault(self._place(known, lease), ([], []))[0].append(index)
         for index, failure in enumerate(fails):
             ended.setdefault(self._place(known, failure.lease), ([], []))[1].append(index)
-        if len(known.all) > 1:
-            how["retry_for"] = PATIENCE
+        how["retry_for"] = self._queue._patience(known.all, how.get("retry_for"))
         answer = Answer(acks, fails)
+        tags = tuple(dict.fromkeys([*known.all, *ended]))
+        some_are_there = not all(map(self._queue._is_away, tags))
 
         async def ask(tag: str) -> None:
             own_acks, own_fails = ended.get(tag, ([], []))
             left = max(claim - len(answer.leases), 0)
             began = monotonic()
             try:
-                if self._queue._is_away(tag):
+                if self._queue._is_away(tag) and (some_are_there or answer.failed_somewhere):
                     raise TransportError(f"partition {tag} was away", retryable=True, may_have_applied=False)
                 await self._make_known(tag, worker)
                 own = {"acks": [acks[i] for i in own_acks], "fails": [fails[i] for i in own_fails]}
@@ -145,10 +145,10 @@ class Partitions:
             if len(settled.claimed.leases) < left:
                 self._dry_until[tag] = monotonic() + min(DRY, max(until_due(settled.claimed), 0.0))
 
-        for tag in self._to_be_asked(known.all, ended, claim, answer):
+        for tag in self._to_be_asked(tags, ended, claim, answer):
             await ask(tag)
         if not answer.answered:  # it is for the others to say that the server is there
-            for tag in known.all:
+            for tag in tags:
                 if not answer.answered and not self._queue._is_away(tag):
                     await ask(tag)
         await self._look_elsewhere(known, acks, fails, answer)
@@ -374,6 +374,11 @@ class Answer:
     def answered(self) -> bool:
         """Whether any partition has answered."""
         return bool(self._claims)
+
+    @property
+    def failed_somewhere(self) -> bool:
+        """Whether any partition did not answer."""
+        return self._lost is not None
 
     def expect(self, seconds: float) -> None:
         """There may be more in so many seconds."""

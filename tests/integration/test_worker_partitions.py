@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pyadeq import Every, Lease, Task, TaskContext
 from pyadeq.asyncio import Adeq, PartitionedQueue, Tasks, Worker
+from pyadeq.embedded import EmbeddedServer
 from tests.conftest import CLUSTER
 from tests.integration.faults.working import working
 from tests.integration.servers import ThreePrimaries
@@ -134,3 +136,22 @@ async def test_one_partition_may_have_a_worker_of_its_own(queue: PartitionedQueu
 async def is_empty(queue: Any) -> bool:
     stats = await queue.stats()
     return bool(stats.pending + stats.running == 0)
+
+
+async def test_it_goes_on_when_the_server_is_back(binary: Path) -> None:
+    """Where all partitions are on one server, that is waited for."""
+    with EmbeddedServer(binary=binary, appendfsync="always") as server:
+        async with Adeq.from_url(server.url, retry_for=0.5) as adeq:
+            queue = adeq.partitioned("restart")
+            await queue.repartition(4)
+            await queue.enqueue_many(range(4_000))
+
+            async def handle(lease: Lease) -> int:
+                await asyncio.sleep(0)
+                return int(lease.payload)
+
+            async with working(Worker(queue, handle, concurrency=100)):
+                await eventually(lambda: finished(queue))
+                await asyncio.to_thread(server.restart)
+                await eventually(lambda: has(queue, 4_000))
+            assert (await queue.stats()).dead == 0
