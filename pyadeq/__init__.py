@@ -88,7 +88,6 @@ from pyadeq.models import (
     Failed,
     Lease,
     Page,
-    Partition,
     QueueStats,
     Renewal,
     Retried,
@@ -98,6 +97,7 @@ from pyadeq.models import (
     Task,
     TaskView,
 )
+from pyadeq.partition_models import Partition
 from pyadeq.schedule_models import At, Cron, Every, Fired, Firing, Schedule, SchedulePut
 from pyadeq.worker_models import Heartbeat, LogLine, Outcome, WorkerInfo
 

@@ -79,7 +79,6 @@ from pyadeq.models import (
     Failed,
     Lease,
     Page,
-    Partition,
     QueueStats,
     Renewal,
     Retried,
@@ -89,6 +88,7 @@ from pyadeq.models import (
     Task,
     TaskView,
 )
+from pyadeq.partition_models import Partition
 from pyadeq.schedule_models import At, Cron, Every, Fired, Firing, Schedule, SchedulePut
 from pyadeq.worker_models import Heartbeat, LogLine, Outcome, WorkerInfo
 

@@ -156,18 +156,6 @@ class Task(Model):
     headers: dict[str, Any] | None = Field(default=None, repr=False)
 
 
-class Partition(Model):
-    """A part of a queue, in a hash slot of its own. tag: its name; `-` is the queue without partitions.
-
-    slot: of the cluster, 0 to 16383. current: whether new tasks belong to it; another one is left when it is empty.
-    """
-
-    tag: str
-    base: str
-    slot: int
-    current: bool
-
-
 @dataclass(frozen=True)
 class Lease:
     """One worker's right to one task until `deadline`. `fence` rises with every lease of the same task.

@@ -17,7 +17,6 @@ from pyadeq.ids import new_ulid
 from pyadeq.models import (
     AbandonStatus,
     CancelStatus,
-    Partition,
     QueueStats,
     Retried,
     Seconds,
@@ -25,6 +24,7 @@ from pyadeq.models import (
     State,
     TaskView,
 )
+from pyadeq.partition_models import Partition
 from pyadeq.worker_models import LogLine, Outcome
 
 

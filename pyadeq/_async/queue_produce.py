@@ -10,13 +10,11 @@ from typing import Any, Literal
 from pyadeq import models
 from pyadeq._async.queue_results import Awaiting, Receipt, result_of
 from pyadeq._core.call import Call
-from pyadeq._core.queue_items import MAX_ITEMS, EnqueueItem, item, refuse_single
+from pyadeq._core.queue_items import MAX_ITEMS, EnqueueItem, by_bytes, item, refuse_single
 from pyadeq.errors import BadArgument, UnknownTask
 from pyadeq.ids import new_ulid
 from pyadeq.models import AfterWhen, Backoff, Earlier, Moment, Seconds, Task, to_ms
 from pyadeq.worker_models import Outcome
-
-MAX_BATCH_BYTES = 8 * 1024 * 1024
 
 
 class Producing(Awaiting):
@@ -168,7 +166,7 @@ class Producing(Awaiting):
             start = some[0][0]
             try:
                 items = [_item(one, f"{rid}.{index}" if rid else new_ulid(), pairs) for index, one in some]
-                for batch in _by_bytes(items):
+                for batch in by_bytes(items, lambda one: len(one[1])):
                     yield self.calls.enqueue_items(batch, f"{call_rid}.{start}")
                     start += len(batch)
             except BadArgument as error:
@@ -185,17 +183,3 @@ def _item(one: Any, default_id: str, pairs: dict[str, Any]) -> EnqueueItem:
     task = as_task(one)
     id, payload, envelope = item(task.id or default_id, task)
     return id, payload, {**envelope, **pairs}
-
-
-def _by_bytes(items: list[EnqueueItem]) -> Iterable[list[EnqueueItem]]:
-    """Split where payloads would pass 8 MiB together; the script takes 16 MiB in all."""
-    batch: list[EnqueueItem] = []
-    size = 0
-    for one in items:
-        size += len(one[1])
-        if batch and size > MAX_BATCH_BYTES:
-            yield batch
-            batch, size = [], len(one[1])
-        batch.append(one)
-    if batch:
-        yield batch

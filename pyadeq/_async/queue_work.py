@@ -10,7 +10,7 @@ from typing import Any
 from pyadeq._async.queue_base import QueueBase
 from pyadeq._async.runner import LONGEST_BLOCK
 from pyadeq._core.call import Call
-from pyadeq._core.queue_items import MAX_ITEMS, Failure, Held, checked_lanes, checked_list, note
+from pyadeq._core.queue_items import MAX_ITEMS, Failure, Held, checked_lanes, checked_list, held, note
 from pyadeq._core.slots import Slot, WorkerIdentity
 from pyadeq.errors import BadArgument, DurabilityError, LeaseLost
 from pyadeq.ids import new_ulid
@@ -52,15 +52,9 @@ class Working(QueueBase):
         lanes: Sequence[str] = ("any",),
         lane_first: bool = False,
         lease: Seconds = 0,
-        retry_for: float | None = None,
     ) -> Claimed:
-        """One claim without waiting, with the time when a delayed task is due or a lease ends next.
-
-        retry_for: seconds in which it is sent again while there is no answer; None: the client's.
-        """
-        return await self._claim(
-            worker, limit=limit, lanes=lanes, lane_first=lane_first, lease=lease, retry_for=retry_for
-        )
+        """One claim without waiting, with the time when a delayed task is due or a lease ends next."""
+        return await self._claim(worker, limit=limit, lanes=lanes, lane_first=lane_first, lease=lease)
 
     async def _claim(
         self,
@@ -68,7 +62,6 @@ class Working(QueueBase):
         given_up: Callable[[WorkerIdentity, Slot], Any] | None = None,
         *,
         lease: Seconds,
-        retry_for: float | None = None,
         **claim: Any,
     ) -> Claimed:
         """One call of claim. given_up: takes back what a call that is broken off may have claimed."""
@@ -78,7 +71,7 @@ class Working(QueueBase):
             return self.calls.claim(identity.worker, identity.incarnation, slot.index, slot.n, lease=lease, **claim)
 
         return await self._identities.run(
-            worker or self.default_worker, call, lambda claimed: claimed.status, retry_for, given_up=given_up
+            worker or self.default_worker, call, lambda claimed: claimed.status, given_up=given_up
         )
 
     async def settle(
@@ -328,7 +321,7 @@ def until_due(claimed: Claimed) -> float:
 
 def _check(lease: Held, status: str) -> None:
     if status == "lease_lost":
-        id = lease.id if isinstance(lease, Lease) else lease[0]
+        id, _ = held(lease)
         raise LeaseLost(
             f"the lease of task {id!r} is lost: it ran out or was settled under another token; nothing was changed"
         )

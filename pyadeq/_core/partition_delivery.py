@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Literal
 
 from pyadeq._core.partitions import Home, PartitionMap, in_portions, tagged
-from pyadeq._core.queue_items import MAX_ITEMS, EnqueueItem
+from pyadeq._core.queue_items import MAX_ITEMS, EnqueueItem, by_bytes
 from pyadeq.errors import DurabilityError, PartitionsChanged, UnknownTask
 from pyadeq.models import Receipt
 
-MAX_CALL_BYTES = 8 * 1024 * 1024
 PORTION = 100
 """Tasks that belong anywhere are not spread further: a call for each would cost more than they do."""
 
@@ -141,11 +141,5 @@ class Delivery:
 
 def _one_call(parcels: Sequence[Parcel]) -> list[Parcel]:
     """As many of them, from the first, as one call takes: all moved or none, and together not too many bytes."""
-    some: list[Parcel] = []
-    size = 0
-    for parcel in parcels[:MAX_ITEMS]:
-        size += len(parcel.payload)
-        if some and (parcel.moved != some[0].moved or size > MAX_CALL_BYTES):
-            break
-        some.append(parcel)
-    return some
+    alike = takewhile(lambda parcel: parcel.moved == parcels[0].moved, parcels[:MAX_ITEMS])
+    return next(by_bytes(alike, lambda parcel: len(parcel.payload)))

@@ -8,7 +8,6 @@ from typing import Any
 
 from pyadeq._core import queue_replies as replies
 from pyadeq._core.call import Call, build_call
-from pyadeq._core.partitions import PartitionMap
 from pyadeq._core.queue_items import (
     EnqueueItem,
     Failure,
@@ -21,6 +20,7 @@ from pyadeq._core.queue_items import (
     item,
 )
 from pyadeq._core.queue_limits import LimitCalls, WeightCalls
+from pyadeq._core.queue_partitions import PartitionCalls
 from pyadeq._core.queue_schedules import ScheduleCalls
 from pyadeq.models import (
     AbandonStatus,
@@ -46,7 +46,7 @@ from pyadeq.worker_models import Heartbeat, LogLine, Outcome, ProgressStatus, St
 
 
 @dataclass(frozen=True)
-class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls):
+class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
     """Builds the calls of one queue.
 
     A rid that may be left out is what keeps a call that is sent again from acting again.
@@ -270,20 +270,6 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls):
 
     def stats(self) -> Call[QueueStats]:
         return build_call("queue.stats.v1", self.base, {"now_ms": self.now_ms()}, decode=replies.stats)
-
-    def partition(self, epoch: int, tags: Sequence[str], rid: str, *, settle: bool = False) -> Call[tuple[str, int]]:
-        """Other partitions from this epoch on; without tags, no new tasks of earlier epochs here. Status and epoch."""
-        return build_call(
-            "queue.partition.v1",
-            self.base,
-            {"now_ms": self.now_ms(), "rid": rid, "epoch": epoch, "settle": settle},
-            {"item": [(tag,) for tag in tags]},
-            decode=lambda reply: (reply[0].decode(), int(reply[2])),
-        )
-
-    def partition_map(self) -> Call[PartitionMap]:
-        """Of the queue's own base, which has it."""
-        return build_call("queue.settings.v1", self.base, {"now_ms": self.now_ms()}, decode=replies.partition_map)
 
     def settings(self) -> Call[Settings]:
         return build_call("queue.settings.v1", self.base, {"now_ms": self.now_ms()}, decode=replies.settings)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -13,7 +13,11 @@ from pyadeq.errors import BadArgument
 from pyadeq.keys import ALLOWED, PATTERNS, check_name, shown
 from pyadeq.models import Backoff, Lease, Receipt, Seconds, Task, encode, to_epoch_ms, to_ms
 
+T = TypeVar("T")
+
 MAX_ITEMS = 1000
+MAX_BATCH_BYTES = 8 * 1024 * 1024
+"""Of all payloads, or results, of a call; the script takes 16 MiB in all."""
 MAX_ERROR_BYTES = 8192
 MAX_NOTE_BYTES = 1000
 
@@ -100,6 +104,20 @@ def envelope(task: Task) -> dict[str, Any]:
     if task.headers:
         pairs["headers"] = encode(task.headers)
     return pairs
+
+
+def by_bytes(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
+    """Split where they would pass 8 MiB together; one alone may."""
+    batch: list[T] = []
+    size = 0
+    for one in items:
+        size += size_of(one)
+        if batch and size > MAX_BATCH_BYTES:
+            yield batch
+            batch, size = [], size_of(one)
+        batch.append(one)
+    if batch:
+        yield batch
 
 
 def fallback_pairs(fallback: Any, lane: str) -> dict[str, Any]:

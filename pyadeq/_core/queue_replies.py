@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from pyadeq._core.call import Reply
-from pyadeq._core.partitions import PartitionMap, read_map
 from pyadeq.errors import UnknownTask
 from pyadeq.models import (
     Backoff,
@@ -142,12 +141,13 @@ def stats(reply: Reply) -> QueueStats:
     )
 
 
-def partition_map(reply: Reply) -> PartitionMap:
-    return read_map({name.decode(): value.decode() for name, value in _pairs(reply[2])})
+def texts(flat: list[bytes]) -> dict[str, str]:
+    """What is stored in a hash."""
+    return {name.decode(): value.decode() for name, value in _pairs(flat)}
 
 
 def settings(reply: Reply) -> Settings:
-    stored = {name.decode(): value.decode() for name, value in _pairs(reply[2])}
+    stored = texts(reply[2])
     backoff = {
         "base": _scaled(stored, "backoff_base_ms", 1000),
         "multiplier": _scaled(stored, "backoff_multiplier_pct", 100),

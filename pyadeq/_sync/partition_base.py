@@ -13,13 +13,12 @@ from pyadeq._sync.runner import Runner
 from pyadeq._core.partitions import WHOLE, PartitionMap
 from pyadeq.errors import TransportError
 from pyadeq.keys import hash_slot, partition_base
-from pyadeq.models import Partition
+from pyadeq.partition_models import Partition
 
 T = TypeVar("T")
 
 FRESH = 1.0
 """Seconds for which the map is taken as it was read: so much later at most, workers find tasks in new partitions."""
-
 
 PATIENCE = 0.2
 """Seconds in which a call to one of several partitions is sent again, before the others are looked after."""
@@ -79,16 +78,16 @@ class PartitionedBase:
 
     def _patience(self, tags: Iterable[str], usual: float | None) -> float | None:
         """For how long one is waited for: not long where others, on other nodes, would have to wait with it."""
-        return PATIENCE if len({self._node(tag) for tag in tags}) > 1 else usual
+        first, *others = tags
+        node = self._node(first)
+        return PATIENCE if any(self._node(tag) != node for tag in others) else usual
 
     def _is_away(self, tag: str) -> bool:
         """Whether its node did not answer a short while ago."""
-        return self._away_until.get(self._node(tag), 0.0) > monotonic()
+        return bool(self._away_until) and self._away_until.get(self._node(tag), 0.0) > monotonic()
 
-    def _note_away(self, tag: str, since: float, error: TransportError) -> None:
+    def _note_away(self, tag: str, since: float) -> None:
         """Leave its node alone for a while, for much longer than it took to find out."""
-        if not error.retryable:
-            raise error
         now = monotonic()
         self._away_until[self._node(tag)] = now + min(max(LEAST_REST, 5 * (now - since)), LONGEST_REST)
 
@@ -98,10 +97,13 @@ class PartitionedBase:
 
     def _where_it_is(self, id: str, ask: Callable[[Queue], T], is_there: Callable[[T], bool]) -> T:
         """Ask the partition that has a task, or where it was before there were others; the first that has it."""
+        asked = set[str]()
         for fresh in (False, True):  # somebody may have got a task from a partition that is not known here yet
             known = self._read() if fresh else self._fresh()
             for tag in known.places_of_id(id):
-                answer = ask(self.part(tag))
-                if is_there(answer):
-                    return answer
+                if tag not in asked:
+                    answer = ask(self.part(tag))
+                    asked.add(tag)
+                    if is_there(answer):
+                        return answer
         return answer

@@ -6,31 +6,34 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from time import monotonic
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pyadeq._twins import Event, spawn
-from pyadeq.errors import AdeqError
+from pyadeq.errors import AdeqError, TransportError
 
-Block: TypeAlias = Callable[[str, float], object]
-"""Waits for a word in one place, for so many seconds; true if there was one."""
+Listen: TypeAlias = Callable[[str, float], str | None]
+"""Waits for a word in one place, for so many seconds."""
 
-GiveBack: TypeAlias = Callable[[str], object]
-"""Says a word again, for others."""
+GiveBack: TypeAlias = Callable[[str, str], object]
+"""Takes a word that was said in a place, for others."""
 
 
 class Waits:
-    """Waits in places, which outlive the call that needs them; what they hear while nobody waits is given back."""
+    """Waits in places, which outlive the call that needs them; what they hear while nobody waits is given back.
 
-    def __init__(self, block: Block, give_back: GiveBack) -> None:
-        self._block = block
+    listening: what is spawned for each place.
+    """
+
+    def __init__(self, listen: Listen, give_back: GiveBack) -> None:
+        self._listen_to = listen
         self._give_back = give_back
-        self._listening: set[str] = set()
-        self._heard: set[str] = set()
+        self.listening: dict[str, Any] = {}
+        self._heard: dict[str, str] = {}
         self._callers: dict[Event, Sequence[str]] = {}  # with a bell for each
         self._error: AdeqError | None = None
 
-    def wait(self, places: Sequence[str], seconds: float) -> list[str]:
-        """Where there was a word, as soon as there is one; nowhere after so many seconds."""
+    def wait(self, places: Sequence[str], seconds: float) -> dict[str, str]:
+        """The words by their places, as soon as there is one; none after so many seconds."""
         until = monotonic() + seconds
         bell = Event()
         self._callers[bell] = places
@@ -40,29 +43,35 @@ class Waits:
                 if self._error is not None:
                     error, self._error = self._error, None
                     raise error
-                heard = [place for place in places if place in self._heard]
-                self._heard.difference_update(heard)
+                heard = {place: self._heard.pop(place) for place in places if place in self._heard}
                 left = until - monotonic()
                 if heard or left <= 0:
                     return heard
-                for place in places:
-                    if place not in self._listening:
-                        self._listening.add(place)
-                        spawn(partial(self._listen, place, left))
+                for place in places:  # those that have ended by themselves, too
+                    if place not in self.listening:
+                        self.listening[place] = spawn(partial(self._listen, place, left))
                 bell.wait(left)
         finally:
             del self._callers[bell]
 
+    def tell(self, place: str, word: str) -> None:
+        """Say a word to whoever waits in a place, or will."""
+        self._heard[place] = word
+        for bell in list(self._callers):
+            bell.set()
+
     def _listen(self, place: str, seconds: float) -> None:
         try:
-            if self._block(place, seconds):
+            word = self._listen_to(place, seconds)
+            if word is not None:
                 if any(place in places for places in list(self._callers.values())):
-                    self._heard.add(place)
+                    self.tell(place, word)
                 else:
-                    self._give_back(place)
+                    self._give_back(place, word)
         except AdeqError as error:
-            self._error = error
+            if not (isinstance(error, TransportError) and error.retryable):  # that tell the calls, too
+                self._error = error
         finally:
-            self._listening.discard(place)
+            self.listening.pop(place, None)
             for bell in list(self._callers):
                 bell.set()

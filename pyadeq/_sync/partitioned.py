@@ -18,7 +18,6 @@ from pyadeq.ids import new_ulid
 from pyadeq.models import (
     AbandonStatus,
     CancelStatus,
-    Partition,
     QueueStats,
     Retried,
     Seconds,
@@ -26,6 +25,7 @@ from pyadeq.models import (
     State,
     TaskView,
 )
+from pyadeq.partition_models import Partition
 from pyadeq.worker_models import LogLine, Outcome
 
 

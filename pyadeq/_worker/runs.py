@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from pyadeq._async.queue import Queue
-from pyadeq._async.queue_produce import MAX_BATCH_BYTES
 from pyadeq._core.failures import Failures, TaskFailed, failure_of, timed_out
-from pyadeq._core.queue_items import Failure, error_bytes
+from pyadeq._core.queue_items import MAX_BATCH_BYTES, Failure, error_bytes
 from pyadeq._worker.context import CURRENT, TaskContext
 from pyadeq._worker.renewal import Interruption
 from pyadeq.models import Lease, encode

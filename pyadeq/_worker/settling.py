@@ -13,11 +13,10 @@ from itertools import compress
 from time import monotonic
 from typing import Any
 
-from pyadeq._async.partition_work import token_of
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue_work import until_due
 from pyadeq._async.runner import LONGEST_BLOCK
-from pyadeq._core.queue_items import MAX_ITEMS, Failure
+from pyadeq._core.queue_items import MAX_ITEMS, Failure, held
 from pyadeq._worker.listener import Listener
 from pyadeq._worker.outage import LAST_CALL, Outage
 from pyadeq._worker.renewal import Renewal
@@ -245,8 +244,8 @@ class Settling:
         self, acks: list[Ack], fails: list[Failure], settled: Settled
     ) -> tuple[list[Ack], list[Failure], Settled]:
         """Send what was not answered again in a while; what was, and the answers."""
-        late_acks = [token_of(lease) in settled.unanswered for lease, _ in acks]
-        late_fails = [token_of(failure.lease) in settled.unanswered for failure in fails]
+        late_acks = [held(lease)[1] in settled.unanswered for lease, _ in acks]
+        late_fails = [held(failure.lease)[1] in settled.unanswered for failure in fails]
         self._postponed.append((list(compress(acks, late_acks)), list(compress(fails, late_fails))))
         asyncio.get_running_loop().call_later(A_WHILE, self._take_up)
         kept_acks, kept_fails = [not late for late in late_acks], [not late for late in late_fails]

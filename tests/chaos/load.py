@@ -105,7 +105,7 @@ class Load:
             if self._stopped:
                 return
             id = f"{name}.{number}"
-            await _answer(lambda id=id: queue.enqueue(1, id=id, rid=id))  # type: ignore[misc]
+            await answered(lambda id=id: queue.enqueue(1, id=id, rid=id))  # type: ignore[misc]
 
     async def _work(self, queue: RecordedQueue, name: str) -> None:
         while not self._stopped:
@@ -129,7 +129,7 @@ class Load:
                 await asyncio.sleep(0.05)
 
 
-async def _answer(call: Callable[[], Awaitable[T]]) -> T:
+async def answered(call: Callable[[], Awaitable[T]]) -> T:
     """Make a call until it is answered, and confirmed."""
     while True:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TypeVar
@@ -16,12 +16,13 @@ from pyadeq import Lease, Task
 from pyadeq._core.partitions import tag_in
 from pyadeq.asyncio import Adeq, PartitionedQueue, Worker
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.errors import AdeqError, DurabilityError, TransportError
+from pyadeq.errors import AdeqError
 from pyadeq.ext.chaos.history import gather
 from pyadeq.ext.chaos.judge import judge
 from pyadeq.ext.chaos.recorder import Recorder
 from tests.audit import audit
 from tests.chaos.conftest import SCALE
+from tests.chaos.load import answered
 from tests.conftest import CLUSTER
 from tests.integration.faults.working import working
 from tests.integration.servers import ThreePrimaries, ask, stopped
@@ -136,15 +137,6 @@ class Crowd:
                 self.running.discard(key)
                 await answered(lambda lease=lease: queue.ack(lease))  # type: ignore[misc]
                 self.done[key] += 1
-
-
-async def answered(call: Callable[[], Awaitable[T]]) -> T:
-    """Make a call until it is answered, and confirmed."""
-    while True:
-        try:
-            return await call()
-        except (TransportError, DurabilityError):
-            await asyncio.sleep(0.05)
 
 
 @pytest.fixture

@@ -70,11 +70,15 @@ async def test_what_is_held_goes_back_where_it_was(queue: PartitionedQueue) -> N
     async def handle(lease: Lease) -> None:
         await asyncio.Event().wait()
 
+    def listening() -> int:
+        return len([task for task in asyncio.all_tasks() if "Waits._listen" in repr(task)])
+
     async with working(Worker(queue, handle, concurrency=100, grace=0.1)):
         await eventually(lambda: runs(queue, 50))
+        await eventually(listening)
     stats = await queue.stats()
     assert (stats.ready, stats.running, stats.counters["released"]) == (50, 0, 50)
-    assert len([task for task in asyncio.all_tasks() if "_ear" in repr(task)]) == 0
+    assert listening() == 0
 
 
 async def runs(queue: PartitionedQueue, number: int) -> bool:

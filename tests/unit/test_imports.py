@@ -14,6 +14,7 @@ LAYERS = {
     "errors": CORE,
     "keys": CORE,
     "limit_models": CORE,
+    "partition_models": CORE,
     "lock_models": CORE,
     "worker_models": CORE,
     "schedule_models": CORE,

@@ -8,25 +8,24 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from pyadeq._async.partition_waits import Waits
-from pyadeq._worker.partitions import Ears
-from pyadeq.errors import ConfigError
+from pyadeq.errors import ConfigError, TransportError
 
 
 class Places:
     """Places where words can be said, each to whoever listens there."""
 
     def __init__(self) -> None:
-        self.words: dict[str, asyncio.Queue[object]] = {"a": asyncio.Queue(), "b": asyncio.Queue()}
+        self.words: dict[str, asyncio.Queue[str | Exception]] = {"a": asyncio.Queue(), "b": asyncio.Queue()}
         self.back: list[str] = []
 
-    async def listen(self, place: str, seconds: float) -> object:
+    async def listen(self, place: str, seconds: float) -> str:
         async with asyncio.timeout(30):
             word = await self.words[place].get()
         if isinstance(word, Exception):
             raise word
         return word
 
-    async def give_back(self, place: str, word: str = "lane") -> None:
+    async def give_back(self, place: str, word: str) -> None:
         self.back.append(place)
 
 
@@ -38,16 +37,13 @@ def places() -> Places:
     return Places()
 
 
-@pytest.fixture(params=["waits", "ears"])
-def wait(request: pytest.FixtureRequest, places: Places) -> Wait:
-    """What it is to wait in both places, for claims by hand and for a worker."""
-    if request.param == "waits":
-        waits = Waits(places.listen, places.give_back)
-        return lambda seconds: waits.wait(["a", "b"], seconds)
-    ears = Ears(places.listen, places.give_back, lambda: False)  # type: ignore[arg-type]
+@pytest.fixture
+def wait(places: Places) -> Wait:
+    """What it is to wait in both places."""
+    waits = Waits(places.listen, places.give_back)
 
     async def heard(seconds: float) -> list[str]:
-        return list(await ears.wait(["a", "b"], seconds))
+        return list(await waits.wait(["a", "b"], seconds))
 
     return heard
 
@@ -99,8 +95,20 @@ async def test_an_error_is_told_to_who_waits(wait: Wait, places: Places) -> None
         await waiting
 
 
-async def test_ears_are_closed(places: Places) -> None:
-    ears = Ears(places.listen, places.give_back, lambda: False)  # type: ignore[arg-type]
-    assert await ears.wait(["a", "b"], 0.01) == {}
-    await ears.close()
-    assert [task.get_name() for task in asyncio.all_tasks()] == [asyncio.current_task().get_name()]  # type: ignore[union-attr]
+async def test_a_word_that_is_told_is_for_the_next_wait(places: Places) -> None:
+    waits = Waits(places.listen, places.give_back)
+    waits.tell("a", "")
+    assert await waits.wait(["b"], 0.01) == {}
+    assert await waits.wait(["a", "b"], 30) == {"a": ""}
+    waiting = asyncio.ensure_future(waits.wait(["a"], 30))
+    await settled()
+    waits.tell("a", "more")
+    assert await waiting == {"a": "more"}
+
+
+async def test_an_outage_is_for_the_calls_to_tell(wait: Wait, places: Places) -> None:
+    waiting = asyncio.ensure_future(wait(30))
+    await settled()
+    places.words["a"].put_nowait(TransportError("away", retryable=True, may_have_applied=False))
+    places.words["b"].put_nowait("lane")
+    assert await waiting == ["b"]
