@@ -64,7 +64,7 @@ check: $(READY) ## lint, types, Lua, and whether the generated files are current
 	$(PY) pyadeq/_unasync.py --check
 
 test: $(READY) ## all tests but the mutants, on one server, Valkey from the wheel
-	$(PY) -m pytest -n 2 -m 'not mutants' $(ARGS)
+	$(PY) -m tests.attempts -n 2 -m 'not mutants' $(ARGS)
 
 mutants: $(READY) ## each guard, comparison and write of the scripts changed in turn: the tests must notice
 	$(PY) -m tests.mutation $(ARGS)

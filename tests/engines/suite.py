@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -22,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyadeq.embedded import find_binary
+from tests.attempts import attempt
 from tests.engines.engine import Absent, Engine, engines
 
 FOLDERS = ("tests/engines", "tests/integration", "tests/lua", "tests/property")
@@ -96,8 +96,7 @@ def perform(run: Run, more: Sequence[str]) -> tuple[int, float]:
     print(f"\n== {run}", flush=True)
     began = time.monotonic()
     told = {"ADEQ_TEST_SERVER": str(run.engine.binary), "ADEQ_TEST_CLUSTER": str(int(run.cluster))}
-    pytest = [sys.executable, "-m", "pytest", "-n", "2", "-m", "not any_engine", *FOLDERS, *more]
-    status = subprocess.run(pytest, env={**os.environ, **told}).returncode
+    status = attempt(["-n", "2", "-m", "not any_engine", *FOLDERS, *more], env={**os.environ, **told})
     return status, time.monotonic() - began
 
 

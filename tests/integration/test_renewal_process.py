@@ -114,7 +114,10 @@ async def test_a_worker_that_is_stopped_loses_its_lease(queue: Queue, url: str, 
         worker.send_signal(signal.SIGCONT)
         assert worker.stdout
         async with asyncio.timeout(DEADLINE):
-            assert await worker.stdout.readline() == b"cancelled\n"
+            said = await worker.stdout.readline()
+            if said.split()[:1] == [b"%d" % pid]:  # it was handed the task once more while it stood: a lease long gone
+                said = await worker.stdout.readline()
+            assert said == b"cancelled\n"
 
 
 @pytest.mark.parametrize("way", ["alone", "fork"])
