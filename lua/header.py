@@ -31,7 +31,7 @@ from scan import GLOBALS, KEYWORDS, Chunk, LuaError, parse
 # What bodies and includes may use undeclared; keys and arguments are declared, so never by number.
 OPEN = GLOBALS - {"KEYS", "ARGV"}
 # Names that the preamble may give a script beside those of the header; its own begin with `arg_`.
-PREAMBLE = frozenset(["BAND", "LAYOUT", "MAX_SAFE", "refuse"])
+PREAMBLE = frozenset(["BAND", "CREATED", "LAYOUT", "MAX_SAFE", "refuse"])
 
 _WORD = re.compile(r"[a-z][a-z0-9_]*", re.A)
 _EVENT = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+", re.A)

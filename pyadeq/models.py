@@ -262,6 +262,17 @@ class Bulk(Model):
     done: int
 
 
+class Migration(Model):
+    """From which layout of the stored data to which, and how many entries were rewritten for it.
+
+    before: equal to layout if there was nothing to raise.
+    """
+
+    before: int
+    layout: int
+    rewritten: int
+
+
 class Renewal(Model):
     """The answer to a heartbeat: `lease_lost`, or the new deadline.
 

@@ -29,7 +29,7 @@ class WorkerInfo(Model):
 
     name: its own, and its instance's where it is of a group. capacity: tasks at a time. busy: how many it held when it
     last said so; None if it never does. mode and wanted: what somebody wants of it, wanted as its capacity; heard:
-    whether it knows.
+    whether it knows. layout: the newest of the stored data that its release knows.
     """
 
     name: str
@@ -47,6 +47,7 @@ class WorkerInfo(Model):
     hostname: str | None = None
     pid: int | None = None
     version: str | None = None
+    layout: int = 1
 
     @computed_field  # type: ignore[prop-decorator]
     @property

@@ -52,6 +52,7 @@
 -- RARELY create_base close_domain place_of wait_answer
 
 local LAYOUT = 1
+local CREATED = 1
 local MAX_SAFE = 9007199254740991
 local unpack = table.unpack or unpack
 local arg_find = string.find
@@ -1131,7 +1132,7 @@ end
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
 local function create_base()
-  redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
 end
 
 -- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,

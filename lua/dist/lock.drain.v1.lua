@@ -18,6 +18,7 @@
 -- INCLUDE base_time open_domain read_capacity write_capacity create_base close_domain
 
 local LAYOUT = 1
+local CREATED = 1
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local function refuse(field, value, want)
@@ -122,7 +123,7 @@ end
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
 local function create_base()
-  redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
 end
 
 -- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,

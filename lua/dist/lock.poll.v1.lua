@@ -38,6 +38,7 @@
 -- RARELY end_overdue catch_up end_around unavailable place_of wait_answer create_base
 
 local LAYOUT = 1
+local CREATED = 1
 local MAX_SAFE = 9007199254740991
 local unpack = table.unpack or unpack
 local arg_find = string.find
@@ -700,7 +701,7 @@ end
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
 local function create_base()
-  redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
 end
 
   arg_made = { set_record = set_record, note_freed = note_freed, end_request = end_request, read_rules = read_rules, promote_freed = promote_freed, catch_up = catch_up, end_around = end_around, unavailable = unavailable, wait_answer = wait_answer, create_base = create_base }

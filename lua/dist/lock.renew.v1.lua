@@ -33,6 +33,7 @@
 -- RARELY promote promote_freed end_rids sweep_ended end_due end_overdue catch_up claim_grant create_base
 
 local LAYOUT = 1
+local CREATED = 1
 local MAX_SAFE = 9007199254740991
 local unpack = table.unpack or unpack
 local arg_find = string.find
@@ -632,7 +633,7 @@ end
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
 local function create_base()
-  redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
 end
 
   arg_made = { catch_up = catch_up, claim_grant = claim_grant, create_base = create_base }

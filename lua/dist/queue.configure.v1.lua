@@ -40,6 +40,7 @@
 -- RARELY set_fair
 
 local LAYOUT = 1
+local CREATED = 1
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local arg_empty = {}
@@ -297,7 +298,7 @@ if stored then
 elseif (clock == 'test') ~= (now_ms > 0) then
   return redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it')
 else
-  redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', clock == 'test' and 'test' or 'server')
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
 local conf, changes = open_queue(), settings_pairs[1] or {}
 if #changes > 0 and not done_before(conf, 'configure') then

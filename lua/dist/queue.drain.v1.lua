@@ -24,6 +24,7 @@
 -- INCLUDE wake_lanes
 
 local LAYOUT = 1
+local CREATED = 1
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local function refuse(field, value, want)
@@ -125,7 +126,7 @@ end
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
 local function create_base()
-  redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
 end
 
 -- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.

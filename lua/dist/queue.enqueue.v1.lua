@@ -101,6 +101,7 @@
 -- RARELY lane_emptied cancel_one cancel_children pass_on join_limit read_limits limits_of find_line is_here join_order refuse_epoch
 
 local LAYOUT = 1
+local CREATED = 1
 local MAX_SAFE = 9007199254740991
 local BAND = 281474976710656
 local unpack = table.unpack or unpack
@@ -851,7 +852,7 @@ end
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
 local function create_base()
-  redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
 end
 
 -- refuse_new(conf, ids, envelopes, stamps): the error of a queue that is being drained, unless no task of the call is new.

@@ -23,6 +23,7 @@
 -- INCLUDE base_time open_queue create_base done_before hold_once sweep_once note_done
 
 local LAYOUT = 1
+local CREATED = 1
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local function refuse(field, value, want)
@@ -135,7 +136,7 @@ end
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
 local function create_base()
-  redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
 end
 
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.

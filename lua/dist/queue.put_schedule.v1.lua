@@ -35,6 +35,7 @@
 -- INCLUDE base_time open_queue emit create_base done_before sweep_once hold_once note_done push_due plan_firing
 
 local LAYOUT = 1
+local CREATED = 1
 local MAX_SAFE = 9007199254740991
 local unpack = table.unpack or unpack
 local arg_find = string.find
@@ -192,7 +193,7 @@ end
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
 local function create_base()
-  redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
 end
 
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.

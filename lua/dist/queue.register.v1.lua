@@ -17,6 +17,7 @@
 -- PAIR   about.hostname bytes 0..200
 -- PAIR   about.pid      int 0..
 -- PAIR   about.version  bytes 0..100
+-- PAIR   about.layout   int 1..
 -- PAIR   about.capacity int 0..100000
 -- PAIR   about.group    name
 -- PAIR   about.capabilities ids 1..64
@@ -123,8 +124,8 @@ local about_pairs = {}
 local arg_seen_about = {}
 for i = 1, about_count do
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 7)
-  if not size then return refuse('about[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 7') end
+  size = arg_uint(size, 0, 8)
+  if not size then return refuse('about[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 8') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -142,6 +143,9 @@ for i = 1, about_count do
       if not v or #v > 100 then
         return refuse('about[' .. i .. '].version', v and #v, '0 to 100 bytes long')
       end
+    elseif name == 'layout' then
+      v = arg_uint(v, 1, 9007199254740991)
+      if not v then return refuse('about[' .. i .. '].layout', raw, 'an integer from 1 to 9007199254740991') end
     elseif name == 'capacity' then
       v = arg_uint(v, 0, 100000)
       if not v then return refuse('about[' .. i .. '].capacity', raw, 'an integer from 0 to 100000') end
@@ -156,7 +160,7 @@ for i = 1, about_count do
       v = arg_lanes(v, 1, 64)
       if not v then return refuse('about[' .. i .. '].lanes', raw, '1 to 64 lanes with commas between them') end
     else
-      return refuse('about[' .. i .. '].pairs', name, 'names from hostname, pid, version, capacity, group, capabilities, lanes')
+      return refuse('about[' .. i .. '].pairs', name, 'names from hostname, pid, version, layout, capacity, group, capabilities, lanes')
     end
     if arg_seen_about[name] == i then
       return refuse('about[' .. i .. '].' .. name, 2, 'given at most once')

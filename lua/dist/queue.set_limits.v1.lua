@@ -32,6 +32,7 @@
 -- INCLUDE base_time open_queue emit create_base done_before recall_answers sweep_once hold_once note_done note_answers
 
 local LAYOUT = 1
+local CREATED = 1
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local arg_empty = {}
@@ -214,7 +215,7 @@ end
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
 local function create_base()
-  redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', 'server')
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
 end
 
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.

@@ -44,7 +44,7 @@ for name, value in pairs({ claim_ms = stored[4] or 5000, waiter_ms = stored[5] o
   if value < least then return refuse(name, value, 'at least twice poll_ms and 1000: ' .. string.format('%.0f', least)) end
 end
 if not stored[2] then
-  redis.call('HSET', config, 'layout', LAYOUT, 'layout_min', LAYOUT, 'clock', clock == 'test' and 'test' or 'server')
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
 if #changes > 0 then redis.call('HSET', config, unpack(changes)) end
 return { 'ok', now, redis.call('HGETALL', config) }

@@ -15,6 +15,7 @@
 -- PAIR   about.hostname bytes 0..200
 -- PAIR   about.pid      int 0..
 -- PAIR   about.version  bytes 0..100
+-- PAIR   about.layout   int 1..
 -- PAIR   about.capacity int 0..100000
 -- PAIR   about.group    name
 -- PAIR   about.capabilities ids 1..64

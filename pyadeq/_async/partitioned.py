@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Unpack
 
 from pyadeq._async.partition_put import Putting
@@ -17,6 +17,7 @@ from pyadeq.ids import new_ulid
 from pyadeq.models import (
     AbandonStatus,
     CancelStatus,
+    Migration,
     QueueStats,
     Retried,
     Seconds,
@@ -191,6 +192,20 @@ class PartitionedQueue(Putting, TakingPart):
         """Change settings of every partition and answer those of the first; what is not given stays as it is."""
         answers = [await queue.configure(clock=clock, **settings) for queue in await self._parts_now()]
         return answers[0]
+
+    async def migrate(self, *, force: bool = False, progress: Callable[[int], object] | None = None) -> Migration:
+        """Bring what is stored in every partition to the layout of this release; see `Queue.migrate`."""
+        answers: list[Migration] = []
+        done = 0
+
+        def tell(rewritten: int) -> None:
+            if progress:
+                progress(done + rewritten)
+
+        for queue in await self._parts_now():
+            answers.append(await queue.migrate(force=force, progress=tell))
+            done += answers[-1].rewritten
+        return Migration(before=min(one.before for one in answers), layout=answers[0].layout, rewritten=done)
 
 
 LOOKS: tuple[State, ...] = ("running", "stalled", "blocked", "delayed", "ready", "running", "stalled", "delayed")

@@ -171,6 +171,9 @@ class LockCalls:
     def heartbeat(self, resources: Sequence[str]) -> Call[list[CapacityStatus]]:
         return self._call("heartbeat", replies.statuses, _ids(resources, "resources"))
 
+    def migrate(self) -> Call[str]:
+        return self._call("migrate", replies.status)
+
     def drain(self, resource: str) -> Call[str]:
         return self._call("drain", replies.status, resource=resource)
 

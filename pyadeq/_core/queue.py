@@ -268,6 +268,9 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
             "queue.length.v1", self.base, {"now_ms": self.now_ms()}, {"item": items}, decode=replies.lengths
         )
 
+    def migrate(self) -> Call[str]:
+        return build_call("queue.migrate.v1", self.base, self._scalars(), decode=replies.status)
+
     def stats(self) -> Call[QueueStats]:
         return build_call("queue.stats.v1", self.base, {"now_ms": self.now_ms()}, decode=replies.stats)
 
@@ -275,7 +278,7 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
         return build_call("queue.settings.v1", self.base, {"now_ms": self.now_ms()}, decode=replies.settings)
 
     def register(self, worker: str, incarnation: str, about: Mapping[str, Any] | None = None) -> Call[str]:
-        """about: hostname, pid, version, capacity, group, capabilities, lanes.
+        """about: hostname, pid, version, layout, capacity, group, capabilities, lanes.
 
         Answers `registered`, or `stale` for a replaced incarnation.
         """

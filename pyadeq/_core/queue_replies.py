@@ -25,7 +25,7 @@ from pyadeq.models import (
 )
 from pyadeq.worker_models import Heartbeat, LogLine, Outcome, WorkerInfo
 
-WORKER_FIELDS = ("incarnation", "group", "capacity", "wanted", "mode", "heard", "hostname", "pid", "version")
+WORKER_FIELDS = ("incarnation", "group", "capacity", "wanted", "mode", "heard", "hostname", "pid", "version", "layout")
 
 
 def status(reply: Reply) -> str:

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypedDict, Unpack
 
 from pyadeq._sync.lock_look import LookingAtLocks
+from pyadeq._sync.migration import migrate
 from pyadeq._core.lock_refusals import checked_options
 from pyadeq._core.locks import MAX_RENEWED
 from pyadeq.ids import new_ulid
@@ -22,7 +23,7 @@ from pyadeq.lock_models import (
     ReleaseLockStatus,
     RequestState,
 )
-from pyadeq.models import Seconds
+from pyadeq.models import Migration, Seconds
 
 
 class LockSettingsChange(TypedDict, total=False):
@@ -111,6 +112,15 @@ class TendingLocks(LookingAtLocks):
     def remove(self, resource: str) -> str:
         """Forget a resource's capacity. Answers `removed`, `in_use` while permits are out, or `no_capacity`."""
         return self._runner.send(self.calls.remove(resource))
+
+    def migrate(self, *, progress: Callable[[int], object] | None = None) -> Migration:
+        """Bring what is stored to the layout of this release; older ones are refused from then on.
+
+        Upgrade every client of the domain first: there is no way back. Safe while they are at work, and to say again.
+        progress: told after each call how many entries are rewritten by then.
+        """
+        before = (self.stats()).settings.layout
+        return migrate(self._runner, "lock", self.calls, before, progress)
 
     def configure(self, *, clock: str | None = None, **settings: Unpack[LockSettingsChange]) -> LockSettings:
         """Change settings of the domain and answer all of them; what is not given stays as it is."""

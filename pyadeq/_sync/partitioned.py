@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Callable, Sequence
 from typing import Any, Unpack
 
 from pyadeq._sync.partition_put import Putting
@@ -18,6 +18,7 @@ from pyadeq.ids import new_ulid
 from pyadeq.models import (
     AbandonStatus,
     CancelStatus,
+    Migration,
     QueueStats,
     Retried,
     Seconds,
@@ -192,6 +193,20 @@ class PartitionedQueue(Putting, TakingPart):
         """Change settings of every partition and answer those of the first; what is not given stays as it is."""
         answers = [queue.configure(clock=clock, **settings) for queue in self._parts_now()]
         return answers[0]
+
+    def migrate(self, *, force: bool = False, progress: Callable[[int], object] | None = None) -> Migration:
+        """Bring what is stored in every partition to the layout of this release; see `Queue.migrate`."""
+        answers: list[Migration] = []
+        done = 0
+
+        def tell(rewritten: int) -> None:
+            if progress:
+                progress(done + rewritten)
+
+        for queue in self._parts_now():
+            answers.append(queue.migrate(force=force, progress=tell))
+            done += answers[-1].rewritten
+        return Migration(before=min(one.before for one in answers), layout=answers[0].layout, rewritten=done)
 
 
 LOOKS: tuple[State, ...] = ("running", "stalled", "blocked", "delayed", "ready", "running", "stalled", "delayed")

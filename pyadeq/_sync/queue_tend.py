@@ -7,11 +7,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict, Unpack
 
+from pyadeq._sync.migration import migrate
 from pyadeq._sync.queue_look import Looking, TaskFilter
+from pyadeq._core.migration import newest_layout, refuse_older
 from pyadeq._core.queue_items import MAX_ITEMS, checked_list
 from pyadeq.errors import BadArgument
 from pyadeq.ids import new_ulid
-from pyadeq.models import AbandonStatus, Backoff, Bulk, CancelStatus, Retried, Seconds, Settings
+from pyadeq.models import AbandonStatus, Backoff, Bulk, CancelStatus, Migration, Retried, Seconds, Settings
 from pyadeq.worker_models import WorkerMode
 
 
@@ -120,6 +122,18 @@ class Tending(Looking):
         return [name for name, status in zip(names, statuses, strict=True) if status == "asked"]
 
     # The queue as a whole
+
+    def migrate(self, *, force: bool = False, progress: Callable[[int], object] | None = None) -> Migration:
+        """Bring what is stored to the layout of this release; older ones are refused from then on.
+
+        Upgrade all clients first, producers too: there is no way back. ConflictError for a worker of an older release
+        that is alive, unless with force. Safe while workers run, and to say again, after an error for instance.
+        progress: told after each call how many entries are rewritten by then.
+        """
+        before = (self.settings()).layout
+        if before < newest_layout() and not force:
+            refuse_older(self.workers())
+        return migrate(self._runner, "queue", self.calls, before, progress)
 
     def pause(self) -> None:
         """Lease no more tasks until `resume`. New ones are taken in, and running ones go on."""

@@ -303,3 +303,24 @@ def configure_without_the_test_clock(bench: Workbench, _: int) -> AnyCall:
 def stats_of_a_newer_layout(bench: Workbench, _: int) -> AnyCall:
     bench.ask("HSET", ":config", "layout_min", 2)
     return bench.calls.stats()
+
+
+# To another layout
+
+
+@scenario(0)
+def migrate_from_an_older_layout(bench: Workbench, _: int) -> AnyCall:
+    bench.fill(1)
+    bench.ask("HSET", ":config", "layout", 0, "layout_min", 0)
+    return bench.calls.migrate()
+
+
+@scenario(0)
+def migrate_where_the_layout_is_current(bench: Workbench, _: int) -> AnyCall:
+    bench.fill(1)
+    return bench.calls.migrate()
+
+
+@scenario(0, clock="server")
+def migrate_where_nothing_is_stored(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.migrate()

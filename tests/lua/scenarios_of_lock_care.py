@@ -373,3 +373,24 @@ def confirm_a_hold(bench: LockBench, _: int) -> AnyCall:
 @scenario(0, clock="server")
 def confirm_without_a_domain(bench: LockBench, _: int) -> AnyCall:
     return confirm(bench.acquire("q", "r", "o", issued_ms=1), bench.now)
+
+
+# to another layout
+
+
+@scenario(0)
+def migrate_from_an_older_layout(bench: LockBench, _: int) -> AnyCall:
+    bench.hold("r", "o")
+    bench.ask("HSET", ":config", "layout", 0, "layout_min", 0)
+    return bench.calls.migrate()
+
+
+@scenario(0)
+def migrate_where_the_layout_is_current(bench: LockBench, _: int) -> AnyCall:
+    bench.hold("r", "o")
+    return bench.calls.migrate()
+
+
+@scenario(0, clock="server")
+def migrate_where_nothing_is_stored(bench: LockBench, _: int) -> AnyCall:
+    return bench.calls.migrate()

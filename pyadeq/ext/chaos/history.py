@@ -58,8 +58,13 @@ class Mark:
 class Recorded(Protocol):
     """What clients saw."""
 
-    ops: list[Op]
-    marks: list[Mark]
+    @property
+    def ops(self) -> list[Op]:
+        """Their calls."""
+
+    @property
+    def marks(self) -> list[Mark]:
+        """What happened to the server."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""`adeq scripts`: the Lua that this release runs, and whether a server has it."""
+"""`adeq scripts`: the Lua that this release runs, whether a server has it, and whose data it may touch."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from pyadeq.ext.cli.common import (
     print_rows,
     stdout,
 )
+from pyadeq.ext.cli.migrate import migrate
 from pyadeq.keys import check_name
 
 
@@ -125,6 +126,9 @@ def acl(
         print_json({"user": user, "roles": names, "rules": rules}, output)
     else:
         print(f"ACL SETUSER {user} reset on >PASSWORD {' '.join(rules)}")
+
+
+app.command()(migrate)
 
 
 def packaged(script: Script) -> bool:

@@ -125,7 +125,7 @@ def layout(facts: Facts) -> Finding:
             f"{_named([one.queue for one in older])}: layout {min(one.layout for one in older)}, this release has "
             f"{facts.layout}",
             "It reads both, and writes the old one until a migration.",
-            "read the notes of this release on its migration",
+            "adeq scripts migrate, when every client has this release",
         )
     absent = [one.queue for one in facts.queues if not one.exists]
     if absent:

@@ -264,3 +264,12 @@ def test_one_slot_has_no_partitions(cluster: ThreePrimaries) -> None:
     with Adeq.from_url(cluster.url, cluster=True, slot="s") as adeq:
         with pytest.raises(ConfigError, match="slot: a client that keeps all in one slot has no partitions"):
             adeq.partitioned("q")
+
+
+def test_every_partition_is_migrated(adeq: Adeq, queue: PartitionedQueue) -> None:
+    parts = [queue.part(one.tag) for one in queue.repartition(3)]
+    for part in parts:
+        adeq.client.hset(f"{part.base}:config", mapping={"layout": 0, "layout_min": 0})
+    told: list[int] = []
+    assert (queue.migrate(progress=told.append)).model_dump() == {"before": 0, "layout": 1, "rewritten": 0}
+    assert [(part.settings()).layout for part in parts] == [1] * len(parts)

@@ -1,0 +1,107 @@
+#!lua flags=allow-oom
+-- generated from lua/lock/migrate.v1.lua by lua/bundle.py; do not edit
+-- lock.migrate.v1: from now on write the stored data of a domain in the layout of these scripts, and refuse older ones. What is
+-- stored already they read in either form. Where nothing is stored, or the layout is not older, nothing changes.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- RETURN ok        now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- ROLE   operate
+-- FLAGS  allow-oom
+-- COST   5 commands
+-- INCLUDE base_time open_domain raise_layout
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 3 then
+  return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local requests = KEYS[2]
+
+local now_ms = ARGV[1]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9000000000000)
+  if not now_ms then return refuse('now_ms', ARGV[1], 'an integer from 0 to 9000000000000') end
+end
+if #ARGV ~= 1 then
+  return redis.error_reply('ADEQ_ARG expected 1 arguments, got ' .. #ARGV)
+end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
+-- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
+-- with.
+-- NEEDS config requests base_time
+local function open_domain(rids)
+  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
+  local now, now_text = base_time(set[1], set[2])
+  if not now then return nil, now_text end
+  local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))
+  local last, before = row[1] or 0, tonumber(row[2] or 0)
+  local offset = math.max(before, last - now)
+  if offset ~= 0 then
+    now = now + offset
+    now_text = string.format('%.0f', now)
+  end
+  local texts = { [rids[1] or ''] = row[6] }
+  for i = 2, #rids do texts[rids[i]] = row[5 + i] end
+  return {
+    exists = set[1], events_max = set[3] or '100000', lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
+    now = now, now_text = now_text, offset = offset, stepped = offset ~= before, texts = texts,
+    fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
+  }
+end
+
+-- raise_layout(): let what is written be of the layout of these scripts, and older ones be refused; the layout before, or nil
+-- where nothing is stored or nothing is to be raised.
+-- NEEDS config
+local function raise_layout()
+  local before = redis.call('HGET', config, 'layout')
+  if not before or tonumber(before) >= LAYOUT then return nil end
+  redis.call('HSET', config, 'layout_min', LAYOUT, 'layout', LAYOUT)
+  return before
+end
+
+local conf, refused = open_domain({})
+if refused then return refused end
+raise_layout()
+return { 'ok', conf.now }

@@ -1,0 +1,140 @@
+#!lua flags=allow-oom
+-- generated from lua/queue/migrate.v1.lua by lua/bundle.py; do not edit
+-- queue.migrate.v1: from now on write the stored data in the layout of these scripts, and refuse older ones. What is stored
+-- already they read in either form. Where nothing is stored, or the layout is not older, nothing changes.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   events    stream        {base}:events
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN ok        now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  queue.migrated
+-- ROLE   operate
+-- FLAGS  allow-oom
+-- COST   5 commands
+-- INCLUDE base_time open_queue emit raise_layout
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
+  local n = tonumber(v)
+  if n and n >= min and n <= max then return n end
+end
+
+if #KEYS ~= 3 then
+  return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
+end
+local config = KEYS[1]
+local events = KEYS[2]
+
+local trace = ARGV[1]
+if not trace or #trace > 128 then
+  return refuse('trace', trace and #trace, '0 to 128 bytes long')
+end
+local source = ARGV[2]
+if not source or #source > 200 then
+  return refuse('source', source and #source, '0 to 200 bytes long')
+end
+local now_ms = ARGV[3]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[3], 'an integer from 0 to 9007199254740991') end
+end
+if #ARGV ~= 3 then
+  return redis.error_reply('ADEQ_ARG expected 3 arguments, got ' .. #ARGV)
+end
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue()
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
+  local conf = {
+    exists = row[1],
+    now = now,
+    now_text = now_text,
+    lease_ms = tonumber(row[3] or 15000),
+    events_max = row[4] or '100000',
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = tonumber(row[7]),
+    chains = row[8],
+    schedules = row[9],
+    limits = row[10],
+    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
+    fair_top = tonumber(row[12] or 0),
+    epoch = tonumber(row[13] or 0),
+    ended = 0,
+  }
+  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  return conf
+end
+
+-- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- NEEDS events trace source
+local function emit(conf, event, id, detail)
+  if detail ~= '' and source == '' and trace == '' then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+end
+
+-- raise_layout(): let what is written be of the layout of these scripts, and older ones be refused; the layout before, or nil
+-- where nothing is stored or nothing is to be raised.
+-- NEEDS config
+local function raise_layout()
+  local before = redis.call('HGET', config, 'layout')
+  if not before or tonumber(before) >= LAYOUT then return nil end
+  redis.call('HSET', config, 'layout_min', LAYOUT, 'layout', LAYOUT)
+  return before
+end
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local before = raise_layout()
+if before then emit(conf, 'queue.migrated', '', 'from=' .. before .. ' to=' .. LAYOUT) end
+return { 'ok', conf.now }

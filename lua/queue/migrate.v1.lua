@@ -1,0 +1,22 @@
+-- queue.migrate.v1: from now on write the stored data in the layout of these scripts, and refuse older ones. What is stored
+-- already they read in either form. Where nothing is stored, or the layout is not older, nothing changes.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   events    stream        {base}:events
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN ok        now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  queue.migrated
+-- ROLE   operate
+-- FLAGS  allow-oom
+-- COST   5 commands
+-- INCLUDE base_time open_queue emit raise_layout
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local before = raise_layout()
+if before then emit(conf, 'queue.migrated', '', 'from=' .. before .. ' to=' .. LAYOUT) end
+return { 'ok', conf.now }

@@ -1,0 +1,78 @@
+"""`adeq scripts migrate` where there is one layout only: what it finds, what it says, and what it does not touch."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from pyadeq import Adeq, EmbeddedServer
+from tests.integration.cli import adeq, answer
+
+pytestmark = pytest.mark.any_engine
+
+
+@pytest.fixture
+def own() -> Iterator[EmbeddedServer]:
+    """A server with a queue, one in partitions, and a lock domain, the first of an older layout."""
+    with EmbeddedServer() as server, Adeq.from_url(server.url) as client:
+        client.queue("old").enqueue("work")
+        client.client.hset("ade:{queue:old}:config", mapping={"layout": 0, "layout_min": 0})
+        client.partitioned("wide").repartition(2)
+        client.locks("doors").configure(poll=1)
+        yield server
+
+
+def layouts(server: EmbeddedServer) -> list[bytes | None]:
+    with redis.Redis.from_url(server.url) as client:
+        found: list[bytes | None] = client.hmget("ade:{queue:old}:config", ["layout", "layout_min"])
+        return found
+
+
+def test_everything_or_what_is_named(own: EmbeddedServer) -> None:
+    found = answer("scripts", "migrate", "--dry-run", "--url", own.url)
+    assert (found["layout"], found["complete"]) == (1, True)
+    named = {(one["noun"], one["name"].partition("/")[0], one["layout"]) for one in found["migrated"]}
+    assert named == {("lock", "doors", 1), ("queue", "old", 0), ("queue", "wide", 1)}
+    assert len(found["migrated"]) == 5  # two partitions, and what was one before
+    assert layouts(own) == [b"0", b"0"]
+    (only,) = answer("scripts", "migrate", "-q", "old", "--url", own.url)["migrated"]
+    assert only == {"noun": "queue", "name": "old", "before": 0, "layout": 1, "rewritten": 0}
+    assert layouts(own) == [b"1", b"1"]
+    (only,) = answer("scripts", "migrate", "-d", "doors", "--url", own.url)["migrated"]
+    assert only == {"noun": "lock", "name": "doors", "before": 1, "layout": 1, "rewritten": 0}
+
+
+def test_a_table_of_what_was_done(own: EmbeddedServer) -> None:
+    head, *rows = adeq("scripts", "migrate", "--url", own.url).stdout.splitlines()
+    assert head.split() == ["noun", "name", "before", "layout", "rewritten"]
+    assert ["queue", "old", "0", "1", "0"] in [row.split() for row in rows]
+
+
+def test_what_cannot_be_moved_does_not_keep_the_others_from_it(own: EmbeddedServer) -> None:
+    with redis.Redis.from_url(own.url) as client:
+        client.hset("ade:{lock:doors}:config", "layout_min", 2)
+    ended = adeq("scripts", "migrate", "-o", "json", "--url", own.url)
+    assert ended.status == 1
+    assert "doors: lock.stats.v1: this data needs scripts of layout 2 or newer" in ended.stderr
+    rows = {one["name"]: one for one in json.loads(ended.stdout)["migrated"]}
+    assert (rows["old"]["layout"], rows["doors"]["layout"], "ADEQ_LAYOUT" in rows["doors"]["error"]) == (1, None, True)
+
+
+def test_a_worker_of_an_older_release_is_named(own: EmbeddedServer) -> None:
+    with Adeq.from_url(own.url) as client, redis.Redis.from_url(own.url) as root:
+        client.queue("old").register("w1")
+        root.hdel("ade:{queue:old}:worker:w1", "layout")
+        assert client.queue("old").workers()[0].layout == 1
+        root.hset("ade:{queue:old}:worker:w1", "layout", 0)
+        ended = adeq("scripts", "migrate", "-q", "old", "--url", own.url)
+        assert (ended.status, layouts(own)) == (1, [b"0", b"0"])
+        assert "workers that do not know layout 1 are alive: w1 (pyadeq " in ended.stderr
+        assert adeq("scripts", "migrate", "-q", "old", "--force", "--url", own.url).status == 0
+        assert layouts(own) == [b"1", b"1"]
+
+
+def test_a_server_with_nothing_on_it() -> None:
+    with EmbeddedServer() as server:
+        ended = adeq("scripts", "migrate", "--url", server.url)
+        assert (ended.status, ended.stdout) == (0, "there is nothing stored; this release has layout 1\n")
