@@ -14,6 +14,7 @@ AdeqError
 ├─ TaskDead                         the task that was waited for failed for good (.id, .reason, .error)
 ├─ TaskCancelled                    the task that was waited for was cancelled
 ├─ TaskGone                         there is no result to be had of the task that was waited for
+├─ PayloadError                     what is stored cannot be read with this codec: it was sealed by another, or changed
 ├─ UnknownTask                      a task was to come after one that there is not (.id, .missing, .receipts)
 ├─ WaitTimeout       (TimeoutError) what was waited for, a lock or a task's end, did not come in time
 ├─ DeadlockError                    owners wait for each other, and this one has to give way (.cycle)
@@ -204,6 +205,10 @@ class TransportError(AdeqError):
         super().__init__(message)
         self.retryable = retryable
         self.may_have_applied = may_have_applied
+
+
+class PayloadError(AdeqError):
+    """What is stored cannot be read with this client's codec: its keys are others, or somebody has changed it."""
 
 
 class DurabilityError(AdeqError):

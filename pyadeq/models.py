@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 from pydantic_core import to_jsonable_python
 
-from pyadeq.errors import BadArgument
+from pyadeq.errors import BadArgument, PayloadError
 
 Seconds: TypeAlias = float | timedelta
 Moment: TypeAlias = float | datetime
@@ -161,7 +161,7 @@ class Lease:
     """One worker's right to one task until `deadline`. `fence` rises with every lease of the same task.
 
     attempt: which run this is against max_attempts, from 1. delivery: which lease this is, from 1.
-    data: the payload's bytes; `payload` reads them as JSON.
+    data: the payload's bytes; `payload` reads them as JSON. PayloadError where the codec does not accept them.
     """
 
     id: str
@@ -172,6 +172,11 @@ class Lease:
     deadline: float
     data: bytes = field(repr=False, compare=False)
     record: dict[str, bytes] = field(repr=False, compare=False)
+
+    def __getattr__(self, name: str) -> Any:  # asked for what is not there: `data` that the codec has refused
+        if name == "data" and "unreadable" in self.__dict__:
+            raise PayloadError(f"task {self.id!r}: payload: {self.__dict__['unreadable']}")
+        raise AttributeError(name)
 
     @cached_property
     def payload(self) -> Any:
@@ -317,7 +322,8 @@ class TaskView(Model):
 
     after, after_any, after_when, gather: what it waits or waited for, as in `Task`; None where that is nothing.
     awaits: how many ends a blocked task waits for still. limited_by: the limit in whose line it is. schedule, nominal:
-    which schedule has enqueued it, and for which of its times.
+    which schedule has enqueued it, and for which of its times. unreadable: which of payload, result and error the codec
+    does not accept, and why; they are None then.
     """
 
     id: str
@@ -367,6 +373,7 @@ class TaskView(Model):
     data: bytes | None = Field(None, repr=False, exclude=True)
     result_data: bytes | None = Field(None, repr=False, exclude=True)
     headers: Any = Field(None, repr=False)
+    unreadable: dict[str, str] = Field(default_factory=dict)
 
     @computed_field(repr=False)  # type: ignore[prop-decorator]
     @property

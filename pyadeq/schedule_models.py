@@ -62,6 +62,7 @@ class Schedule(Model):
     up for. jitter: up to so many seconds later its task starts.
     fired, skipped, missed: how many times a task was enqueued, left out for one that had not ended, and came too late.
     last, last_id: the time that fired last, and its task. open: tasks of it that had not ended when it fired last.
+    unreadable: why the codec does not accept the payload, which is None then; it fires all the same, as it is stored.
     """
 
     name: str
@@ -82,6 +83,8 @@ class Schedule(Model):
     open: tuple[str, ...] = ()
     envelope: dict[str, Any] = Field(default_factory=dict)
     data: bytes | None = Field(default=None, repr=False, exclude=True)
+    sealed: bytes | None = Field(default=None, repr=False, exclude=True)
+    unreadable: dict[str, str] = Field(default_factory=dict)
 
     @computed_field(repr=False)  # type: ignore[prop-decorator]
     @property

@@ -65,6 +65,7 @@ class Outcome(Model):
     status: `waiting` (state says where, told whether the end will be published); `completed`; `result_dropped`,
     completed, but the server's memory was full;
     `dead` for a reason, with the error; `cancelled`; `removed` before it ran; `not_found`.
+    unreadable: which of result and error the codec does not accept, and why; they are None then.
     """
 
     status: Literal["waiting", "completed", "result_dropped", "dead", "cancelled", "removed", "not_found"]
@@ -73,6 +74,7 @@ class Outcome(Model):
     reason: str | None = None
     error: str | None = Field(default=None, repr=False)
     data: bytes | None = Field(default=None, repr=False, exclude=True)
+    unreadable: dict[str, str] = Field(default_factory=dict)
 
     @computed_field(repr=False)  # type: ignore[prop-decorator]
     @property

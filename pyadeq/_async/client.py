@@ -31,6 +31,7 @@ from pyadeq._core.manifest import library
 from pyadeq._core.refusals import Refusal, is_passing, refusal_error
 from pyadeq._core.sending import decoded, pack
 from pyadeq._twins import aio_sleep
+from pyadeq.codec import Codec
 from pyadeq.errors import ConfigError, TransportError
 from pyadeq.keys import check_name, lock_base, queue_base
 from pyadeq.lock_models import FoundDeadlock
@@ -58,6 +59,7 @@ class Adeq:
     durability: when a call that writes is done: `memory`, when it ran; `aof`, when it is on the primary's disk too
     (ConfigError where that cannot be known: Redis before 7.2, no append-only file); `replica`, when as many `replicas`
     have it. DurabilityError without that confirmation within `durability_timeout` seconds.
+    codec: what signs or encrypts payloads, results and errors of tasks; see `pyadeq.ext.crypto`.
     """
 
     def __init__(
@@ -73,12 +75,14 @@ class Adeq:
         durability: str = "memory",
         replicas: int = 1,
         durability_timeout: Seconds = 1.0,
+        codec: Codec | None = None,
     ) -> None:
         _check_retry_for(retry_for)
         self.client = client
         self.prefix = check_name("prefix", prefix)
         self.slot = slot if slot is None else check_name("slot", slot)
         self.source = source
+        self.codec = codec
         self._clock = clock
         self._trace = trace
         wanted = Durability.checked(durability, replicas, durability_timeout)
@@ -106,6 +110,7 @@ class Adeq:
         durability: str = "memory",
         replicas: int = 1,
         durability_timeout: Seconds = 1.0,
+        codec: Codec | None = None,
         **options: Any,
     ) -> Self:
         """Connect to a `redis://`, `rediss://` or `unix://` URL; other options go to redis-py.
@@ -136,6 +141,7 @@ class Adeq:
             durability=durability,
             replicas=replicas,
             durability_timeout=durability_timeout,
+            codec=codec,
         )
         adeq._owns_client = True
         return adeq

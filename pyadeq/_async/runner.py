@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from pyadeq._async.hints import Hints
 from pyadeq._async.pipeline import Pipeline
 from pyadeq._core.call import Call
+from pyadeq.codec import Codec
 
 T = TypeVar("T")
 
@@ -21,6 +22,7 @@ class Runner(Protocol):
     source: str
     hints: Hints
     closed: bool
+    codec: Codec | None
 
     def now_ms(self) -> int: ...
 

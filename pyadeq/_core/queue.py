@@ -22,6 +22,7 @@ from pyadeq._core.queue_items import (
 from pyadeq._core.queue_limits import LimitCalls, WeightCalls
 from pyadeq._core.queue_partitions import PartitionCalls
 from pyadeq._core.queue_schedules import ScheduleCalls
+from pyadeq.codec import Codec
 from pyadeq.models import (
     AbandonStatus,
     AckStatus,
@@ -52,13 +53,14 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
     A rid that may be left out is what keeps a call that is sent again from acting again.
 
     now_ms and trace are asked once a call: the first answers 0 but for queues with a test clock, the second the W3C
-    traceparent of what the program does now, or nothing.
+    traceparent of what the program does now, or nothing. codec: what seals payloads, results and errors, if anything.
     """
 
     base: str
     now_ms: Callable[[], int] = field(default=lambda: 0)
     source: str = ""
     trace: Callable[[], str | None] = field(default=lambda: None)
+    codec: Codec | None = None
 
     def _scalars(self, **scalars: Any) -> dict[str, Any]:
         return {"now_ms": self.now_ms(), "source": self.source or None, "trace": self.trace() or None, **scalars}
@@ -79,7 +81,7 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
             "queue.enqueue.v1",
             self.base,
             self._scalars(rid=rid, epoch=epoch, moved=moved),
-            {"item": items},
+            {"item": self.sealing.items(items) if self.codec else items},
             decode=lambda reply: replies.receipts(reply, [id for id, _, _ in items]),
         )
 
@@ -111,7 +113,7 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
             self.base,
             scalars,
             {"item": [(lane,) for lane in checked_lanes(lanes)]},
-            decode=replies.claimed,
+            decode=self.sealing.opening(replies.claimed, self.sealing.claimed),
         )
 
     def settle(
@@ -136,23 +138,22 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
         )
         scalars |= {"lane_first": lane_first, "busy": busy}
         groups = {
-            "acks": ack_items(acks),
-            "fails": fail_items(fails, jitters),
+            "acks": self.sealing.acks(ack_items(acks)),
+            "fails": self.sealing.fails(fail_items(fails, jitters)),
             "lanes_wanted": [(lane,) for lane in checked_lanes(lanes)],
         }
-        return build_call("queue.settle.v1", self.base, scalars, groups, decode=replies.settled)
+        decode = self.sealing.opening(replies.settled, self.sealing.settled)
+        return build_call("queue.settle.v1", self.base, scalars, groups, decode=decode)
 
     def ack(self, acks: Sequence[tuple[Held, Any]]) -> Call[list[AckStatus]]:
         """acks: leases with their results; None keeps no result."""
-        return build_call(
-            "queue.ack.v1", self.base, self._scalars(), {"item": ack_items(acks)}, decode=replies.statuses
-        )
+        items = self.sealing.acks(ack_items(acks))
+        return build_call("queue.ack.v1", self.base, self._scalars(), {"item": items}, decode=replies.statuses)
 
     def fail(self, fails: Sequence[Failure], jitters: Sequence[int]) -> Call[list[Failed]]:
         """jitters: 0 to 1,000,000 for each fail; 500,000 is the backoff as it is."""
-        return build_call(
-            "queue.fail.v1", self.base, self._scalars(), {"item": fail_items(fails, jitters)}, decode=replies.failed
-        )
+        items = self.sealing.fails(fail_items(fails, jitters))
+        return build_call("queue.fail.v1", self.base, self._scalars(), {"item": items}, decode=replies.failed)
 
     def heartbeat(
         self, leases: Sequence[Held], worker: str = "", lease: Seconds = 0, busy: int | None = None
@@ -247,9 +248,8 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
     def outcome(self, ids: Sequence[str]) -> Call[list[Outcome]]:
         """The answer may be shorter than ids: it stops before 4 MiB. Ask again for the rest."""
         items = [(id,) for id in ids]
-        return build_call(
-            "queue.outcome.v1", self.base, {"now_ms": self.now_ms()}, {"item": items}, decode=replies.outcomes
-        )
+        decode = self.sealing.opening(replies.outcomes, self.sealing.outcomes)
+        return build_call("queue.outcome.v1", self.base, {"now_ms": self.now_ms()}, {"item": items}, decode=decode)
 
     def get(self, ids: Sequence[str]) -> Call[list[TaskView | None]]:
         """The answer may be shorter than ids: it stops before 4 MiB. Ask again for the rest."""
@@ -258,7 +258,7 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
             self.base,
             {"now_ms": self.now_ms()},
             {"item": [(id,) for id in ids]},
-            decode=replies.views,
+            decode=self.sealing.opening(replies.views, self.sealing.views),
         )
 
     def length(self, lanes: Sequence[str]) -> Call[list[int]]:

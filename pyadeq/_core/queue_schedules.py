@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast, get_args
 
 from pyadeq._core.call import Call, Reply, build_call
 from pyadeq._core.queue_items import envelope, unfit
+from pyadeq._core.sealing import SealedCalls
 from pyadeq._core.timing import check_timing, next_time, read_timing, times, timing_text
 from pyadeq.errors import ConfigError
 from pyadeq.keys import check_name
@@ -34,10 +35,9 @@ class Due(NamedTuple):
     missed: int
 
 
-class ScheduleCalls:
+class ScheduleCalls(SealedCalls):
     """The calls of a queue's schedules."""
 
-    base: str
     now_ms: Callable[[], int]
     _scalars: Callable[..., dict[str, Any]]
 
@@ -52,8 +52,9 @@ class ScheduleCalls:
         overlap: Overlap = "skip",
         catch_up: Seconds = 3600.0,
         jitter: Seconds = 0.0,
+        stored: bytes | None = None,
     ) -> Call[SchedulePut]:
-        """now: the server's time, from which the first time is reckoned."""
+        """now: the server's time, from which the first time is reckoned. stored: the payload, where it is sealed."""
         text = timing_text(timing)
         if overlap not in get_args(Overlap):
             raise unfit("overlap", overlap, ", ".join(get_args(Overlap)))
@@ -67,7 +68,7 @@ class ScheduleCalls:
             rid=rid,
             timing=text,
             envelope=json.dumps(pairs, sort_keys=True, separators=(",", ":")).encode(),
-            payload=encode(task.payload),
+            payload=stored or self.sealing.payload(encode(task.payload)),
             overlap=overlap,
             catch_up_ms=to_ms("catch_up", catch_up),
             jitter_ms=to_ms("jitter", jitter),
@@ -107,7 +108,8 @@ class ScheduleCalls:
         Those of a name, or that are due, come with the payload.
         """
         scalars = {"now_ms": self.now_ms(), "name": name, "due": due, "cursor": cursor, "limit": limit}
-        return build_call("queue.schedules.v1", self.base, scalars, decode=_schedules)
+        decode = self.sealing.opening(_schedules, self.sealing.schedules)
+        return build_call("queue.schedules.v1", self.base, scalars, decode=decode)
 
     def _steer_schedule(self, **scalars: Any) -> Call[SteerScheduleStatus]:
         return build_call("queue.steer_schedule.v1", self.base, self._scalars(**scalars), decode=_status)
@@ -159,7 +161,7 @@ def _item(schedule: Schedule, id: str, delay_ms: int) -> tuple[str, bytes, Mappi
     pairs = dict(schedule.envelope)
     if delay_ms:
         pairs["delay_ms"] = pairs.get("delay_ms", 0) + delay_ms
-    return id, schedule.data or b"", pairs
+    return id, schedule.sealed or schedule.data or b"", pairs
 
 
 def _put(reply: Reply) -> SchedulePut:

@@ -23,7 +23,7 @@ class QueueBase:
     def __init__(self, runner: Runner, name: str, base: str) -> None:
         self.name = name
         self.base = base
-        self.calls = QueueCalls(base, runner.now_ms, runner.source, runner.trace)
+        self.calls = QueueCalls(base, runner.now_ms, runner.source, runner.trace, runner.codec)
         self._runner = runner
         self._identities = Identities(runner, self.calls)
 

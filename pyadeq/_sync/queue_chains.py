@@ -10,7 +10,7 @@ from pyadeq._sync.queue_look import Looking
 from pyadeq._sync.queue_produce import Producing, as_task
 from pyadeq._sync.queue_results import Receipt
 from pyadeq._core.queue_items import checked_list, earlier_ids, refuse_single
-from pyadeq.errors import BadArgument, UnknownTask
+from pyadeq.errors import BadArgument, PayloadError, UnknownTask
 from pyadeq.ids import new_ulid
 from pyadeq.models import Earlier, Task, TaskView
 
@@ -85,6 +85,9 @@ class Chaining(Producing, Looking):
         """Some of them, and the cursor that gets the next ones; it is empty on the last page."""
         page = self.list(parent=id, cursor=cursor, limit=PAGE)
         found = self.get_many([task.id for task in page.tasks])
+        for task in found:
+            if task is not None and "result" in task.unreadable:
+                raise PayloadError(f"task {task.id!r}: result: {task.unreadable['result']}")
         return [task for task in found if task is not None], page.cursor
 
 

@@ -11,7 +11,7 @@ from pyadeq import models
 from pyadeq._sync.hints import Ear
 from pyadeq._sync.queue_base import QueueBase
 from pyadeq._core.call import Call
-from pyadeq.errors import AdeqError, TaskCancelled, TaskDead, TaskGone, TransportError, WaitTimeout
+from pyadeq.errors import AdeqError, PayloadError, TaskCancelled, TaskDead, TaskGone, TransportError, WaitTimeout
 from pyadeq.models import Seconds, to_ms
 from pyadeq.worker_models import Outcome
 
@@ -81,6 +81,8 @@ def result_of(id: str, outcome: Outcome) -> Any:
     """The result of a task that has ended, or the error that says how else it ended."""
     match outcome.status:
         case "completed":
+            if "result" in outcome.unreadable:
+                raise PayloadError(f"task {id!r}: result: {outcome.unreadable['result']}")
             return outcome.result
         case "dead":
             raise TaskDead(id, outcome.reason or "error", outcome.error or "")

@@ -13,7 +13,7 @@ from pyadeq._core.queue_schedules import due_now, firing_id, known_timing, times
 from pyadeq._core.timing import times
 from pyadeq.errors import AdeqError, BadArgument, DurabilityError, QueueDraining, TransportError
 from pyadeq.ids import new_ulid
-from pyadeq.models import Moment, Seconds, Task, to_epoch_ms
+from pyadeq.models import Moment, Seconds, Task, encode, to_epoch_ms
 from pyadeq.schedule_models import Fired, Firing, Overlap, Schedule, SchedulePut, SteerScheduleStatus, Timing
 
 if TYPE_CHECKING:
@@ -56,9 +56,18 @@ class Schedules:
         jitter: each task starts up to so many seconds later. A new timing begins now; a pause lasts.
         """
         new = _task_of(payload, task)
-        (_, _, now) = self._runner.send(self._calls.schedules(name=name))
+        found, _, now = self._runner.send(self._calls.schedules(name=name))
+        same = bool(found) and found[0].data == encode(new.payload)  # sealed anew, it would differ
         call = self._calls.put_schedule(
-            name, timing, new, new_ulid(), now, overlap=overlap, catch_up=catch_up, jitter=jitter
+            name,
+            timing,
+            new,
+            new_ulid(),
+            now,
+            overlap=overlap,
+            catch_up=catch_up,
+            jitter=jitter,
+            stored=found[0].sealed if same else None,
         )
         return self._runner.send(call)
 

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from pyadeq._sync.hints import Hints
 from pyadeq._sync.pipeline import Pipeline
 from pyadeq._core.call import Call
+from pyadeq.codec import Codec
 
 T = TypeVar("T")
 
@@ -22,6 +23,7 @@ class Runner(Protocol):
     source: str
     hints: Hints
     closed: bool
+    codec: Codec | None
 
     def now_ms(self) -> int: ...
 

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 CORE, RIM, PUBLIC, EXT = range(4)
 # Modules and folders of pyadeq. Others are of the rim if their names begin with "_", and public if not.
 LAYERS = {
+    "codec": CORE,
     "errors": CORE,
     "keys": CORE,
     "limit_models": CORE,

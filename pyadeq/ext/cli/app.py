@@ -77,11 +77,22 @@ def root(
     cluster: Annotated[
         bool, typer.Option("--cluster", envvar="ADEQ_CLUSTER", help="The server is one of a cluster of several.")
     ] = False,
+    codec: Annotated[
+        str | None,
+        typer.Option(
+            envvar="ADEQ_CODEC", metavar="MODULE:NAME", help="What signs or encrypts payloads, results and errors."
+        ),
+    ] = None,
 ) -> None:
     """Queues and locks as versioned Lua on Redis or Valkey."""
     PLACE.prefix = check_name("--prefix", prefix)
     PLACE.cluster = cluster
     PLACE.slot = None if slot is None else check_name("--slot", slot)
+    PLACE.codec = None
+    if codec is not None:
+        from pyadeq.ext.cli.named import load_codec
+
+        PLACE.codec = load_codec(codec)
 
 
 def run() -> NoReturn:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 from random import Random
 from time import monotonic, sleep
@@ -73,7 +72,17 @@ def chaos(
     else:
         seed = secrets.randbelow(10**6) if seed is None else seed
         name = f"chaos-{secrets.token_hex(4)}"
-        scene = Scene(url, name, name, seed, **asdict(PLACE), replicas=replicas, flush=flush)
+        scene = Scene(
+            url,
+            name,
+            name,
+            seed,
+            prefix=PLACE.prefix,
+            slot=PLACE.slot,
+            cluster=PLACE.cluster,
+            replicas=replicas,
+            flush=flush,
+        )
         with View(Console(stderr=True, highlight=False)) as view:
             report = _run(scene, view, seconds, clients, durability, kill, history)
     if output != Format.table:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import islice
@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pyadeq import Adeq
+from pyadeq.codec import Codec
 from pyadeq.errors import AdeqError, ConfigError, TransportError
 
 FAILED, USAGE, UNREACHABLE = 1, 2, 3  # exit statuses
@@ -40,11 +41,15 @@ class Format(StrEnum):
 
 @dataclass
 class Place:
-    """Where the queues are: the start of their keys, the slot that they share, if any; and whether in a cluster."""
+    """Where the queues are: the start of their keys, the slot that they share, if any; and whether in a cluster.
+
+    codec: what payloads, results and errors go through.
+    """
 
     prefix: str = "ade"
     slot: str | None = None
     cluster: bool = False
+    codec: Codec | None = None
 
 
 PLACE = Place()  # what the options before the noun say
@@ -65,7 +70,7 @@ def connected(url: str, **options: Any) -> Iterator[Adeq]:
     """A client of the server. ConfigError for what is no URL, TransportError with advice if nobody answers."""
     check_url(url)
     try:
-        with Adeq.from_url(url, **{**asdict(PLACE), "source": "adeq", "retry_for": RETRY_FOR, **options}) as adeq:
+        with Adeq.from_url(url, **{**vars(PLACE), "source": "adeq", "retry_for": RETRY_FOR, **options}) as adeq:
             yield adeq
     except (TransportError, RedisError) as error:
         raise unreachable(url, error) from error

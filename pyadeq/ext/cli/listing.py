@@ -76,7 +76,7 @@ def print_task(console: Console, task: TaskView) -> None:
     rows = [
         (name, time_of(value) if name in TIMES else safe(" ".join(value) if isinstance(value, tuple) else str(value)))
         for name, value in fields.items()
-        if value not in (None, ())
+        if value not in (None, (), {})
     ]
     console.print(columns(["field", "value"], rows))
     texts = {name: shown_value(task, name) for name in TEXTS}

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pyadeq import Outcome, PartitionedQueue, Queue
-from pyadeq.errors import AdeqError, WaitTimeout
+from pyadeq.errors import AdeqError, PayloadError, WaitTimeout
 from pyadeq.ext.cli.arguments import QueueName, TaskId, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, as_json, connected, print_json, safe
 from pyadeq.ext.cli.partitions import named
@@ -37,6 +37,8 @@ def result(
         outcome = _ended(named(adeq, queue), id, wait or 0.0)
     if output != Format.table:
         print_json({"queue": queue, "id": id, **outcome.model_dump()}, output)
+    elif outcome.unreadable:
+        raise PayloadError(f"task {id!r}: {next(iter(outcome.unreadable.values()))}; --codec names what reads it")
     elif outcome.status == "completed" and raw:
         sys.stdout.buffer.write(outcome.data or b"")
     elif outcome.status == "completed":

@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pyadeq import Lease
@@ -76,7 +76,7 @@ class Process:
 
     async def _work(self) -> None:
         options = self._options
-        async with Adeq.from_url(options.url, **asdict(PLACE), source="adeq worker run") as adeq:
+        async with Adeq.from_url(options.url, **vars(PLACE), source="adeq worker run") as adeq:
             worker = Worker(
                 await _named(adeq, options.queue),
                 self._handler,

@@ -1,0 +1,215 @@
+# Generated from tests/integration/aio/test_codecs.py by pyadeq/_unasync.py; do not edit.
+"""Payloads, results and errors encrypted or signed: the server has nothing of them, and all comes back."""
+
+from collections.abc import Iterator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import redis
+
+from pyadeq import Backoff, Cron, Every, Failure, Task
+from pyadeq import Adeq, Queue
+from pyadeq.codec import Codec
+from pyadeq.errors import PayloadError, TaskDead
+from pyadeq.ext.crypto import Encrypted, Signed, new_key
+
+KEY = new_key()
+SECRET = "Schwarzwälder"
+PLAIN = (SECRET.encode(), b"Schwarzw\\u00e4lder")
+
+
+@contextmanager
+def client(url: str, codec: Codec | None) -> Iterator[Adeq]:
+    with Adeq.from_url(url, codec=codec) as adeq:
+        yield adeq
+
+
+@pytest.fixture(params=["encrypted", "signed"])
+def queue(request: pytest.FixtureRequest, url: str, base_name: str) -> Iterator[Queue]:
+    with client(url, Encrypted([KEY]) if request.param == "encrypted" else Signed([KEY])) as adeq:
+        yield adeq.queue(base_name)
+
+
+@pytest.fixture
+def secret(url: str, base_name: str) -> Iterator[Queue]:
+    with client(url, Encrypted([KEY])) as adeq:
+        yield adeq.queue(base_name)
+
+
+@pytest.fixture
+def other(url: str, base_name: str) -> Iterator[Queue]:
+    """The same queue with another key."""
+    with client(url, Encrypted([new_key()])) as adeq:
+        yield adeq.queue(base_name)
+
+
+@pytest.fixture
+def plain(url: str, base_name: str) -> Iterator[Queue]:
+    """The same queue without a codec."""
+    with client(url, None) as adeq:
+        yield adeq.queue(base_name)
+
+
+def parts(pairs: Any) -> list[bytes]:
+    return [part for pair in pairs.items() for part in pair]
+
+
+def texts(server: redis.Redis, base: str) -> Iterator[bytes]:
+    """All that is stored of a queue."""
+    read: dict[Any, Any] = {
+        b"string": lambda key: [server.get(key)],
+        b"hash": lambda key: parts(server.hgetall(key)),
+        b"list": lambda key: server.lrange(key, 0, -1),
+        b"set": server.smembers,
+        b"zset": lambda key: server.zrange(key, 0, -1),
+        b"stream": lambda key: [part for _, own in server.xrange(key) or () for part in parts(own)],
+    }
+    for key in server.scan_iter(f"{base}*"):
+        yield from read[server.type(key)](key)
+
+
+def test_all_comes_back_as_it_was(queue: Queue) -> None:
+    given = {"text": SECRET, "list": [], "big": 2**60}
+    receipts = queue.enqueue_many([given, b"\x00\xff", None, b""])
+    leases = queue.claim("w", 10)
+    assert [lease.data for lease in leases[1:]] == [b"\x00\xff", b"null", b""]
+    assert leases[0].payload == given
+    assert queue.ack_many([(leases[0], given), (leases[1], b"\xfe")]) == ["completed"] * 2
+    queue.settle("w", acks=[(leases[2], None)], fails=[Failure(leases[3], SECRET, retryable=False)])
+    first, second, third, last = queue.get_many([one.id for one in receipts])
+    assert first
+    assert (first.payload, first.result) == (given, given)
+    assert second
+    assert (second.data, second.result_data) == (b"\x00\xff", b"\xfe")
+    assert third
+    assert (third.payload, third.result, third.unreadable) == (None, None, {})
+    assert last
+    assert (last.reason, last.error) == ("error", SECRET)
+    assert queue.result(receipts[0].id) == given
+    assert queue.result(receipts[2].id) is None
+    with pytest.raises(TaskDead) as dead:
+        queue.result(receipts[3].id)
+    assert dead.value.error == SECRET
+
+
+def test_nothing_of_it_is_on_the_server(secret: Queue, plain: Queue, url: str) -> None:
+    secret.configure(backoff=Backoff(base=0, jitter=0))
+    secret.enqueue_many([Task(payload=SECRET, scope="s", coalesce="last"), Task(payload=[SECRET], scope="s")])
+    secret.schedules.put("nightly", Cron("0 3 * * *", "UTC"), {"for": SECRET})
+    secret.schedules.trigger("nightly")
+    secret.enqueue(SECRET, reply=True, max_attempts=2)
+    for _ in range(2):
+        first, *rest = secret.claim("w", 10)
+        secret.settle("w", acks=[(lease, SECRET) for lease in rest], fails=[Failure(first, ValueError(SECRET))])
+    with redis.Redis.from_url(url) as server:
+        stored = list(texts(server, secret.base))
+        assert len(stored) > 50
+        assert not [text for text in stored for word in PLAIN if word in text]
+        plain.enqueue(SECRET)
+        assert [text for text in texts(server, secret.base) for word in PLAIN if word in text]
+
+
+def test_what_another_key_sealed_is_refused_where_it_is_read(secret: Queue, other: Queue) -> None:
+    receipt = secret.enqueue(SECRET, headers={"to": "ann"})
+    (lease,) = other.claim("w")
+    assert (lease.headers, lease.attempt) == ({"to": "ann"}, 1)
+    for read in (lambda: lease.payload, lambda: lease.data):
+        with pytest.raises(PayloadError, match=f"task '{receipt.id}': payload: it was encrypted with another key"):
+            read()
+    other.fail(lease, "cannot read it", retryable=False)
+    view = secret.get(receipt.id)
+    assert view
+    assert (view.payload, view.error) == (SECRET, None)
+    assert view.unreadable == {"error": "it was encrypted with another key, or changed"}
+    view = other.get(receipt.id)
+    assert view
+    assert (view.payload, view.error, list(view.unreadable)) == (None, "cannot read it", ["payload"])
+
+
+def test_a_result_that_cannot_be_read_is_no_result(secret: Queue, other: Queue) -> None:
+    receipt = secret.enqueue(1)
+    (lease,) = secret.claim("w")
+    secret.ack(lease, SECRET)
+    outcome = other.outcome(receipt.id)
+    assert (outcome.status, outcome.result, list(outcome.unreadable)) == ("completed", None, ["result"])
+    with pytest.raises(PayloadError, match="result: it was encrypted with another key"):
+        other.result(receipt.id)
+
+
+def test_a_forged_task_reaches_nobody(secret: Queue, plain: Queue) -> None:
+    """Somebody who may write to the server, but has no key."""
+    plain.enqueue({"pay": "me"})
+    genuine = secret.enqueue("result for one queue")
+    (forged, lease) = secret.claim("w", 2)
+    with pytest.raises(PayloadError, match="it is not encrypted"):
+        _ = forged.payload
+    assert lease.id == genuine.id
+    (record,) = plain.get_many([genuine.id])
+    assert record
+    plain.ack(lease, record.data)  # a payload is put in a result's place
+    with pytest.raises(PayloadError, match="for something else"):
+        secret.result(genuine.id)
+
+
+def test_without_a_codec_what_is_stored_is_seen_as_it_is(secret: Queue, plain: Queue) -> None:
+    receipt = secret.enqueue(SECRET)
+    view = plain.get(receipt.id)
+    assert view
+    assert view.payload.startswith("~e1:")
+
+
+def test_the_end_of_a_long_error_is_kept(queue: Queue) -> None:
+    for error in ("ä" * 20_000 + "end", b"\xff\xc3" * 10_000 + b"end", ""):
+        receipt = queue.enqueue(1)
+        (lease,) = queue.claim("w")
+        queue.fail(lease, error, retryable=False)
+        view = queue.get(receipt.id)
+        assert view
+        assert (view.error or "").endswith("end" if error else "")
+        assert len((view.error or "").encode()) <= 8192
+        assert not error or len(view.error or "") > 1900
+        assert view.unreadable == {}
+
+
+def test_a_schedule_that_stays_the_same_is_not_changed(secret: Queue, other: Queue) -> None:
+    timing = Every(60)
+    assert (secret.schedules.put("s", timing, {"for": SECRET})).status == "created"
+    assert (secret.schedules.put("s", timing, {"for": SECRET})).status == "unchanged"
+    assert (secret.schedules.put("s", timing, {"for": "others"})).status == "changed"
+    found = secret.schedules.get("s")
+    assert found
+    assert found.payload == {"for": "others"}
+    firing = other.schedules.trigger("s")  # whoever fires it need not read it
+    assert firing.status == "fired"
+    unread = other.schedules.get("s")
+    assert unread
+    assert (unread.payload, list(unread.unreadable)) == (None, ["payload"])
+    (lease,) = secret.claim("w")
+    assert lease.payload == {"for": "others"}
+
+
+def test_what_is_gathered_is_read_or_refused(secret: Queue, other: Queue) -> None:
+    receipt = secret.gather([SECRET, "b"], "collect")
+    leases = secret.claim("w", 2)
+    secret.ack_many([(lease, [lease.payload]) for lease in leases])
+    assert [task.result for task in secret.gathered(receipt.id)] == [[SECRET], ["b"]]
+    with pytest.raises(PayloadError, match="result: it was encrypted with another key"):
+        _ = [task for task in other.gathered(receipt.id)]
+
+
+def test_partitions_have_it_too(url: str, base_name: str) -> None:
+    with client(url, Encrypted([KEY])) as adeq:
+        queue = adeq.partitioned(base_name)
+        queue.repartition(3)
+        for number in range(6):
+            queue.enqueue([SECRET, number])
+        leases = queue.claim("w", 6)
+        while len(leases) < 6:
+            leases += queue.claim("w", 6)
+        assert sorted(lease.payload[1] for lease in leases) == list(range(6))
+        queue.ack_many([(lease, SECRET) for lease in leases])
+        assert queue.result(leases[0].id) == SECRET
+    with redis.Redis.from_url(url) as server:
+        stored = list(texts(server, f"ade:{{queue:{base_name}"))
+        assert not [text for text in stored for word in PLAIN if word in text]
