@@ -23,6 +23,7 @@ from pyadeq._sync.client import Adeq
 from pyadeq._sync.lock_grant import Grant
 from pyadeq._sync.locks import Locks
 from pyadeq._sync.mailbox import Batch, Mailbox
+from pyadeq._sync.partition_care import PartitionedLimits, PartitionedSchedules, PartitionedShares
 from pyadeq._sync.partitioned import PartitionedQueue
 from pyadeq._sync.pipeline import Pipeline
 from pyadeq._sync.queue import Queue
@@ -161,7 +162,10 @@ __all__ = [
     "OwnerWaits",
     "Page",
     "Partition",
+    "PartitionedLimits",
     "PartitionedQueue",
+    "PartitionedSchedules",
+    "PartitionedShares",
     "PartitionsChanged",
     "PayloadError",
     "Pipeline",

@@ -4,6 +4,7 @@ from pyadeq._async.client import Adeq
 from pyadeq._async.lock_grant import Grant
 from pyadeq._async.locks import Locks
 from pyadeq._async.mailbox import Batch, Mailbox
+from pyadeq._async.partition_care import PartitionedLimits, PartitionedSchedules, PartitionedShares
 from pyadeq._async.partitioned import PartitionedQueue
 from pyadeq._async.pipeline import Pipeline
 from pyadeq._async.queue import Queue
@@ -154,7 +155,10 @@ __all__ = [
     "OwnerWaits",
     "Page",
     "Partition",
+    "PartitionedLimits",
     "PartitionedQueue",
+    "PartitionedSchedules",
+    "PartitionedShares",
     "PartitionsChanged",
     "PayloadError",
     "Pipeline",

@@ -12,7 +12,9 @@ from typing import Any, Final
 
 from pyadeq.errors import BadArgument, ConfigError
 from pyadeq.keys import SLOTS, hash_slot, shown
+from pyadeq.limit_models import LimitUse
 from pyadeq.models import QueueStats
+from pyadeq.worker_models import WorkerInfo
 
 MOST: Final = 512
 """Partitions of a queue."""
@@ -144,6 +146,27 @@ def read_map(stored: Mapping[str, str]) -> PartitionMap:
     homes = tuple(tuple(tags.split()) for tags in stored.get("homes", "").split(";") if tags)
     settled = int(stored.get("settled", 0))
     return PartitionMap(int(stored["map_epoch"]), tuple(stored["partitions"].split()), homes[settled:], homes[:settled])
+
+
+def in_all(key: str, uses: Sequence[LimitUse]) -> LimitUse:
+    """How a key stands in all partitions together; the limit is that of each."""
+    return LimitUse(
+        key=key,
+        running=sum(use.running for use in uses),
+        waiting=sum(use.waiting for use in uses),
+        limit=next((use.limit for use in uses if use.limit is not None), None),
+        next_start=min((use.next_start for use in uses if use.next_start is not None), default=None),
+    )
+
+
+def together(workers: Iterable[WorkerInfo]) -> list[WorkerInfo]:
+    """Workers by name, each as it was seen last; it has heard what is wanted of it once it has in all partitions."""
+    found: dict[str, WorkerInfo] = {}
+    for worker in sorted(workers, key=lambda one: one.seen):
+        before = found.get(worker.name)
+        heard = worker.heard and (before is None or before.heard)
+        found[worker.name] = worker.model_copy(update={"heard": heard})
+    return [found[name] for name in sorted(found)]
 
 
 def in_portions(items: Sequence[Any], parts: int, least: int) -> list[Sequence[Any]]:

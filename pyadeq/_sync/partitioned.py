@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Callable, Sequence
 from typing import Any, Unpack
 
+from pyadeq._sync.partition_care import TakingCare
 from pyadeq._sync.partition_put import Putting
 from pyadeq._sync.partition_work import TakingPart
 from pyadeq._sync.queue import Queue
@@ -30,7 +31,7 @@ from pyadeq.partition_models import Partition
 from pyadeq.worker_models import LogLine, Outcome
 
 
-class PartitionedQueue(Putting, TakingPart):
+class PartitionedQueue(Putting, TakingPart, TakingCare):
     """A durable queue of tasks in several hash slots of a cluster: `adeq.partitioned(name)` makes one.
 
     Order, limits and fair shares are those of each partition; what has the same key is in the same one. A queue that
@@ -121,13 +122,11 @@ class PartitionedQueue(Putting, TakingPart):
 
     def ended(self, id: str, timeout: Seconds = 60.0) -> Outcome:
         """How a task ended, as soon as it has; see `Queue.ended`."""
-        queue = self._where_it_is(id, lambda queue: _has(queue, id), lambda queue: queue is not None)
-        return (queue or self.part(WHOLE)).ended(id, timeout)
+        return (self.part_of(id) or self.part(WHOLE)).ended(id, timeout)
 
     def result(self, id: str, timeout: Seconds = 60.0) -> Any:
         """The result of a task, as soon as it has ended; see `Queue.result`."""
-        queue = self._where_it_is(id, lambda queue: _has(queue, id), lambda queue: queue is not None)
-        return (queue or self.part(WHOLE)).result(id, timeout)
+        return (self.part_of(id) or self.part(WHOLE)).result(id, timeout)
 
     def cancel(self, id: str, tree: bool = False) -> CancelStatus:
         """`cancelled` at once if it waits; `cancelling` if it runs; see `Queue.cancel`."""
@@ -148,6 +147,14 @@ class PartitionedQueue(Putting, TakingPart):
     def abandon(self, id: str) -> AbandonStatus:
         """Delete a dead task."""
         return self._where_it_is(id, lambda queue: queue.abandon(id), lambda status: status != "not_found")
+
+    def abandon_many(self, ids: Sequence[str]) -> list[AbandonStatus]:
+        """Delete many dead tasks, one after the other; a status for each."""
+        return [self.abandon(id) for id in checked_list("ids", ids)]
+
+    def part_of(self, id: str) -> Queue | None:
+        """The partition that a task is in; None if there is no such task."""
+        return self._where_it_is(id, lambda queue: _has(queue, id), lambda queue: queue is not None)
 
     def iterate(self, state: State | None = None, **filter: Unpack[TaskFilter]) -> Iterator[TaskView]:
         """The tasks of all partitions that `Queue.list` finds, partition by partition."""
@@ -191,6 +198,8 @@ class PartitionedQueue(Putting, TakingPart):
 
     def configure(self, *, clock: str | None = None, **settings: Unpack[SettingsChange]) -> Settings:
         """Change settings of every partition and answer those of the first; what is not given stays as it is."""
+        if clock is not None:  # before anything is asked by that clock
+            self.part(WHOLE).configure(clock=clock)
         answers = [queue.configure(clock=clock, **settings) for queue in self._parts_now()]
         return answers[0]
 

@@ -10,15 +10,15 @@ from time import monotonic
 from typing import Any
 
 from pyadeq._async.client import Adeq
+from pyadeq._async.partition_care import PartitionedSchedules
 from pyadeq._async.partition_waits import Waits
 from pyadeq._async.partitioned import PartitionedQueue
 from pyadeq._async.queue import Queue
 from pyadeq._core.partitions import WHOLE, PartitionMap
 from pyadeq._core.queue import QueueCalls
 from pyadeq._core.queue_items import Failure, Held
-from pyadeq.errors import AdeqError, DurabilityError, QueueDraining, TransportError
+from pyadeq.errors import AdeqError, DurabilityError, TransportError
 from pyadeq.models import Failed, ReleaseStatus, Renewal, Seconds, Settled, TaskView
-from pyadeq.schedule_models import Fired
 from pyadeq.worker_models import Heartbeat, ProgressStatus, WorkerMode
 
 
@@ -35,9 +35,9 @@ class Partitions:
         self._waits = Waits(self._listen, self._give_back)
 
     @property
-    def schedules(self) -> Schedules:
+    def schedules(self) -> PartitionedSchedules:
         """Those of all partitions."""
-        return Schedules(self._parts)
+        return self._queue.schedules
 
     async def register(self, worker: str, **about: Any) -> str:
         """Make the worker known in every partition; in those that come later with its first call there."""
@@ -226,31 +226,6 @@ class Partitions:
 
     async def _map(self) -> PartitionMap:
         return await self._queue._fresh()
-
-    async def _parts(self) -> list[Queue]:
-        return await self._queue._parts_now()
-
-
-class Schedules:
-    """The schedules of all partitions, for those who fire them."""
-
-    def __init__(self, parts: Callable[[], Awaitable[list[Queue]]]) -> None:
-        self._parts = parts
-
-    async def fire_due(self) -> Fired:
-        """Fire what is due in any partition; see `Schedules.fire_due`. What cannot be reached waits."""
-        fired, failed = [], None
-        for queue in await self._parts():
-            try:
-                fired.append(await queue.schedules.fire_due())
-            except (TransportError, QueueDraining) as error:
-                failed = error
-        if failed is not None and not fired:
-            raise failed
-        waits = [one.next - one.now for one in fired if one.next is not None]
-        now = fired[0].now
-        firings = [firing for one in fired for firing in one.firings]
-        return Fired(firings=firings, now=now, next=now + min(waits) if waits else None)
 
 
 def _first(heard: dict[str, str]) -> str | None:

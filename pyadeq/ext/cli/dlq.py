@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pyadeq import Queue, Retried
+from pyadeq import Retried
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import (
     Kind,
@@ -24,6 +24,7 @@ from pyadeq.ext.cli.arguments import (
 )
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, columns, connected, print_json, stdout
 from pyadeq.ext.cli.listing import find_tasks, print_tasks
+from pyadeq.ext.cli.partitions import AnyQueue, named
 
 app = typer.Typer(help="Dead tasks: look at them, run them again, delete them.", no_args_is_help=True)
 
@@ -54,7 +55,7 @@ def ls(
     """List dead tasks, those that died first first. `adeq task show` tells what went wrong with one."""
     with connected(url) as adeq:
         found = find_tasks(
-            adeq.queue(queue),
+            named(adeq, queue),
             StateName.dead,
             user=user,
             tag=tag,
@@ -89,9 +90,9 @@ def retry(
     fits = check_choice(ids, filter, all, dry_run)
     with connected(url) as adeq:
         if ids:
-            answer_retried(queue, ids, adeq.queue(queue).retry_many(ids), output)
+            answer_retried(queue, ids, named(adeq, queue).retry_many(ids), output)
             return
-        bulk = adeq.queue(queue).retry_dead(dry_run=dry_run, **fits)
+        bulk = named(adeq, queue).retry_dead(dry_run=dry_run, **fits)
     _answer_bulk(queue, "retried", bulk.matched, bulk.done, dry_run, output)
 
 
@@ -118,7 +119,7 @@ def abandon(
     filter = {"user": user, "tag": tag, "parent": parent, "kind": kind, "reason": reason, "lane": lane}
     fits = check_choice(ids, filter, all, dry_run)
     with connected(url) as adeq:
-        dead = adeq.queue(queue)
+        dead = named(adeq, queue)
         if ids:
             confirm(f"This deletes {many(len(ids), 'dead task')} of queue {queue!r} for good.", yes)
             answers = [(status, None) for status in dead.abandon_many(ids)]
@@ -164,7 +165,7 @@ def answer_each(
         raise typer.Exit(FAILED)
 
 
-def _confirm_all(queue: Queue, fits: dict[str, str], yes: bool) -> None:
+def _confirm_all(queue: AnyQueue, fits: dict[str, str], yes: bool) -> None:
     if not yes:
         count = queue.abandon_dead(dry_run=True, **fits).matched
         confirm(f"This deletes {many(count, 'dead task')} of queue {queue.name!r} for good.", yes)

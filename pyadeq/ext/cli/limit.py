@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pyadeq import LimitUse
+from pyadeq import LimitUse, PartitionedQueue
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.common import (
     DEFAULT_URL,
@@ -27,6 +27,7 @@ from pyadeq.ext.cli.common import (
 from pyadeq.ext.cli.complete import limit_keys
 from pyadeq.ext.cli.limit_words import MOST, Rate, at_a_time, policy_of, rate, rate_words, rule_words
 from pyadeq.ext.cli.lock_listing import ahead
+from pyadeq.ext.cli.partitions import named
 from pyadeq.ext.cli.queue_control import existing
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 from pyadeq.keys import check_name
@@ -79,8 +80,11 @@ def show(keys: Keys, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL,
     uses: list[LimitUse] = []
     with connected(url) as adeq:
         there = existing(adeq, queue)
-        for start in range(0, len(meant), AT_ONCE):
-            uses += adeq.send(there.calls.limits(meant[start:][:AT_ONCE]))[2]
+        if isinstance(there, PartitionedQueue):
+            uses = [there.limits.look(key) for key in meant]
+        else:
+            for start in range(0, len(meant), AT_ONCE):
+                uses += adeq.send(there.calls.limits(meant[start:][:AT_ONCE]))[2]
         now = there.stats().now
     if output != Format.table:
         print_json({"queue": queue, "keys": [_as_dict(use) for use in uses]}, output)
@@ -147,7 +151,7 @@ def set_(
     if starts is not None:
         given |= {"starts": starts.starts, "period": starts.period}
     with connected(url) as adeq:
-        limits = adeq.queue(queue).limits
+        limits = named(adeq, queue).limits
         status = limits.set(key, **given)
         limit = limits.look(key).limit
     if output != Format.table:

@@ -11,10 +11,11 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from pyadeq import Queue, TaskView
+from pyadeq import TaskView
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import StateName
 from pyadeq.ext.cli.common import Format, as_json, columns, iso, print_lines, print_rows, safe
+from pyadeq.ext.cli.partitions import AnyQueue
 from pyadeq.models import State
 
 RIGHT = ("priority", "runs")
@@ -25,7 +26,7 @@ ORDER: tuple[State, ...] = ("running", "stalled", "ready", "delayed", "blocked",
 COLUMNS = ("id", "state", "priority", "kind", "user", "tags", "runs", "created", "more")
 
 
-def find_tasks(queue: Queue, state: StateName | None, **filter: str | None) -> Iterator[TaskView]:
+def find_tasks(queue: AnyQueue, state: StateName | None, **filter: str | None) -> Iterator[TaskView]:
     """The tasks that fit; where no user, tag or parent is named, those of all states, one state after the other."""
     fits = {name: value for name, value in filter.items() if value is not None}
     wanted: State | None = None if state is None else state.value

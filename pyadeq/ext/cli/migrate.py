@@ -20,7 +20,7 @@ from pyadeq.ext.cli.common import (
     print_json,
     stdout,
 )
-from pyadeq.ext.cli.partitions import parts
+from pyadeq.ext.cli.partitions import named, parts
 from pyadeq.ext.cli.progress import Bar
 from pyadeq.ext.doctor import find_domains, find_queues
 
@@ -73,7 +73,7 @@ def _named(adeq: Adeq, queues: list[str], domains: list[str]) -> Iterator[tuple[
     """Each partition for itself: so it is seen where the work is."""
     for name in queues:
         try:
-            found = parts(adeq, name)
+            found = parts(named(adeq, name))
         except LayoutError:  # which the queue itself will say
             found = [adeq.queue(name)]
         for queue in found:

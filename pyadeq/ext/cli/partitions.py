@@ -6,15 +6,17 @@ from typing import Annotated
 
 import typer
 
-from pyadeq import Adeq, PartitionedQueue, Queue
+from pyadeq import Adeq, PartitionedQueue, PartitionedSchedules, Queue, Schedules
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import QueueName, many
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, columns, connected, print_json, stdout
 
+AnyQueue = Queue | PartitionedQueue
+AnySchedules = Schedules | PartitionedSchedules
 COUNTS = ("ready", "delayed", "blocked", "running", "finished", "dead")
 
 
-def named(adeq: Adeq, name: str) -> Queue | PartitionedQueue:
+def named(adeq: Adeq, name: str) -> AnyQueue:
     """A queue with all of its partitions, if it has any."""
     if adeq.slot is not None:
         return adeq.queue(name)
@@ -22,10 +24,15 @@ def named(adeq: Adeq, name: str) -> Queue | PartitionedQueue:
     return queue if len(queue.partitions()) > 1 else adeq.queue(name)
 
 
-def parts(adeq: Adeq, name: str) -> list[Queue]:
+def parts(queue: AnyQueue) -> list[Queue]:
     """The partitions of a queue, or the queue itself."""
-    queue = named(adeq, name)
     return [queue.part(one.tag) for one in queue.partitions()] if isinstance(queue, PartitionedQueue) else [queue]
+
+
+def holder(adeq: Adeq, name: str, id: str) -> Queue:
+    """The partition that a task is in, or the queue itself."""
+    queue = named(adeq, name)
+    return queue.part_of(id) or adeq.queue(name) if isinstance(queue, PartitionedQueue) else queue
 
 
 def partitions(

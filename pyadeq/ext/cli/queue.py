@@ -84,7 +84,7 @@ def _rows(adeq: Adeq, names: list[str]) -> list[dict[str, object]]:
 def show(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Show a queue: its mode, how many tasks are in each state, and its settings."""
     with connected(url) as adeq:
-        queue = queue_control.existing_whole(adeq, name)
+        queue = queue_control.existing(adeq, name)
         stats, settings = queue.stats(), queue.settings()
     if output != Format.table:
         counts = {state: getattr(stats, state) for state in STATES}
@@ -104,7 +104,7 @@ def show(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table)
 def stats(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Show how many tasks are in each state, and the totals since the queue began."""
     with connected(url) as adeq:
-        found = queue_control.existing_whole(adeq, name).stats()
+        found = queue_control.existing(adeq, name).stats()
     if output != Format.table:
         print_json({"queue": name, **found.model_dump(), "now_iso": iso(found.now)}, output)
         return

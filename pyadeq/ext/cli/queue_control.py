@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from pyadeq import Adeq, PartitionedQueue, Queue, QueueStats
+from pyadeq import Adeq, Queue, QueueStats
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.arguments import QueueName, Yes, confirm, many
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
-from pyadeq.ext.cli.partitions import named, parts
+from pyadeq.ext.cli.partitions import AnyQueue, named, parts
 from pyadeq.ext.cli.progress import Bar
 
 MODES = {
@@ -21,26 +21,20 @@ MODES = {
 }
 
 
-def existing(adeq: Adeq, name: str) -> Queue:
-    """The queue. AdeqError if the server has none of that name: a slip of the pen does not make one."""
+def existing(adeq: Adeq, name: str) -> AnyQueue:
+    """The queue with its partitions. AdeqError if the server has none of that name: a slip of the pen makes none."""
     queue = adeq.queue(name)
     if not adeq.client.exists(f"{queue.base}:config"):
         raise AdeqError(
             f"queue: there is no {name!r} on this server (its key would be {queue.base}:config); see adeq queue ls"
         )
-    return queue
-
-
-def existing_whole(adeq: Adeq, name: str) -> Queue | PartitionedQueue:
-    """The queue with its partitions; AdeqError as `existing`."""
-    existing(adeq, name)
     return named(adeq, name)
 
 
 def pause(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Give out no more tasks until `resume`. New ones are taken in, and running ones go on."""
     with connected(url) as adeq:
-        queue = existing_whole(adeq, name)
+        queue = existing(adeq, name)
         queue.pause()
         _answer_mode(name, queue.stats(), output)
 
@@ -48,7 +42,7 @@ def pause(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table
 def resume(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """End `pause` or `drain`."""
     with connected(url) as adeq:
-        queue = existing_whole(adeq, name)
+        queue = existing(adeq, name)
         queue.resume()
         _answer_mode(name, queue.stats(), output)
 
@@ -56,7 +50,7 @@ def resume(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.tabl
 def drain(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Take in no new tasks until `resume`: producers are refused. What is there comes to its end."""
     with connected(url) as adeq:
-        queue = existing_whole(adeq, name)
+        queue = existing(adeq, name)
         queue.drain()
         _answer_mode(name, queue.stats(), output)
 
@@ -79,7 +73,7 @@ def purge(
     """Delete the tasks that wait: ready, delayed and blocked ones. Running tasks stay."""
     with connected(url) as adeq:
         existing(adeq, name)
-        queues = parts(adeq, name)
+        queues = parts(named(adeq, name))
         there = sum(_there(queue, all, lane) for queue in queues)
         if there:
             which = "tasks that wait, have finished or are dead" if all else "waiting tasks"
@@ -113,7 +107,7 @@ def trim(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table)
     """Delete what the settings no longer keep of finished and dead tasks, now. Workers do it on the way."""
     with connected(url) as adeq:
         existing(adeq, name)
-        deleted = sum(queue.trim() for queue in parts(adeq, name))
+        deleted = sum(queue.trim() for queue in parts(named(adeq, name)))
     if output != Format.table:
         print_json({"queue": name, "deleted": deleted}, output)
     else:

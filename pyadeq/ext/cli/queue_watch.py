@@ -13,10 +13,11 @@ from typing import Annotated, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from pyadeq import Queue, QueueStats
+from pyadeq import QueueStats
 from pyadeq.ext.cli.arguments import QueueName, many, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, columns, connected, iso, print_json
 from pyadeq.ext.cli.live import Live
+from pyadeq.ext.cli.partitions import AnyQueue
 from pyadeq.ext.cli.queue_control import existing
 
 STATES = ("ready", "delayed", "blocked", "running", "stalled", "finished", "dead")
@@ -74,7 +75,7 @@ def watch(
         print_json(last.as_json())
 
 
-def look_at(queue: Queue, interval: float, seconds: float | None) -> Iterator[Look]:
+def look_at(queue: AnyQueue, interval: float, seconds: float | None) -> Iterator[Look]:
     """The queue, again and again, for so many seconds; for ever without."""
     until = inf if seconds is None else monotonic() + seconds
     before: QueueStats | None = None

@@ -9,7 +9,7 @@ from typing import Annotated, Any, cast
 import typer
 from rich.text import Text
 
-from pyadeq import Queue, Schedule
+from pyadeq import Schedule
 from pyadeq.errors import BadArgument, ConfigError
 from pyadeq.ext.cli import schedule_fire, schedule_put, schedule_steer
 from pyadeq.ext.cli.common import (
@@ -29,6 +29,7 @@ from pyadeq.ext.cli.common import (
 )
 from pyadeq.ext.cli.listing import shown_value
 from pyadeq.ext.cli.lock_listing import ahead, span
+from pyadeq.ext.cli.partitions import AnyQueue
 from pyadeq.ext.cli.queue_control import existing
 from pyadeq.ext.cli.schedule_listing import (
     PAGE,
@@ -119,7 +120,7 @@ def show(name: Name, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL,
         console.print(Text(safe(as_json(payload, 2))), soft_wrap=True)
 
 
-def _upcoming(queue: Queue, schedule: Schedule) -> list[float]:
+def _upcoming(queue: AnyQueue, schedule: Schedule) -> list[float]:
     """The times when it fires next; of one whose calendar is not to be had here, the first."""
     try:
         return queue.schedules.upcoming(schedule, UPCOMING)

@@ -9,10 +9,11 @@ from typing import Annotated
 
 import typer
 
-from pyadeq import Firing, Schedules
+from pyadeq import Firing
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.arguments import many, moment
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, iso, print_json, print_rows, safe
+from pyadeq.ext.cli.partitions import AnySchedules
 from pyadeq.ext.cli.progress import Bar
 from pyadeq.ext.cli.queue_control import existing
 from pyadeq.ext.cli.schedule_listing import (
@@ -86,7 +87,7 @@ def backfill(
         raise AdeqError(f"schedule: {name!r} was deleted meanwhile; what was enqueued stays")
 
 
-def _backfill(schedules: Schedules, name: str, start: float, end: float) -> list[Firing]:
+def _backfill(schedules: AnySchedules, name: str, start: float, end: float) -> list[Firing]:
     """All of it; what breaks it off is told how far it is."""
     done = total = 0
     with ExitStack() as shown:

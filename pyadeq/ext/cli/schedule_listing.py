@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from heapq import merge
+from math import inf
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +16,7 @@ from pyadeq.ext.cli.arguments import UNITS
 from pyadeq.ext.cli.common import FAILED, Format, columns, iso, print_json, safe, stdout
 from pyadeq.ext.cli.complete import schedule_names
 from pyadeq.ext.cli.lock_listing import ahead
+from pyadeq.ext.cli.partitions import AnyQueue, parts
 from pyadeq.keys import check_name
 from pyadeq.models import Moment
 
@@ -25,8 +28,12 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule.", autoc
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="The schedules.", autocompletion=schedule_names)]
 
 
-def read_all(adeq: Adeq, queue: Queue, page: int = PAGE) -> Iterator[tuple[Schedule, float]]:
+def read_all(adeq: Adeq, queue: AnyQueue, page: int = PAGE) -> Iterator[tuple[Schedule, float]]:
     """All schedules by when they are due next, each with the server's time when it was read."""
+    return merge(*(_read(adeq, part, page) for part in parts(queue)), key=lambda read: read[0].next or inf)
+
+
+def _read(adeq: Adeq, queue: Queue, page: int) -> Iterator[tuple[Schedule, float]]:
     cursor = ""
     while True:
         found, cursor, now = adeq.send(queue.calls.schedules(cursor=cursor, limit=page))
@@ -35,12 +42,13 @@ def read_all(adeq: Adeq, queue: Queue, page: int = PAGE) -> Iterator[tuple[Sched
             return
 
 
-def read_one(adeq: Adeq, queue: Queue, name: str) -> tuple[Schedule, float]:
+def read_one(adeq: Adeq, queue: AnyQueue, name: str) -> tuple[Schedule, float]:
     """A schedule with its payload, and the server's time. AdeqError if there is none of that name."""
-    found, _, now = adeq.send(queue.calls.schedules(name=check_name("schedule", name)))
-    if not found:
-        raise not_found(queue.name, name)
-    return found[0], now
+    for part in parts(queue):
+        found, _, now = adeq.send(part.calls.schedules(name=check_name("schedule", name)))
+        if found:
+            return found[0], now
+    raise not_found(queue.name, name)
 
 
 def not_found(queue: str, name: str) -> AdeqError:

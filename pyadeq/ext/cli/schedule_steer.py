@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pyadeq import Schedules
 from pyadeq.ext.cli.arguments import Yes, confirm, many
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected
+from pyadeq.ext.cli.partitions import AnySchedules
 from pyadeq.ext.cli.queue_control import existing
 from pyadeq.ext.cli.schedule_listing import Names, answer_each, distinct
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
@@ -51,7 +51,7 @@ def rm(
 
 
 def _steer(
-    queue: str, names: Sequence[str], url: str, output: Format, done: str, steer: Callable[[Schedules, str], str]
+    queue: str, names: Sequence[str], url: str, output: Format, done: str, steer: Callable[[AnySchedules, str], str]
 ) -> None:
     """Do it to each; done: what that is called."""
     meant = distinct(names)

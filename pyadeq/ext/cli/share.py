@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, print_rows
+from pyadeq.ext.cli.partitions import named
 from pyadeq.ext.cli.queue_control import existing
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 from pyadeq.keys import check_name
@@ -50,7 +51,7 @@ def set_(
     """
     check_name("user", user, "id")
     with connected(url) as adeq:
-        there = adeq.queue(queue)
+        there = named(adeq, queue)
         there.shares.set(user, weight)
         given, fair = there.shares.get(user), there.settings().fair
     if output != Format.table:

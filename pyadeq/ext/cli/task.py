@@ -48,7 +48,7 @@ def ls(
     """
     with connected(url) as adeq:
         found = find_tasks(
-            adeq.queue(queue), state, user=user, tag=tag, parent=parent, kind=kind, reason=reason, lane=lane
+            named(adeq, queue), state, user=user, tag=tag, parent=parent, kind=kind, reason=reason, lane=lane
         )
         print_tasks(found, output, None if all else limit)
 

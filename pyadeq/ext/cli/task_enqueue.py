@@ -150,7 +150,13 @@ def enqueue(
         upload = Upload(file, raw=raw, rid=rid, checkpoint=checkpoint)
         with connected(url, durability=durability.value) as adeq:
             begun = monotonic()
-            upload.run(adeq, adeq.queue(queue), shown_url(url))
+            there = named(adeq, queue)
+            if isinstance(there, PartitionedQueue):
+                raise ConfigError(
+                    f"--file: queue {queue!r} has partitions; put its tasks in by a program, with "
+                    f"Adeq.partitioned({queue!r}).enqueue_many, 1,000 at a time"
+                )
+            upload.run(adeq, there, shown_url(url))
         _report(upload, monotonic() - begun, output)
         sys.stdout.flush()
         upload.finish()

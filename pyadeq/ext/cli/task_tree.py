@@ -14,6 +14,7 @@ from pyadeq import Adeq, Page, Queue, TaskView
 from pyadeq.ext.cli.arguments import QueueName, TaskId
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, stdout
 from pyadeq.ext.cli.listing import not_found, summary
+from pyadeq.ext.cli.partitions import holder
 from pyadeq.ext.cli.task_watch import STYLES
 
 TOGETHER = 100  # tasks whose children are asked for in one round trip
@@ -51,7 +52,7 @@ def tree(
     Those nearest to it come first where there are more than the limit. A dotted line stands for those left out.
     """
     with connected(url) as adeq:
-        known = adeq.queue(queue)
+        known = holder(adeq, queue, id)
         root = Node(id, known.get(id))
         more = grow(adeq, known, root, limit)
     if root.task is None and not root.children:

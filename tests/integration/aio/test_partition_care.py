@@ -1,0 +1,164 @@
+"""A queue in partitions, looked after as one: limits, weights, schedules, workers and dead tasks of all of them."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from pyadeq import Every, Failure, Task
+from pyadeq.asyncio import Adeq, PartitionedQueue
+from pyadeq.errors import BadArgument
+from tests.integration.conftest import Clock
+
+COUNT = 4
+
+
+@pytest.fixture
+async def adeq(url: str) -> AsyncIterator[Adeq]:
+    async with Adeq.from_url(url) as adeq:
+        yield adeq
+
+
+@pytest.fixture
+async def queue(adeq: Adeq, base_name: str) -> PartitionedQueue:
+    queue = adeq.partitioned(base_name)
+    await queue.repartition(COUNT)
+    return queue
+
+
+async def let_die(queue: PartitionedQueue, count: int, kind: str = "mail") -> list[str]:
+    receipts = await queue.enqueue_many([Task(payload=n, kind=kind) for n in range(count)])
+    done = 0
+    while done < count:
+        leases = await queue.claim("w", count)
+        await queue.fail_many([Failure(lease, "no", retryable=False) for lease in leases])
+        done += len(leases)
+    return [receipt.id for receipt in receipts]
+
+
+async def test_a_limit_is_set_and_seen_in_all(queue: PartitionedQueue) -> None:
+    assert await queue.limits.set("user:ann", concurrency=1) == "set"
+    assert await queue.limits.set("user:ann", concurrency=1) == "unchanged"
+    for part in await queue.partitions():
+        (limit,) = await queue.part(part.tag).limits.list()
+        assert (limit.key, limit.concurrency) == ("user:ann", 1)
+    await queue.part((await queue.partitions())[-1].tag).limits.set("all", concurrency=9)
+    assert [limit.key for limit in await queue.limits.list()] == ["all", "user:ann"]
+    await queue.enqueue_many([Task(payload=n, user="ann") for n in range(400)])
+    leases = await queue.claim("w", 400)
+    while more := await queue.claim("w", 400):
+        leases += more
+    use = await queue.limits.look("user:ann")
+    assert len(leases) == use.running == COUNT
+    assert use.running + use.waiting <= 400
+    assert use.waiting > 0
+    assert use.limit
+    assert use.limit.concurrency == 1
+    assert await queue.limits.remove("user:ann") == "removed"
+    assert await queue.limits.remove("user:ann") == "unchanged"
+
+
+async def test_weights_are_the_same_in_all(queue: PartitionedQueue) -> None:
+    await queue.shares.set("ann", 3)
+    assert await queue.shares.get("ann") == 3
+    assert await queue.shares.all() == {"ann": 3}
+    for part in await queue.partitions():
+        assert await queue.part(part.tag).shares.all() == {"ann": 3}
+
+
+async def test_a_schedule_is_in_one_partition_and_found_wherever_it_is(queue: PartitionedQueue) -> None:
+    names = [f"s{n}" for n in range(12)]
+    for name in names:
+        assert (await queue.schedules.put(name, Every(60), name)).status == "created"
+    held = {
+        part.tag: [one.name async for one in queue.part(part.tag).schedules.iterate()]
+        for part in await queue.partitions()
+    }
+    assert sorted(name for of_part in held.values() for name in of_part) == sorted(names)
+    assert len([tag for tag, of_part in held.items() if of_part]) > 1
+    await queue.repartition(16)
+    for name in names:  # most belong elsewhere by now, and stay
+        assert (await queue.schedules.put(name, Every(60), name)).status == "unchanged"
+    assert sorted([one.name async for one in queue.schedules.iterate()]) == sorted(names)
+    found = await queue.schedules.get("s3")
+    assert found
+    assert found.payload == "s3"
+    assert len(queue.schedules.upcoming(found, 3)) == 3
+    assert await queue.schedules.pause("s3") == "done"
+    assert await queue.schedules.resume("s3") == "done"
+    firing = await queue.schedules.trigger("s3")
+    assert firing.status == "fired"
+    assert firing.id
+    task = await queue.get(firing.id)
+    assert task
+    assert (task.schedule, task.payload) == ("s3", "s3")
+    assert await queue.schedules.remove("s3") == "done"
+    for status in (await queue.schedules.pause("s3"), await queue.schedules.resume("s3")):
+        assert status == "not_found"
+    assert await queue.schedules.remove("s3") == "not_found"
+    assert await queue.schedules.get("s3") is None
+    assert (await queue.schedules.trigger("s3")).status == "not_found"
+
+
+async def test_what_is_due_in_any_partition_fires(url: str, base_name: str, clock: Clock) -> None:
+    async with Adeq.from_url(url, clock=clock) as adeq:
+        queue = adeq.partitioned(base_name)
+        await queue.configure(clock="test")
+        await queue.repartition(COUNT)
+        for n in range(8):
+            await queue.schedules.put(f"s{n}", Every(60 + n))
+        assert (await queue.schedules.fire_due()).firings == []
+        clock.tick(70)
+        fired = await queue.schedules.fire_due()
+        assert {firing.schedule for firing in fired.firings} == {f"s{n}" for n in range(8)}
+        assert fired.next
+        assert fired.next > fired.now
+        await queue.schedules.put("often", Every(10), overlap="allow")
+        firings = await queue.schedules.backfill("often", fired.now - 29, fired.now)
+        assert [firing.status for firing in firings] == ["fired"] * 3
+        assert await queue.schedules.backfill("nobody", 0, 1) == []
+
+
+async def test_dead_tasks_of_all(queue: PartitionedQueue) -> None:
+    ids = await let_die(queue, 200)
+    await let_die(queue, 10, kind="other")
+    assert len({id.rpartition("@")[2] for id in ids}) > 1
+    counted = await queue.retry_dead(dry_run=True, kind="mail")
+    assert (counted.matched, counted.done) == (200, 0)
+    assert await queue.abandon_many([ids[0], ids[1], "nobody"]) == ["abandoned", "abandoned", "not_found"]
+    abandoned = await queue.abandon_dead(kind="other")
+    assert (abandoned.matched, abandoned.done) == (10, 10)
+    retried = await queue.retry_dead()
+    assert (retried.matched, retried.done) == (198, 198)
+    stats = await queue.stats()
+    assert (stats.ready, stats.dead) == (198, 0)
+
+
+async def test_a_worker_is_one_in_all(queue: PartitionedQueue) -> None:
+    for part in await queue.partitions():
+        for name in ("w1", "w2"):
+            await queue.part(part.tag).register(name, capacity=5, group="g" if name == "w1" else None)
+    assert [worker.name for worker in await queue.workers()] == ["w1", "w2"]
+    assert [worker.name for worker in await queue.workers(group="g")] == ["w1"]
+    worker = await queue.worker("w1")
+    assert worker
+    assert (worker.capacity, worker.heard, worker.mode) == (5, True, "run")
+    assert await queue.worker("w3") is None
+    assert await queue.steer(["w2", "w3"], mode="quiet") == ["w2"]
+    assert sorted(await queue.steer(everybody=True, capacity=2)) == ["w1", "w2"]
+    for part in await queue.partitions():
+        steered = await queue.part(part.tag).worker("w2")
+        assert steered
+        assert (steered.mode, steered.wanted) == ("quiet", 2)
+    worker = await queue.worker("w2")
+    assert worker
+    assert not worker.heard
+    with pytest.raises(BadArgument, match="one of these"):
+        await queue.steer()
+
+
+async def test_the_partition_of_a_task(queue: PartitionedQueue) -> None:
+    receipt = await queue.enqueue("x", ordering_key="k")
+    part = await queue.part_of(receipt.id)
+    assert part
+    assert part.name.endswith(receipt.id.rpartition("@")[2])
+    assert await queue.part_of("nobody") is None

@@ -1,0 +1,165 @@
+# Generated from tests/integration/aio/test_partition_care.py by pyadeq/_unasync.py; do not edit.
+"""A queue in partitions, looked after as one: limits, weights, schedules, workers and dead tasks of all of them."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from pyadeq import Every, Failure, Task
+from pyadeq import Adeq, PartitionedQueue
+from pyadeq.errors import BadArgument
+from tests.integration.conftest import Clock
+
+COUNT = 4
+
+
+@pytest.fixture
+def adeq(url: str) -> Iterator[Adeq]:
+    with Adeq.from_url(url) as adeq:
+        yield adeq
+
+
+@pytest.fixture
+def queue(adeq: Adeq, base_name: str) -> PartitionedQueue:
+    queue = adeq.partitioned(base_name)
+    queue.repartition(COUNT)
+    return queue
+
+
+def let_die(queue: PartitionedQueue, count: int, kind: str = "mail") -> list[str]:
+    receipts = queue.enqueue_many([Task(payload=n, kind=kind) for n in range(count)])
+    done = 0
+    while done < count:
+        leases = queue.claim("w", count)
+        queue.fail_many([Failure(lease, "no", retryable=False) for lease in leases])
+        done += len(leases)
+    return [receipt.id for receipt in receipts]
+
+
+def test_a_limit_is_set_and_seen_in_all(queue: PartitionedQueue) -> None:
+    assert queue.limits.set("user:ann", concurrency=1) == "set"
+    assert queue.limits.set("user:ann", concurrency=1) == "unchanged"
+    for part in queue.partitions():
+        (limit,) = queue.part(part.tag).limits.list()
+        assert (limit.key, limit.concurrency) == ("user:ann", 1)
+    queue.part((queue.partitions())[-1].tag).limits.set("all", concurrency=9)
+    assert [limit.key for limit in queue.limits.list()] == ["all", "user:ann"]
+    queue.enqueue_many([Task(payload=n, user="ann") for n in range(400)])
+    leases = queue.claim("w", 400)
+    while more := queue.claim("w", 400):
+        leases += more
+    use = queue.limits.look("user:ann")
+    assert len(leases) == use.running == COUNT
+    assert use.running + use.waiting <= 400
+    assert use.waiting > 0
+    assert use.limit
+    assert use.limit.concurrency == 1
+    assert queue.limits.remove("user:ann") == "removed"
+    assert queue.limits.remove("user:ann") == "unchanged"
+
+
+def test_weights_are_the_same_in_all(queue: PartitionedQueue) -> None:
+    queue.shares.set("ann", 3)
+    assert queue.shares.get("ann") == 3
+    assert queue.shares.all() == {"ann": 3}
+    for part in queue.partitions():
+        assert queue.part(part.tag).shares.all() == {"ann": 3}
+
+
+def test_a_schedule_is_in_one_partition_and_found_wherever_it_is(queue: PartitionedQueue) -> None:
+    names = [f"s{n}" for n in range(12)]
+    for name in names:
+        assert (queue.schedules.put(name, Every(60), name)).status == "created"
+    held = {
+        part.tag: [one.name for one in queue.part(part.tag).schedules.iterate()]
+        for part in queue.partitions()
+    }
+    assert sorted(name for of_part in held.values() for name in of_part) == sorted(names)
+    assert len([tag for tag, of_part in held.items() if of_part]) > 1
+    queue.repartition(16)
+    for name in names:  # most belong elsewhere by now, and stay
+        assert (queue.schedules.put(name, Every(60), name)).status == "unchanged"
+    assert sorted([one.name for one in queue.schedules.iterate()]) == sorted(names)
+    found = queue.schedules.get("s3")
+    assert found
+    assert found.payload == "s3"
+    assert len(queue.schedules.upcoming(found, 3)) == 3
+    assert queue.schedules.pause("s3") == "done"
+    assert queue.schedules.resume("s3") == "done"
+    firing = queue.schedules.trigger("s3")
+    assert firing.status == "fired"
+    assert firing.id
+    task = queue.get(firing.id)
+    assert task
+    assert (task.schedule, task.payload) == ("s3", "s3")
+    assert queue.schedules.remove("s3") == "done"
+    for status in (queue.schedules.pause("s3"), queue.schedules.resume("s3")):
+        assert status == "not_found"
+    assert queue.schedules.remove("s3") == "not_found"
+    assert queue.schedules.get("s3") is None
+    assert (queue.schedules.trigger("s3")).status == "not_found"
+
+
+def test_what_is_due_in_any_partition_fires(url: str, base_name: str, clock: Clock) -> None:
+    with Adeq.from_url(url, clock=clock) as adeq:
+        queue = adeq.partitioned(base_name)
+        queue.configure(clock="test")
+        queue.repartition(COUNT)
+        for n in range(8):
+            queue.schedules.put(f"s{n}", Every(60 + n))
+        assert (queue.schedules.fire_due()).firings == []
+        clock.tick(70)
+        fired = queue.schedules.fire_due()
+        assert {firing.schedule for firing in fired.firings} == {f"s{n}" for n in range(8)}
+        assert fired.next
+        assert fired.next > fired.now
+        queue.schedules.put("often", Every(10), overlap="allow")
+        firings = queue.schedules.backfill("often", fired.now - 29, fired.now)
+        assert [firing.status for firing in firings] == ["fired"] * 3
+        assert queue.schedules.backfill("nobody", 0, 1) == []
+
+
+def test_dead_tasks_of_all(queue: PartitionedQueue) -> None:
+    ids = let_die(queue, 200)
+    let_die(queue, 10, kind="other")
+    assert len({id.rpartition("@")[2] for id in ids}) > 1
+    counted = queue.retry_dead(dry_run=True, kind="mail")
+    assert (counted.matched, counted.done) == (200, 0)
+    assert queue.abandon_many([ids[0], ids[1], "nobody"]) == ["abandoned", "abandoned", "not_found"]
+    abandoned = queue.abandon_dead(kind="other")
+    assert (abandoned.matched, abandoned.done) == (10, 10)
+    retried = queue.retry_dead()
+    assert (retried.matched, retried.done) == (198, 198)
+    stats = queue.stats()
+    assert (stats.ready, stats.dead) == (198, 0)
+
+
+def test_a_worker_is_one_in_all(queue: PartitionedQueue) -> None:
+    for part in queue.partitions():
+        for name in ("w1", "w2"):
+            queue.part(part.tag).register(name, capacity=5, group="g" if name == "w1" else None)
+    assert [worker.name for worker in queue.workers()] == ["w1", "w2"]
+    assert [worker.name for worker in queue.workers(group="g")] == ["w1"]
+    worker = queue.worker("w1")
+    assert worker
+    assert (worker.capacity, worker.heard, worker.mode) == (5, True, "run")
+    assert queue.worker("w3") is None
+    assert queue.steer(["w2", "w3"], mode="quiet") == ["w2"]
+    assert sorted(queue.steer(everybody=True, capacity=2)) == ["w1", "w2"]
+    for part in queue.partitions():
+        steered = queue.part(part.tag).worker("w2")
+        assert steered
+        assert (steered.mode, steered.wanted) == ("quiet", 2)
+    worker = queue.worker("w2")
+    assert worker
+    assert not worker.heard
+    with pytest.raises(BadArgument, match="one of these"):
+        queue.steer()
+
+
+def test_the_partition_of_a_task(queue: PartitionedQueue) -> None:
+    receipt = queue.enqueue("x", ordering_key="k")
+    part = queue.part_of(receipt.id)
+    assert part
+    assert part.name.endswith(receipt.id.rpartition("@")[2])
+    assert queue.part_of("nobody") is None
