@@ -160,6 +160,23 @@ def test_a_worker_restarts_with_its_arguments(
     assert worker.ended() == 0
 
 
+def test_a_worker_of_a_queue_that_gets_partitions_serves_them(
+    start: Start, queue: Queue, url: str, base_name: str, until: Until
+) -> None:
+    worker = start("jobs:handle", "--name", "w1")
+    until(lambda: queue.stats().workers == 1)
+    with Adeq.from_url(url) as client:
+        whole = client.partitioned(base_name)
+        whole.repartition(3)
+        receipts = whole.enqueue_many(list(range(300)))
+        assert len({receipt.id.rpartition("@")[2] for receipt in receipts}) == 3
+        until(lambda: whole.stats().finished == 300)
+    assert worker.log.count("worker started") == 2
+    assert "the queue has partitions now" in worker.log
+    worker.child.send_signal(signal.SIGTERM)
+    assert worker.ended() == 0
+
+
 @pytest.mark.parametrize(
     "arguments", [["stop"], ["stop", "w1", "--all"], ["resize", "3"], ["quiet", "--group", "g", "--all"]]
 )

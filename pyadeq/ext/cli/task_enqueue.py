@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pyadeq import PartitionedQueue
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import QueueName, moment, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, shown_url

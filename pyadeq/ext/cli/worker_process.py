@@ -14,10 +14,13 @@ from typing import Any, Literal
 
 from pyadeq import Lease
 from pyadeq.asyncio import Adeq, HealthServer, PartitionedQueue, Queue, Worker
-from pyadeq.errors import TransportError
+from pyadeq.errors import AdeqError, TransportError
 from pyadeq.ext.cli.common import PLACE, shown_url, unreachable
 
 log = logging.getLogger("pyadeq.worker")
+
+
+LOOK_EVERY = 5.0  # seconds between two looks at whether a queue has got its first partitions
 
 
 @dataclass(frozen=True)
@@ -77,8 +80,9 @@ class Process:
     async def _work(self) -> None:
         options = self._options
         async with Adeq.from_url(options.url, **vars(PLACE), source="adeq worker run") as adeq:
+            queue = await _named(adeq, options.queue)
             worker = Worker(
-                await _named(adeq, options.queue),
+                queue,
                 self._handler,
                 name=options.name,
                 group=options.group,
@@ -101,10 +105,13 @@ class Process:
                     health = HealthServer(worker.health, at.port, host=at.host, after=at.after)
                     about["health"] = stack.enter_context(health).address
                 _say("worker started", **about)
+                growing = asyncio.create_task(_restart_when_it_grows(adeq, queue, worker.name))
                 try:
                     await worker.run()
                 except TransportError as error:
                     raise unreachable(options.url, error) from error
+                finally:
+                    growing.cancel()
             self._restart = worker.restart_wanted
             word = "worker restarts" if self._restart else "worker stopped"
             _say(word, queue=options.queue, worker=worker.name, done=worker.done)
@@ -135,6 +142,18 @@ class Process:
 
 def _say(message: str, **fields: Any) -> None:
     log.info(message, extra={"fields": fields})
+
+
+async def _restart_when_it_grows(adeq: Adeq, queue: Queue | PartitionedQueue, worker: str) -> None:
+    """A worker of a queue that gets its first partitions begins again, and serves them all."""
+    if isinstance(queue, PartitionedQueue) or adeq.slot is not None:
+        return
+    while True:
+        await asyncio.sleep(LOOK_EVERY)
+        with suppress(AdeqError):
+            if (await adeq.send(queue.calls.partition_map())).epoch:
+                _say("the queue has partitions now", queue=queue.name, worker=worker)
+                await queue.steer([worker], mode="restart")
 
 
 async def _named(adeq: Adeq, name: str) -> Queue | PartitionedQueue:
