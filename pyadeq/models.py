@@ -178,6 +178,11 @@ class Lease:
             raise PayloadError(f"task {self.id!r}: payload: {self.__dict__['unreadable']}")
         raise AttributeError(name)
 
+    @property
+    def readable(self) -> bool:
+        """Whether the codec, if there is one, accepts the payload."""
+        return "unreadable" not in self.__dict__
+
     @cached_property
     def payload(self) -> Any:
         """The payload read as JSON; None if it is empty. ValueError if it is not JSON: `data` has the bytes."""
@@ -270,7 +275,7 @@ class Bulk(Model):
 class Migration(Model):
     """From which layout of the stored data to which, and how many entries were rewritten for it.
 
-    before: equal to layout if there was nothing to raise.
+    before: equal to layout if there was nothing to raise. Both are 0 where nothing is stored.
     """
 
     before: int

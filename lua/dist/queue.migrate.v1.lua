@@ -1,20 +1,22 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/migrate.v1.lua by lua/bundle.py; do not edit
 -- queue.migrate.v1: from now on write the stored data in the layout of these scripts, and refuse older ones. What is stored
--- already they read in either form. Where nothing is stored, or the layout is not older, nothing changes.
+-- already they read in either form, until all of it is rewritten, which `done` notes. Where nothing is stored, or the layout is
+-- not older, nothing changes. It answers the layout, and that in which everything is by now; 0 where nothing is stored.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   events    stream        {base}:events
+-- ARGV   done      bool          ?=0
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0
--- RETURN ok        now_ms:int
+-- RETURN ok        now_ms:int layout:int rewritten:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  queue.migrated
 -- ROLE   operate
 -- FLAGS  allow-oom
--- COST   5 commands
--- INCLUDE base_time open_queue emit raise_layout
+-- COST   6 commands
+-- INCLUDE base_time open_queue emit raise_layout layout_of
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -40,23 +42,28 @@ end
 local config = KEYS[1]
 local events = KEYS[2]
 
-local trace = ARGV[1]
+local done = ARGV[1]
+if done ~= '0' and done ~= '1' and done ~= '' then
+  return refuse('done', done, '0 or 1')
+end
+done = done == '1'
+local trace = ARGV[2]
 if not trace or #trace > 128 then
   return refuse('trace', trace and #trace, '0 to 128 bytes long')
 end
-local source = ARGV[2]
+local source = ARGV[3]
 if not source or #source > 200 then
   return refuse('source', source and #source, '0 to 200 bytes long')
 end
-local now_ms = ARGV[3]
+local now_ms = ARGV[4]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9007199254740991)
-  if not now_ms then return refuse('now_ms', ARGV[3], 'an integer from 0 to 9007199254740991') end
+  if not now_ms then return refuse('now_ms', ARGV[4], 'an integer from 0 to 9007199254740991') end
 end
-if #ARGV ~= 3 then
-  return redis.error_reply('ADEQ_ARG expected 3 arguments, got ' .. #ARGV)
+if #ARGV ~= 4 then
+  return redis.error_reply('ADEQ_ARG expected 4 arguments, got ' .. #ARGV)
 end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
@@ -122,19 +129,30 @@ local function emit(conf, event, id, detail)
   redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
 end
 
--- raise_layout(): let what is written be of the layout of these scripts, and older ones be refused; the layout before, or nil
--- where nothing is stored or nothing is to be raised.
+-- raise_layout(done): let what is written be of the layout of these scripts, and older ones be refused; the layout before, if
+-- that is a change. `rewritten` says up to which layout all is rewritten that was stored; done: to this one, by now.
 -- NEEDS config
-local function raise_layout()
-  local before = redis.call('HGET', config, 'layout')
-  if not before or tonumber(before) >= LAYOUT then return nil end
-  redis.call('HSET', config, 'layout_min', LAYOUT, 'layout', LAYOUT)
-  return before
+local function raise_layout(done)
+  local row = redis.call('HMGET', config, 'layout', 'rewritten')
+  local before = row[1]
+  if before and tonumber(before) < LAYOUT then
+    redis.call('HSET', config, 'layout_min', LAYOUT, 'layout', LAYOUT, 'rewritten', row[2] or before)
+    return before
+  end
+  if before and done and row[2] then redis.call('HSET', config, 'rewritten', LAYOUT) end
+end
+
+-- layout_of(): the layout that is written, and that in which everything is; 0 and 0 where nothing is stored.
+-- NEEDS config
+local function layout_of()
+  local row = redis.call('HMGET', config, 'layout', 'rewritten')
+  return tonumber(row[1] or 0), tonumber(row[2] or row[1] or 0)
 end
 
 local conf, refused = open_queue()
 if refused then return refused end
 
-local before = raise_layout()
+local before = raise_layout(done)
 if before then emit(conf, 'queue.migrated', '', 'from=' .. before .. ' to=' .. LAYOUT) end
-return { 'ok', conf.now }
+local layout, rewritten = layout_of()
+return { 'ok', conf.now, layout, rewritten }

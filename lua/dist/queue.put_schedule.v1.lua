@@ -4,7 +4,8 @@
 -- one of those before has not ended. The scripts know no calendar: `timing` is the caller's, who reckons each next time from it,
 -- and `catch_up_ms`, `jitter_ms` and `envelope` (the task's pairs) are kept for who fires. `next_ms` is the first time from now
 -- on, 0 for none. Where the timing stays as it is, so does the next time. A
--- pause lasts. If nothing differs the answer is `unchanged`. Each change has a new `rev`, which `fire` must know.
+-- pause lasts. If nothing differs the answer is `unchanged`. Each change has a new `rev`, which `fire` must know. A new one is
+-- refused where the queue has partitions that `epoch` does not know: it may be in another one.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   wake      prefix/list   {base}:wake:     lane
@@ -22,17 +23,18 @@
 -- ARGV   catch_up_ms int 1000..315360000000 ?=3600000
 -- ARGV   jitter_ms int 0..86400000 ?=0
 -- ARGV   next_ms   int 0..
+-- ARGV   epoch     int 0..       ?=0
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN created   now_ms:int rev:int
 -- RETURN changed   now_ms:int rev:int
 -- RETURN unchanged now_ms:int rev:int
--- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_EPOCH
 -- EVENT  schedule.created schedule.changed
 -- ROLE   operate
 -- COST   14 commands, up to 3 more where it is due within 10 s, O(log m)
--- INCLUDE base_time open_queue emit create_base done_before sweep_once hold_once note_done push_due plan_firing
+-- INCLUDE base_time open_queue emit create_base done_before sweep_once hold_once note_done push_due plan_firing refuse_epoch
 
 local LAYOUT = 1
 local CREATED = 1
@@ -108,23 +110,30 @@ end
 local next_ms = ARGV[9]
 next_ms = arg_uint(next_ms, 0, 9007199254740991)
 if not next_ms then return refuse('next_ms', ARGV[9], 'an integer from 0 to 9007199254740991') end
-local trace = ARGV[10]
+local epoch = ARGV[10]
+if epoch == '' then
+  epoch = 0
+else
+  epoch = arg_uint(epoch, 0, 9007199254740991)
+  if not epoch then return refuse('epoch', ARGV[10], 'an integer from 0 to 9007199254740991') end
+end
+local trace = ARGV[11]
 if not trace or #trace > 128 then
   return refuse('trace', trace and #trace, '0 to 128 bytes long')
 end
-local source = ARGV[11]
+local source = ARGV[12]
 if not source or #source > 200 then
   return refuse('source', source and #source, '0 to 200 bytes long')
 end
-local now_ms = ARGV[12]
+local now_ms = ARGV[13]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9007199254740991)
-  if not now_ms then return refuse('now_ms', ARGV[12], 'an integer from 0 to 9007199254740991') end
+  if not now_ms then return refuse('now_ms', ARGV[13], 'an integer from 0 to 9007199254740991') end
 end
-if #ARGV ~= 12 then
-  return redis.error_reply('ADEQ_ARG expected 12 arguments, got ' .. #ARGV)
+if #ARGV ~= 13 then
+  return redis.error_reply('ADEQ_ARG expected 13 arguments, got ' .. #ARGV)
 end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
@@ -252,6 +261,12 @@ local function plan_firing(conf, next_ms)
   if due_ms - conf.now < 10000 then push_due('any') end
 end
 
+-- refuse_epoch(conf): the error of a call that does not know of the partitions that the queue has by now.
+local function refuse_epoch(conf)
+  return redis.error_reply('ADEQ_EPOCH epoch is ' .. string.format('%.0f', conf.epoch)
+    .. ' here: the queue has other partitions now; read which, and send the call to the right one')
+end
+
 local conf, refused = open_queue()
 if refused then return refused end
 local key = schedule .. name
@@ -261,6 +276,7 @@ if before then return { before, conf.now, tonumber(rev) } end
 local plan = { 'timing', timing, 'envelope', envelope, 'payload', payload, 'overlap', overlap,
   'catch_up_ms', string.format('%.0f', catch_up_ms), 'jitter_ms', string.format('%.0f', jitter_ms) }
 local old = redis.call('HMGET', key, 'timing', 'envelope', 'payload', 'overlap', 'catch_up_ms', 'jitter_ms', 'rev', 'paused')
+if not old[7] and epoch < conf.epoch then return refuse_epoch(conf) end
 local same = true
 for i = 1, 6 do same = same and old[i] == plan[2 * i] end
 local status = same and 'unchanged' or old[7] and 'changed' or 'created'

@@ -1,17 +1,20 @@
 -- lock.migrate.v1: from now on write the stored data of a domain in the layout of these scripts, and refuse older ones. What is
--- stored already they read in either form. Where nothing is stored, or the layout is not older, nothing changes.
+-- stored already they read in either form, until all of it is rewritten, which `done` notes. Where nothing is stored, or the
+-- layout is not older, nothing changes. It answers the layout, and that in which everything is by now; 0 where nothing is stored.
 --
 -- KEYS   config    hash           {base}:config
 -- KEYS   requests  hash           {base}:requests
+-- ARGV   done      bool          ?=0
 -- ARGV   now_ms    int 0..9000000000000 ?=0
--- RETURN ok        now_ms:int
+-- RETURN ok        now_ms:int layout:int rewritten:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- ROLE   operate
 -- FLAGS  allow-oom
 -- COST   5 commands
--- INCLUDE base_time open_domain raise_layout
+-- INCLUDE base_time open_domain raise_layout layout_of
 
 local conf, refused = open_domain({})
 if refused then return refused end
-raise_layout()
-return { 'ok', conf.now }
+raise_layout(done)
+local layout, rewritten = layout_of()
+return { 'ok', conf.now, layout, rewritten }

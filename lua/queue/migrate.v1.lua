@@ -1,22 +1,25 @@
 -- queue.migrate.v1: from now on write the stored data in the layout of these scripts, and refuse older ones. What is stored
--- already they read in either form. Where nothing is stored, or the layout is not older, nothing changes.
+-- already they read in either form, until all of it is rewritten, which `done` notes. Where nothing is stored, or the layout is
+-- not older, nothing changes. It answers the layout, and that in which everything is by now; 0 where nothing is stored.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   events    stream        {base}:events
+-- ARGV   done      bool          ?=0
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0
--- RETURN ok        now_ms:int
+-- RETURN ok        now_ms:int layout:int rewritten:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  queue.migrated
 -- ROLE   operate
 -- FLAGS  allow-oom
--- COST   5 commands
--- INCLUDE base_time open_queue emit raise_layout
+-- COST   6 commands
+-- INCLUDE base_time open_queue emit raise_layout layout_of
 
 local conf, refused = open_queue()
 if refused then return refused end
 
-local before = raise_layout()
+local before = raise_layout(done)
 if before then emit(conf, 'queue.migrated', '', 'from=' .. before .. ' to=' .. LAYOUT) end
-return { 'ok', conf.now }
+local layout, rewritten = layout_of()
+return { 'ok', conf.now, layout, rewritten }

@@ -2,7 +2,8 @@
 -- one of those before has not ended. The scripts know no calendar: `timing` is the caller's, who reckons each next time from it,
 -- and `catch_up_ms`, `jitter_ms` and `envelope` (the task's pairs) are kept for who fires. `next_ms` is the first time from now
 -- on, 0 for none. Where the timing stays as it is, so does the next time. A
--- pause lasts. If nothing differs the answer is `unchanged`. Each change has a new `rev`, which `fire` must know.
+-- pause lasts. If nothing differs the answer is `unchanged`. Each change has a new `rev`, which `fire` must know. A new one is
+-- refused where the queue has partitions that `epoch` does not know: it may be in another one.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   wake      prefix/list   {base}:wake:     lane
@@ -20,17 +21,18 @@
 -- ARGV   catch_up_ms int 1000..315360000000 ?=3600000
 -- ARGV   jitter_ms int 0..86400000 ?=0
 -- ARGV   next_ms   int 0..
+-- ARGV   epoch     int 0..       ?=0
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN created   now_ms:int rev:int
 -- RETURN changed   now_ms:int rev:int
 -- RETURN unchanged now_ms:int rev:int
--- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_EPOCH
 -- EVENT  schedule.created schedule.changed
 -- ROLE   operate
 -- COST   14 commands, up to 3 more where it is due within 10 s, O(log m)
--- INCLUDE base_time open_queue emit create_base done_before sweep_once hold_once note_done push_due plan_firing
+-- INCLUDE base_time open_queue emit create_base done_before sweep_once hold_once note_done push_due plan_firing refuse_epoch
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -41,6 +43,7 @@ if before then return { before, conf.now, tonumber(rev) } end
 local plan = { 'timing', timing, 'envelope', envelope, 'payload', payload, 'overlap', overlap,
   'catch_up_ms', string.format('%.0f', catch_up_ms), 'jitter_ms', string.format('%.0f', jitter_ms) }
 local old = redis.call('HMGET', key, 'timing', 'envelope', 'payload', 'overlap', 'catch_up_ms', 'jitter_ms', 'rev', 'paused')
+if not old[7] and epoch < conf.epoch then return refuse_epoch(conf) end
 local same = true
 for i = 1, 6 do same = same and old[i] == plan[2 * i] end
 local status = same and 'unchanged' or old[7] and 'changed' or 'created'

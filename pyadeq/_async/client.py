@@ -82,7 +82,7 @@ class Adeq:
         self.prefix = check_name("prefix", prefix)
         self.slot = slot if slot is None else check_name("slot", slot)
         self.source = source
-        self.codec = codec
+        self._codec = codec
         self._clock = clock
         self._trace = trace
         wanted = Durability.checked(durability, replicas, durability_timeout)
@@ -162,6 +162,11 @@ class Adeq:
 
     def __repr__(self) -> str:
         return f"<Adeq prefix={self.prefix!r} slot={self.slot!r}>"
+
+    @property
+    def codec(self) -> Codec | None:
+        """What seals payloads, results and errors, as it was given."""
+        return self._codec
 
     def now_ms(self) -> int:
         """What a call sends as `now_ms`: the clock's time, or 0, the server's time."""

@@ -252,8 +252,11 @@ class Mailbox:
 
     async def _open(self, claimed: Claimed) -> Batch | None:
         """The batch of what was claimed. Whatever breaks this off gives it back."""
-        leases = claimed.leases
+        leases = [lease for lease in claimed.leases if lease.readable]
         try:
+            await self._refuse([lease for lease in claimed.leases if not lease.readable])
+            if not leases:
+                return None
             left = await self._left_after(leases)
             if self._settle_at_once:
                 leases = await self._settled(leases)
@@ -267,6 +270,12 @@ class Mailbox:
             with suppress(AdeqError):
                 await self._queue.release_many(leases)
             raise
+
+    async def _refuse(self, leases: list[Lease]) -> None:
+        """What the codec does not accept ends as a failed attempt, and does not hold up the others."""
+        if leases:
+            fails = [Failure(lease, "the codec does not accept it", reason="PayloadError") for lease in leases]
+            await self._queue.fail_many(fails)
 
     async def _settled(self, leases: list[Lease]) -> list[Lease]:
         """Complete all, and answer those that were still held: the others will come to somebody else."""

@@ -16,8 +16,8 @@ from pyadeq.partition_models import Partition
 
 T = TypeVar("T")
 
-FRESH = 1.0
-"""Seconds for which the map is taken as it was read: so much later at most, workers find tasks in new partitions."""
+FRESH, FRESH_WHOLE = 1.0, 5.0
+"""Seconds for which the map is taken as it was read; and that of a queue without partitions, which has none to miss."""
 
 PATIENCE = 0.2
 """Seconds in which a call to one of several partitions is sent again, before the others are looked after."""
@@ -66,7 +66,7 @@ class PartitionedBase:
         """The map as it was a few seconds ago at most."""
         if self._read_at is None:
             return await self._read()
-        if monotonic() - self._read_at > FRESH:
+        if monotonic() - self._read_at > (FRESH if self._map.epoch else FRESH_WHOLE):
             self._read_at = monotonic()  # one asks, and the others go on
             with suppress(TransportError):  # whoever knows an old map is told so where it matters
                 return await self._read(PATIENCE)
@@ -93,6 +93,16 @@ class PartitionedBase:
     async def _parts_now(self) -> list[Queue]:
         """Every partition that may hold tasks."""
         return [self.part(tag) for tag in (await self._fresh()).all]
+
+    async def _in_each_part(self, act: Callable[[Queue], Awaitable[T]]) -> list[T]:
+        """Do it in every partition, the earliest first, and in those too that come meanwhile."""
+        answers: list[T] = []
+        done = set[str]()
+        while todo := [tag for tag in reversed((await self._read()).all) if tag not in done]:
+            for tag in todo:
+                answers.append(await act(self.part(tag)))
+            done.update(todo)
+        return answers
 
     async def _where_it_is(self, id: str, ask: Callable[[Queue], Awaitable[T]], is_there: Callable[[T], bool]) -> T:
         """Ask the partition that has a task, or where it was before there were others; the first that has it."""

@@ -7,10 +7,12 @@ from typing import Any, Unpack
 
 from pyadeq._async.partition_care import TakingCare
 from pyadeq._async.partition_put import Putting
+from pyadeq._async.partition_settings import settle_in
 from pyadeq._async.partition_work import TakingPart
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue_look import TaskFilter
 from pyadeq._async.queue_tend import SettingsChange
+from pyadeq._core.migration import newest_layout, refuse_older
 from pyadeq._core.partitions import WHOLE, PartitionMap, make_tags, total
 from pyadeq._core.queue_items import checked_list
 from pyadeq.errors import ConflictError
@@ -50,10 +52,12 @@ class PartitionedQueue(Putting, TakingPart, TakingCare):
         tags = make_tags(self.name, count)
         if tags == known.tags:
             return await self.partitions()
-        for tag in tags:
-            if tag not in known.all:
-                await _settle_in(self.part(known.tags[0]), self.part(tag))
+        model, new = self.part(known.tags[0]), [self.part(tag) for tag in tags if tag not in known.all]
+        for queue in new:
+            await settle_in(model, queue)
         await self._publish(known, tags, settle=False)
+        for queue in new:  # what was set meanwhile, by somebody who did not know of it
+            await settle_in(model, queue)
         return await self.partitions()
 
     async def finish_repartition(self) -> int:
@@ -182,39 +186,43 @@ class PartitionedQueue(Putting, TakingPart, TakingCare):
 
     async def pause(self) -> None:
         """Lease no more tasks until `resume`, partition by partition."""
-        for queue in await self._parts_now():
-            await queue.pause()
+        await self._in_each_part(lambda queue: queue.pause())
 
     async def drain(self) -> None:
         """Take in no new tasks until `resume`."""
-        for queue in await self._parts_now():
-            await queue.drain()
+        await self._in_each_part(lambda queue: queue.drain())
 
     async def resume(self) -> None:
         """End `pause` or `drain`."""
-        for queue in await self._parts_now():
-            await queue.resume()
+        await self._in_each_part(lambda queue: queue.resume())
 
     async def configure(self, *, clock: str | None = None, **settings: Unpack[SettingsChange]) -> Settings:
         """Change settings of every partition and answer those of the first; what is not given stays as it is."""
         if clock is not None:  # before anything is asked by that clock
             await self.part(WHOLE).configure(clock=clock)
-        answers = [await queue.configure(clock=clock, **settings) for queue in await self._parts_now()]
-        return answers[0]
+        await self._in_each_part(lambda queue: queue.configure(clock=clock, **settings))
+        return await self.settings()
 
     async def migrate(self, *, force: bool = False, progress: Callable[[int], object] | None = None) -> Migration:
         """Bring what is stored in every partition to the layout of this release; see `Queue.migrate`."""
-        answers: list[Migration] = []
-        done = 0
+        known = await self._read()
+        if not force:
+            for tag in known.all:  # of all, before the first is changed for good
+                if (await self.part(tag).settings()).layout < newest_layout():
+                    refuse_older(await self.part(tag).workers())
+        before, layouts, rewritten = set[int](), set[int](), 0
 
-        def tell(rewritten: int) -> None:
+        def tell(count: int) -> None:
             if progress:
-                progress(done + rewritten)
+                progress(rewritten + count)
 
-        for queue in await self._parts_now():
-            answers.append(await queue.migrate(force=force, progress=tell))
-            done += answers[-1].rewritten
-        return Migration(before=min(one.before for one in answers), layout=answers[0].layout, rewritten=done)
+        for tag in known.all:
+            answer = await self.part(tag).migrate(force=True, progress=tell)
+            if answer.layout:
+                before.add(answer.before)
+                layouts.add(answer.layout)
+            rewritten += answer.rewritten
+        return Migration(before=min(before, default=0), layout=min(layouts, default=0), rewritten=rewritten)
 
 
 LOOKS: tuple[State, ...] = ("running", "stalled", "blocked", "delayed", "ready", "running", "stalled", "delayed")
@@ -227,27 +235,3 @@ async def _has(queue: Queue, id: str) -> Queue | None:
 
 def _ties_of(task: TaskView) -> dict[str, Any]:
     return {name: getattr(task, name) for name in ("ordering_key", "idempotency_key", "unique", "scope", "limits")}
-
-
-async def _settle_in(model: Queue, new: Queue) -> None:
-    """Give a new partition what was set for another."""
-    stored = await model.settings()
-    names = SettingsChange.__annotations__
-    wanted = {name: value for name, value in stored.model_dump(include=set(names)).items() if value is not None}
-    wanted["backoff"] = stored.backoff
-    await new.configure(clock=stored.clock, **wanted)
-    for limit in await model.limits.list():
-        await new.limits.set(
-            limit.key,
-            concurrency=limit.concurrency,
-            starts=1 if limit.rate else None,
-            period=1 / limit.rate if limit.rate else 1.0,
-            burst=limit.burst,
-            policy=limit.policy,
-        )
-    for user, weight in (await model.shares.all()).items():
-        await new.shares.set(user, weight)
-    if stored.mode == "paused":
-        await new.pause()
-    if stored.mode == "draining":
-        await new.drain()

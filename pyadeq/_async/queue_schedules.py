@@ -30,9 +30,10 @@ PATIENCE = 10.0
 class Schedules:
     """The schedules of one queue. Workers fire them; any number of them is safe, and none is a leader."""
 
-    def __init__(self, runner: Runner, calls: QueueCalls) -> None:
+    def __init__(self, runner: Runner, calls: QueueCalls, epoch: int = 0) -> None:
         self._runner = runner
         self._calls = calls
+        self._epoch = epoch  # of the partitions, where there are some
 
     async def put(
         self,
@@ -56,7 +57,8 @@ class Schedules:
         """
         new = _task_of(payload, task)
         found, _, now = await self._runner.send(self._calls.schedules(name=name))
-        same = bool(found) and found[0].data == encode(new.payload)  # sealed anew, it would differ
+        # Sealed anew, what is the same would differ.
+        same = bool(found) and found[0].data == encode(new.payload) and self._calls.sealing.is_current(found[0].sealed)
         call = self._calls.put_schedule(
             name,
             timing,
@@ -67,6 +69,7 @@ class Schedules:
             catch_up=catch_up,
             jitter=jitter,
             stored=found[0].sealed if same else None,
+            epoch=self._epoch,
         )
         return await self._runner.send(call)
 

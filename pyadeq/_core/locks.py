@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 from pyadeq._core import lock_replies as replies
 from pyadeq._core.call import Answer, Call, Item, build_call, parse_reply
 from pyadeq._core.manifest import library
+from pyadeq._core.migration import Layout, layout
 from pyadeq._core.queue_items import checked_list
 from pyadeq.lock_models import (
     CancelRequestStatus,
@@ -171,8 +172,9 @@ class LockCalls:
     def heartbeat(self, resources: Sequence[str]) -> Call[list[CapacityStatus]]:
         return self._call("heartbeat", replies.statuses, _ids(resources, "resources"))
 
-    def migrate(self) -> Call[str]:
-        return self._call("migrate", replies.status)
+    def migrate(self, done: bool = False) -> Call[Layout]:
+        """done: everything that was stored is rewritten."""
+        return build_call("lock.migrate.v1", self.base, {"now_ms": self.now_ms(), "done": done}, decode=layout)
 
     def drain(self, resource: str) -> Call[str]:
         return self._call("drain", replies.status, resource=resource)

@@ -22,8 +22,15 @@ class Migrating(Protocol):
     def now_ms(self) -> Callable[[], int]:
         """The time, where a test sets it."""
 
-    def migrate(self) -> Call[str]:
-        """From now on the layout of this release is written, and older ones are refused."""
+    def migrate(self, done: bool = False) -> Call[Layout]:
+        """From now on the layout of this release is written, and older ones are refused. done: all is rewritten."""
+
+
+class Layout(NamedTuple):
+    """What is written, and in what everything is; 0 and 0 where nothing is stored."""
+
+    written: int
+    rewritten: int
 
 
 class Step(NamedTuple):
@@ -43,7 +50,8 @@ def rewriter(noun: Literal["queue", "lock"]) -> str | None:
 
     A release has one if its layout is not the first, and if what is stored does not change by itself.
     """
-    return next((id for id in library() if id.startswith(f"{noun}.rewrite.")), None)
+    ids = [id for id in library() if id.startswith(f"{noun}.rewrite.v")]
+    return max(ids, key=lambda id: int(id.rpartition("v")[2]), default=None)
 
 
 def rewrite(script_id: str, calls: Migrating, cursor: str) -> Call[Step]:
@@ -63,6 +71,10 @@ def refuse_older(workers: Iterable[WorkerInfo]) -> None:
             f"workers that do not know layout {newest_layout()} are alive: {named}{more}; "
             "upgrade or stop them first, or use force: they lose what they hold",
         )
+
+
+def layout(reply: Reply) -> Layout:
+    return Layout(int(reply[2]), int(reply[3]))
 
 
 def _step(reply: Reply) -> Step:

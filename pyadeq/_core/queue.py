@@ -8,6 +8,7 @@ from typing import Any
 
 from pyadeq._core import queue_replies as replies
 from pyadeq._core.call import Call, build_call
+from pyadeq._core.migration import Layout, layout
 from pyadeq._core.queue_items import (
     EnqueueItem,
     Failure,
@@ -60,7 +61,7 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
     now_ms: Callable[[], int] = field(default=lambda: 0)
     source: str = ""
     trace: Callable[[], str | None] = field(default=lambda: None)
-    codec: Codec | None = None
+    codec: Codec | None = field(default=None, repr=False)
 
     def _scalars(self, **scalars: Any) -> dict[str, Any]:
         return {"now_ms": self.now_ms(), "source": self.source or None, "trace": self.trace() or None, **scalars}
@@ -268,8 +269,9 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
             "queue.length.v1", self.base, {"now_ms": self.now_ms()}, {"item": items}, decode=replies.lengths
         )
 
-    def migrate(self) -> Call[str]:
-        return build_call("queue.migrate.v1", self.base, self._scalars(), decode=replies.status)
+    def migrate(self, done: bool = False) -> Call[Layout]:
+        """done: everything that was stored is rewritten."""
+        return build_call("queue.migrate.v1", self.base, self._scalars(done=done), decode=layout)
 
     def stats(self) -> Call[QueueStats]:
         return build_call("queue.stats.v1", self.base, {"now_ms": self.now_ms()}, decode=replies.stats)

@@ -28,6 +28,10 @@ EnqueueItem = tuple[str, bytes, dict[str, Any]]
 """An id, the payload's bytes and the name/value pairs of the rest."""
 
 
+class Sealed(bytes):
+    """Bytes that went through the codec already."""
+
+
 @dataclass(frozen=True)
 class Failure:
     """How an attempt ended. error: text, bytes, or an exception with its traceback; the last 8 KiB are kept.
@@ -224,11 +228,19 @@ def note(fraction: float | None, text: str | None, log: str | None, output: str 
 
 
 def ack_items(acks: Sequence[tuple[Held, Any]]) -> list[tuple[str, str, bytes]]:
-    return [(*held(lease), b"" if result is None else encode(result)) for lease, result in acks]
+    return [(*held(lease), _result_bytes(result)) for lease, result in acks]
+
+
+def _result_bytes(result: Any) -> bytes:
+    if isinstance(result, Sealed):
+        return result
+    return b"" if result is None else encode(result)
 
 
 def error_bytes(error: str | bytes | BaseException) -> bytes:
     """The last 8 KiB, where a traceback says what went wrong."""
+    if isinstance(error, Sealed):
+        return error
     if isinstance(error, BaseException):
         error = "".join(traceback.format_exception(error))
     data = error.encode(errors="backslashreplace") if isinstance(error, str) else error

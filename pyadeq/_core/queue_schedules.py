@@ -53,6 +53,7 @@ class ScheduleCalls(SealedCalls):
         catch_up: Seconds = 3600.0,
         jitter: Seconds = 0.0,
         stored: bytes | None = None,
+        epoch: int = 0,
     ) -> Call[SchedulePut]:
         """now: the server's time, from which the first time is reckoned. stored: the payload, where it is sealed."""
         text = timing_text(timing)
@@ -73,6 +74,7 @@ class ScheduleCalls(SealedCalls):
             catch_up_ms=to_ms("catch_up", catch_up),
             jitter_ms=to_ms("jitter", jitter),
             next_ms=next_time(timing, round(now * 1000)),
+            epoch=epoch,
         )
         return build_call("queue.put_schedule.v1", self.base, scalars, decode=_put)
 

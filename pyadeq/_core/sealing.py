@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
-from pyadeq._core.queue_items import MAX_ERROR_BYTES, EnqueueItem
+from pyadeq._core.queue_items import MAX_ERROR_BYTES, EnqueueItem, Sealed
 from pyadeq.codec import Codec
 from pyadeq.errors import PayloadError
 from pyadeq.models import Claimed, Lease, Settled, TaskView
@@ -24,7 +24,7 @@ AckItem = tuple[str, str, bytes]
 class Sealing:
     """What is stored without a codec is what was given, so nothing here is in the way then."""
 
-    codec: Codec | None
+    codec: Codec | None = field(repr=False)
     base: str
 
     # What goes in
@@ -35,28 +35,37 @@ class Sealing:
     def items(self, items: Iterable[EnqueueItem]) -> list[EnqueueItem]:
         return [(id, self.payload(data), pairs) for id, data, pairs in items]
 
-    def acks(self, acks: list[AckItem]) -> list[AckItem]:
+    def result(self, data: bytes) -> bytes:
         """No result stays none."""
-        if not self.codec:
-            return acks
-        context = self._context("result")
-        return [(id, token, self.codec.seal(data, context) if data else data) for id, token, data in acks]
+        if not self.codec or not data or isinstance(data, Sealed):
+            return data
+        return Sealed(self.codec.seal(data, self._context("result")))
 
-    def fails(self, fails: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """The error is the fifth. Its end is kept, as much as fits when it is sealed."""
-        return [(*fail[:4], self._error(fail[4]), *fail[5:]) for fail in fails] if self.codec else fails
-
-    def _error(self, data: bytes) -> bytes:
-        assert self.codec
+    def error(self, data: bytes) -> bytes:
+        """Its end, as much as fits when it is sealed."""
+        if not self.codec or isinstance(data, Sealed):
+            return data
         text = data.decode(errors="replace").encode()  # as it will be read
         context, most = self._context("error"), min(len(text), MAX_ERROR_BYTES)
         while most > 0:
-            end = text[-most:].decode(errors="ignore").encode()
-            sealed = self.codec.seal(end, context)
+            sealed = self.codec.seal(text[-most:].decode(errors="ignore").encode(), context)
             if len(sealed) <= MAX_ERROR_BYTES:
-                return sealed
+                return Sealed(sealed)
             most = most * MAX_ERROR_BYTES // len(sealed) - 1
         return b""
+
+    def acks(self, acks: list[AckItem]) -> list[AckItem]:
+        """The result is the third."""
+        return [(id, token, self.result(data)) for id, token, data in acks] if self.codec else acks
+
+    def fails(self, fails: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """The error is the fifth."""
+        return [(*fail[:4], self.error(fail[4]), *fail[5:]) for fail in fails] if self.codec else fails
+
+    def is_current(self, stored: bytes | None) -> bool:
+        """Whether a payload is stored as it would be now, by the first key. False for a codec that cannot tell."""
+        tell = getattr(self.codec, "is_current", None)
+        return stored is not None and tell is not None and bool(tell(stored, self._context("payload")))
 
     # What comes out
 
@@ -115,10 +124,21 @@ class Sealing:
 
     def _open(self, what: str, data: bytes) -> bytes:
         assert self.codec
-        return self.codec.open(data, self._context(what))
+        try:
+            return self.codec.open(data, self._context(what))
+        except PayloadError:
+            raise
+        except Exception as error:  # whatever it needs may be away: that is no reason to lose the lease
+            raise PayloadError(f"the codec has failed: {type(error).__name__}") from error
 
     def _context(self, what: str) -> bytes:
-        return f"{self.base}:{what}".encode()
+        return f"{_whole(self.base)}:{what}".encode()
+
+
+def _whole(base: str) -> str:
+    """The base of the queue that has this partition."""
+    head, slash, tail = base.partition("/")
+    return head + tail[tail.index("}") :] if slash else base
 
 
 class SealedCalls:

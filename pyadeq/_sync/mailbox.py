@@ -253,8 +253,11 @@ class Mailbox:
 
     def _open(self, claimed: Claimed) -> Batch | None:
         """The batch of what was claimed. Whatever breaks this off gives it back."""
-        leases = claimed.leases
+        leases = [lease for lease in claimed.leases if lease.readable]
         try:
+            self._refuse([lease for lease in claimed.leases if not lease.readable])
+            if not leases:
+                return None
             left = self._left_after(leases)
             if self._settle_at_once:
                 leases = self._settled(leases)
@@ -268,6 +271,12 @@ class Mailbox:
             with suppress(AdeqError):
                 self._queue.release_many(leases)
             raise
+
+    def _refuse(self, leases: list[Lease]) -> None:
+        """What the codec does not accept ends as a failed attempt, and does not hold up the others."""
+        if leases:
+            fails = [Failure(lease, "the codec does not accept it", reason="PayloadError") for lease in leases]
+            self._queue.fail_many(fails)
 
     def _settled(self, leases: list[Lease]) -> list[Lease]:
         """Complete all, and answer those that were still held: the others will come to somebody else."""

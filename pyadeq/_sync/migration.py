@@ -8,20 +8,35 @@ from typing import Literal
 
 from pyadeq._sync.runner import Runner
 from pyadeq._core.migration import Migrating, newest_layout, rewrite, rewriter
+from pyadeq.errors import AdeqError, LayoutError
 from pyadeq.models import Migration
 
+MOST_PASSES = 100
 Progress = Callable[[int], object] | None
 
 
 def migrate(
     runner: Runner, noun: Literal["queue", "lock"], calls: Migrating, before: int, progress: Progress
 ) -> Migration:
-    """Go over what is stored until one whole pass finds nothing in an older form."""
-    runner.send(calls.migrate())
+    """Go over what is stored until one whole pass finds nothing in an older form, and the server has noted that.
+
+    A failover may lose the raise of the layout in the middle: then it begins anew.
+    """
     script, rewritten = rewriter(noun), 0
-    while script and (found := _pass_over(runner, script, calls, rewritten, progress)):
+    for _ in range(MOST_PASSES):
+        state = runner.send(calls.migrate())
+        if state.written == 0:
+            return Migration(before=0, layout=0, rewritten=0)
+        try:
+            found = _pass_over(runner, script, calls, rewritten, progress) if script else 0
+        except LayoutError:
+            continue
         rewritten += found
-    return Migration(before=before, layout=max(before, newest_layout()), rewritten=rewritten)
+        if found == 0:
+            state = runner.send(calls.migrate(done=True))
+            if state.rewritten >= newest_layout():
+                return Migration(before=before, layout=state.written, rewritten=rewritten)
+    raise AdeqError(f"after {MOST_PASSES} passes there is still something in an older form; say it again")
 
 
 def _pass_over(runner: Runner, script: str, calls: Migrating, so_far: int, progress: Progress) -> int:

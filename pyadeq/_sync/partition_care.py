@@ -9,62 +9,61 @@ from typing import Any, TypeVar, Unpack
 from pyadeq._sync.partition_base import PartitionedBase
 from pyadeq._sync.queue import Queue
 from pyadeq._sync.queue_look import TaskFilter
-from pyadeq._core.partitions import in_all, together
+from pyadeq._sync.queue_schedules import PATIENCE, Schedules
+from pyadeq._core.partitions import PartitionMap, in_all, together
 from pyadeq._core.queue_items import checked_list
-from pyadeq.errors import QueueDraining, TransportError
+from pyadeq.errors import AdeqError, PartitionsChanged, QueueDraining, TransportError
 from pyadeq.limit_models import Limit, LimitUse, SetLimitStatus
 from pyadeq.models import Bulk, Moment
 from pyadeq.schedule_models import Fired, Firing, Schedule, SchedulePut, SteerScheduleStatus, Timing
 from pyadeq.worker_models import WorkerInfo, WorkerMode
 
 T = TypeVar("T")
-Parts = Callable[[], list[Queue]]
 
 
 class PartitionedLimits:
     """The limits of every partition: each counts the tasks that it has. Those of one limit key are all in one."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, queue: PartitionedBase) -> None:
+        self._queue = queue
 
     def set(self, key: str, **limit: Any) -> SetLimitStatus:
         """Limit the tasks of a key in each partition; see `Limits.set`. `unchanged` if it is so in all of them."""
-        return _changed([queue.limits.set(key, **limit) for queue in self._parts()])
+        return _changed(self._queue._in_each_part(lambda queue: queue.limits.set(key, **limit)))
 
     def remove(self, key: str) -> SetLimitStatus:
         """Take a limit away. `unchanged` if it is in none of them."""
-        return _changed([queue.limits.remove(key) for queue in self._parts()])
+        return _changed(self._queue._in_each_part(lambda queue: queue.limits.remove(key)))
 
     def list(self) -> list[Limit]:
         """The limits that are set, by key."""
         found: dict[str, Limit] = {}
-        for queue in self._parts():
+        for queue in self._queue._parts_now():
             found = {limit.key: limit for limit in queue.limits.list()} | found
         return [found[key] for key in sorted(found)]
 
     def look(self, key: str) -> LimitUse:
         """How many tasks of a key run and wait in all partitions together, and which limit holds for it in each."""
-        return in_all(key, [queue.limits.look(key) for queue in self._parts()])
+        return in_all(key, [queue.limits.look(key) for queue in self._queue._parts_now()])
 
 
 class PartitionedShares:
     """The weights of a queue's users, the same in every partition."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, queue: PartitionedBase) -> None:
+        self._queue = queue
 
     def set(self, user: str, weight: float) -> None:
         """Give a user a weight; see `Shares.set`."""
-        for queue in self._parts():
-            queue.shares.set(user, weight)
+        self._queue._in_each_part(lambda queue: queue.shares.set(user, weight))
 
     def get(self, user: str) -> float:
         """The weight of a user."""
-        return (self._parts())[0].shares.get(user)
+        return (self._queue._parts_now())[0].shares.get(user)
 
     def all(self) -> dict[str, float]:
         """The users whose weight is not 1, by name."""
-        return (self._parts())[0].shares.all()
+        return (self._queue._parts_now())[0].shares.all()
 
 
 class PartitionedSchedules:
@@ -75,8 +74,14 @@ class PartitionedSchedules:
 
     def put(self, name: str, timing: Timing, payload: Any = None, **how: Any) -> SchedulePut:
         """Make a schedule, or change the one of that name, wherever it is; see `Schedules.put`."""
-        part = self._part_of(name) or self._queue.part((self._queue._fresh()).home(name)[-1])
-        return part.schedules.put(name, timing, payload, **how)
+        while True:
+            known, part = self._find(name)
+            part = part or self._queue.part(known.home(name)[-1])
+            try:
+                return Schedules(part._runner, part.calls, known.epoch).put(name, timing, payload, **how)
+            except PartitionsChanged as error:
+                if (self._queue._read()).epoch <= known.epoch:  # a partition knows more than the queue's own base
+                    raise error
 
     def get(self, name: str) -> Schedule | None:
         """A schedule as it is now; None if there is none of that name."""
@@ -121,25 +126,32 @@ class PartitionedSchedules:
 
     def fire_due(self) -> Fired:
         """Fire what is due in any partition; see `Schedules.fire_due`. What cannot be reached waits."""
-        fired, failed = [], None
+        fired: list[Fired] = []
+        failed: AdeqError | None = None
         for queue in self._queue._parts_now():
             try:
                 fired.append(queue.schedules.fire_due())
             except (TransportError, QueueDraining) as error:
                 failed = error
-        if failed is not None and not fired:
+        firings = [firing for one in fired for firing in one.firings]
+        if failed is not None and (not fired or (isinstance(failed, QueueDraining) and not firings)):
             raise failed
         waits = [one.next - one.now for one in fired if one.next is not None]
+        if failed is not None:
+            waits.append(PATIENCE)
         now = fired[0].now
-        firings = [firing for one in fired for firing in one.firings]
         return Fired(firings=firings, now=now, next=now + min(waits) if waits else None)
 
     def _part_of(self, name: str) -> Queue | None:
+        _, part = self._find(name)
+        return part
+
+    def _find(self, name: str) -> tuple[PartitionMap, Queue | None]:
         known = self._queue._read()
         for tag in dict.fromkeys([*reversed(known.home(name)), *known.all]):
             if self._queue.part(tag).schedules.get(name):
-                return self._queue.part(tag)
-        return None
+                return known, self._queue.part(tag)
+        return known, None
 
     def _first(self) -> Queue:
         return (self._queue._parts_now())[0]
@@ -151,12 +163,12 @@ class TakingCare(PartitionedBase):
     @property
     def limits(self) -> PartitionedLimits:
         """The limits of its partitions."""
-        return PartitionedLimits(self._parts_now)
+        return PartitionedLimits(self)
 
     @property
     def shares(self) -> PartitionedShares:
         """The weights of its users."""
-        return PartitionedShares(self._parts_now)
+        return PartitionedShares(self)
 
     @property
     def schedules(self) -> PartitionedSchedules:

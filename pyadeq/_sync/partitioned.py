@@ -8,10 +8,12 @@ from typing import Any, Unpack
 
 from pyadeq._sync.partition_care import TakingCare
 from pyadeq._sync.partition_put import Putting
+from pyadeq._sync.partition_settings import settle_in
 from pyadeq._sync.partition_work import TakingPart
 from pyadeq._sync.queue import Queue
 from pyadeq._sync.queue_look import TaskFilter
 from pyadeq._sync.queue_tend import SettingsChange
+from pyadeq._core.migration import newest_layout, refuse_older
 from pyadeq._core.partitions import WHOLE, PartitionMap, make_tags, total
 from pyadeq._core.queue_items import checked_list
 from pyadeq.errors import ConflictError
@@ -51,10 +53,12 @@ class PartitionedQueue(Putting, TakingPart, TakingCare):
         tags = make_tags(self.name, count)
         if tags == known.tags:
             return self.partitions()
-        for tag in tags:
-            if tag not in known.all:
-                _settle_in(self.part(known.tags[0]), self.part(tag))
+        model, new = self.part(known.tags[0]), [self.part(tag) for tag in tags if tag not in known.all]
+        for queue in new:
+            settle_in(model, queue)
         self._publish(known, tags, settle=False)
+        for queue in new:  # what was set meanwhile, by somebody who did not know of it
+            settle_in(model, queue)
         return self.partitions()
 
     def finish_repartition(self) -> int:
@@ -183,39 +187,43 @@ class PartitionedQueue(Putting, TakingPart, TakingCare):
 
     def pause(self) -> None:
         """Lease no more tasks until `resume`, partition by partition."""
-        for queue in self._parts_now():
-            queue.pause()
+        self._in_each_part(lambda queue: queue.pause())
 
     def drain(self) -> None:
         """Take in no new tasks until `resume`."""
-        for queue in self._parts_now():
-            queue.drain()
+        self._in_each_part(lambda queue: queue.drain())
 
     def resume(self) -> None:
         """End `pause` or `drain`."""
-        for queue in self._parts_now():
-            queue.resume()
+        self._in_each_part(lambda queue: queue.resume())
 
     def configure(self, *, clock: str | None = None, **settings: Unpack[SettingsChange]) -> Settings:
         """Change settings of every partition and answer those of the first; what is not given stays as it is."""
         if clock is not None:  # before anything is asked by that clock
             self.part(WHOLE).configure(clock=clock)
-        answers = [queue.configure(clock=clock, **settings) for queue in self._parts_now()]
-        return answers[0]
+        self._in_each_part(lambda queue: queue.configure(clock=clock, **settings))
+        return self.settings()
 
     def migrate(self, *, force: bool = False, progress: Callable[[int], object] | None = None) -> Migration:
         """Bring what is stored in every partition to the layout of this release; see `Queue.migrate`."""
-        answers: list[Migration] = []
-        done = 0
+        known = self._read()
+        if not force:
+            for tag in known.all:  # of all, before the first is changed for good
+                if (self.part(tag).settings()).layout < newest_layout():
+                    refuse_older(self.part(tag).workers())
+        before, layouts, rewritten = set[int](), set[int](), 0
 
-        def tell(rewritten: int) -> None:
+        def tell(count: int) -> None:
             if progress:
-                progress(done + rewritten)
+                progress(rewritten + count)
 
-        for queue in self._parts_now():
-            answers.append(queue.migrate(force=force, progress=tell))
-            done += answers[-1].rewritten
-        return Migration(before=min(one.before for one in answers), layout=answers[0].layout, rewritten=done)
+        for tag in known.all:
+            answer = self.part(tag).migrate(force=True, progress=tell)
+            if answer.layout:
+                before.add(answer.before)
+                layouts.add(answer.layout)
+            rewritten += answer.rewritten
+        return Migration(before=min(before, default=0), layout=min(layouts, default=0), rewritten=rewritten)
 
 
 LOOKS: tuple[State, ...] = ("running", "stalled", "blocked", "delayed", "ready", "running", "stalled", "delayed")
@@ -228,27 +236,3 @@ def _has(queue: Queue, id: str) -> Queue | None:
 
 def _ties_of(task: TaskView) -> dict[str, Any]:
     return {name: getattr(task, name) for name in ("ordering_key", "idempotency_key", "unique", "scope", "limits")}
-
-
-def _settle_in(model: Queue, new: Queue) -> None:
-    """Give a new partition what was set for another."""
-    stored = model.settings()
-    names = SettingsChange.__annotations__
-    wanted = {name: value for name, value in stored.model_dump(include=set(names)).items() if value is not None}
-    wanted["backoff"] = stored.backoff
-    new.configure(clock=stored.clock, **wanted)
-    for limit in model.limits.list():
-        new.limits.set(
-            limit.key,
-            concurrency=limit.concurrency,
-            starts=1 if limit.rate else None,
-            period=1 / limit.rate if limit.rate else 1.0,
-            burst=limit.burst,
-            policy=limit.policy,
-        )
-    for user, weight in (model.shares.all()).items():
-        new.shares.set(user, weight)
-    if stored.mode == "paused":
-        new.pause()
-    if stored.mode == "draining":
-        new.drain()

@@ -77,7 +77,7 @@ class Chaining(Producing, Looking):
         while True:
             tasks, cursor = self._gathered_page(id, cursor)
             for task in tasks:
-                yield task
+                yield with_result(task)
             if not cursor:
                 return
 
@@ -85,10 +85,14 @@ class Chaining(Producing, Looking):
         """Some of them, and the cursor that gets the next ones; it is empty on the last page."""
         page = self.list(parent=id, cursor=cursor, limit=PAGE)
         found = self.get_many([task.id for task in page.tasks])
-        for task in found:
-            if task is not None and "result" in task.unreadable:
-                raise PayloadError(f"task {task.id!r}: result: {task.unreadable['result']}")
         return [task for task in found if task is not None], page.cursor
+
+
+def with_result(task: TaskView) -> TaskView:
+    """The task, if its result can be read. PayloadError."""
+    if "result" in task.unreadable:
+        raise PayloadError(f"task {task.id!r}: result: {task.unreadable['result']}")
+    return task
 
 
 def _steps(tasks: Iterable[Any], before: Sequence[str], rid: str | None) -> Iterator[Task]:

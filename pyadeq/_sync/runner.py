@@ -23,7 +23,9 @@ class Runner(Protocol):
     source: str
     hints: Hints
     closed: bool
-    codec: Codec | None
+
+    @property
+    def codec(self) -> Codec | None: ...
 
     def now_ms(self) -> int: ...
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from pyadeq._async.queue_chains import with_result
 from pyadeq._core.queue_items import note
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.models import Lease, TaskView
@@ -208,7 +209,7 @@ class Gathered:
         tasks, cursor = await self._context.gathered_page("")
         while True:
             for task in tasks:
-                yield task
+                yield with_result(task)
             if not cursor:
                 return
             tasks, cursor = await self._context.gathered_page(cursor)
@@ -216,7 +217,7 @@ class Gathered:
     def __iter__(self) -> Iterator[TaskView]:
         tasks, cursor = self._context.gathered_page_now("")
         while True:
-            yield from tasks
+            yield from map(with_result, tasks)
             if not cursor:
                 return
             tasks, cursor = self._context.gathered_page_now(cursor)

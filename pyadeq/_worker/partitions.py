@@ -92,6 +92,9 @@ class Partitions:
         Tasks of a partition that is away are `unanswered`. TransportError if none answered.
         """
         before = partial(self._make_known, worker=worker)
+        if (whole := await self._undivided()) is not None:
+            await before(WHOLE)
+            return await whole.settle(worker, **how)
         return await self._queue._settle_in(await self._queue._in_turn(), worker, listens=True, before=before, **how)
 
     async def settle_when_woken(
@@ -108,6 +111,9 @@ class Partitions:
 
         given_up: takes what was claimed all the same, where this is broken off by a cancellation.
         """
+        if (whole := await self._undivided()) is not None:
+            await self._make_known(WHOLE, worker)
+            return await whole.settle_when_woken(worker, seconds, claim=claim, lanes=lanes, given_up=given_up, **how)
         heard = await self._wait(worker, lanes, seconds)
         self._queue._expect_tasks([place.split(" ")[0] for place in heard])
         claiming = asyncio.create_task(self.settle(worker, claim=claim, lanes=lanes, **how))
@@ -120,6 +126,8 @@ class Partitions:
 
     async def block_as(self, worker: str, lanes: Sequence[str], seconds: float) -> str | None:
         """Wait until a lane of some partition may have a task, or somebody wants something of the worker."""
+        if (whole := await self._undivided()) is not None:
+            return await whole.block_as(worker, lanes, seconds)
         return _first(await self._wait(worker, lanes, seconds))
 
     async def _wait(self, worker: str, lanes: Sequence[str], seconds: float) -> dict[str, str]:
@@ -147,6 +155,8 @@ class Partitions:
 
         TransportError if all are.
         """
+        if (whole := await self._undivided()) is not None:
+            return await whole.beat(leases, worker=worker, extend=extend, busy=busy)
         known = await self._map()
         by_tag: dict[str, list[int]] = {tag: [] for tag in known.all}
         for index, lease in enumerate(leases):
@@ -223,6 +233,10 @@ class Partitions:
         return await self._queue.part(last)._gathered_page(id, cursor)
 
     # Partitions
+
+    async def _undivided(self) -> Queue | None:
+        """The queue itself as long as it has no partitions: then it costs no more than any other."""
+        return self._queue.part(WHOLE) if (await self._map()).all == (WHOLE,) else None
 
     async def _map(self) -> PartitionMap:
         return await self._queue._fresh()

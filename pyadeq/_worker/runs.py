@@ -137,6 +137,8 @@ class Runs:
         try:
             if (timeout := lease.timeout) is not None:
                 timer = asyncio.get_running_loop().call_later(timeout, self._time_is_up, run)
+            if not lease.readable:
+                len(lease.data)  # PayloadError, before anything runs
             try:
                 result = await self._handler(lease)
             finally:
@@ -144,7 +146,7 @@ class Runs:
                     timer.cancel()
                 if run.context.talks:
                     await run.context.finish()
-            data = b"" if result is None else _kept(result)
+            data = b"" if result is None else self._kept(result)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -163,7 +165,7 @@ class Runs:
         self._fail(failure, run.lease)
 
     def _fail(self, failure: Failure, lease: Lease) -> None:
-        self.fails.append(failure)
+        self.fails.append(replace(failure, error=self._sealed(error_bytes(failure.error))))
         kind = {"kind": lease.kind} if lease.kind else {}
         about = {"id": lease.id, **kind, "reason": failure.reason, "attempt": lease.attempt}
         log.warning("task %s failed: %s", lease.id, failure.reason, extra={"fields": about})
@@ -174,12 +176,30 @@ class Runs:
             failure = (
                 timed_out(run.lease, self._failures) if run.expired else failure_of(run.lease, error, self._failures)
             )
-            failure = replace(failure, error=error_bytes(failure.error))
+            failure = replace(failure, error=self._sealed(error_bytes(failure.error)))
             self._queue.calls.fail([failure], [0])  # what does not fit in a call is found here, and not among others
             return failure
         except Exception as problem:
             text = f"{type(error).__name__}, of which no more can be told: {type(problem).__name__}"
             return self._failures.failure("error", run.lease, text)
+
+    def _sealed(self, error: bytes) -> bytes:
+        try:
+            return self._queue.calls.sealing.error(error)
+        except Exception as problem:  # of the codec: the attempt is to end all the same
+            log.warning("an error is not kept: the codec has failed: %s", type(problem).__name__)
+            return b""
+
+    def _kept(self, result: Any) -> bytes:
+        """A result as it is stored: what goes wrong with it ends this attempt, and not the others of its batch."""
+        data = self._queue.calls.sealing.result(encode(result))
+        if len(data) > MOST_RESULT_BYTES:
+            raise TaskFailed(
+                f"the result has {len(data)} bytes as it is stored; at most {MOST_RESULT_BYTES} are kept",
+                reason="result_too_large",
+                retryable=False,
+            )
+        return data
 
     def _time_is_up(self, run: Run) -> None:
         run.expired = True
@@ -203,14 +223,3 @@ class Runs:
                 run.lease.id,
                 self._clean_up,
             )
-
-
-def _kept(result: Any) -> bytes:
-    data = encode(result)
-    if len(data) > MOST_RESULT_BYTES:
-        raise TaskFailed(
-            f"the result has {len(data)} bytes; at most {MOST_RESULT_BYTES} are kept",
-            reason="result_too_large",
-            retryable=False,
-        )
-    return data

@@ -81,10 +81,10 @@ class Calls:
         """A result as it is kept. TaskFailed for one that is too large."""
         if self._tasks is not None:
             result = self._tasks.encode(lease, result)
-        data = b"" if result is None else encode(result)
+        data = b"" if result is None else self._queue.calls.sealing.result(encode(result))
         if len(data) > MOST_RESULT_BYTES:
             raise TaskFailed(
-                f"the result has {len(data)} bytes; at most {MOST_RESULT_BYTES} are kept",
+                f"the result has {len(data)} bytes as it is stored; at most {MOST_RESULT_BYTES} are kept",
                 reason="result_too_large",
                 retryable=False,
             )

@@ -33,6 +33,9 @@ REWRITE = """\
 
 local conf, refused = open_queue()
 if refused then return refused end
+if conf.layout < LAYOUT then
+  return redis.error_reply('ADEQ_LAYOUT migrate comes first: what is written is still of layout ' .. conf.layout)
+end
 
 local key, at = string.match(cursor, '^(%l+):(%d+)$')
 key = key or 'running'

@@ -221,3 +221,23 @@ def test_a_queue_that_the_newer_build_makes_is_for_both(
         here.start("newer", "produce").until("put", 5)
         worker = here.start("older", "work")
         worker.until("ended", 5)
+
+
+def test_a_migration_that_a_failover_sets_back_begins_anew(
+    own: EmbeddedServer, builds: dict[str, Path], tmp_path: Path
+) -> None:
+    """The server forgets, in the middle of it, that the layout was raised, as one does whose primary is lost."""
+    with redis.Redis.from_url(own.url) as client, Deployment(own.url, builds, tmp_path) as here:
+        holder = here.start("older", "hold")
+        assert holder.until("held") == HELD
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "tests/chaos/set_back.py"), own.url, "q"],
+            env={**os.environ, "PYTHONPATH": str(builds["newer"])},
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+        )
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout) == {"before": 1, "layout": 2, "set_back": 2}
+        assert forms(client) == {True}
+        assert client.hmget(f"{BASE}:config", "layout", "layout_min", "rewritten") == [b"2", b"2", b"2"]

@@ -158,7 +158,7 @@ def test_secrets_in_urls_are_not_shown() -> None:
     [
         (["queue", "stats", "no name"], "queue: 'no name' is not accepted"),
         (["queue", "stats", "q", "--url", "host:6379"], "--url: what was given is not accepted; allowed: redis://"),
-        (["worker", "run", "jobs"], "handler: 'jobs' is not accepted; write module:function"),
+        (["worker", "run", "jobs"], "handler: 'jobs' is not accepted; write module:name"),
         (["worker", "run", "m:f", "--lane", "x"], "--lane: 'x' is not accepted; allowed: any, group/"),
         (["demo", "--keep", os.getcwd()], "is not empty"),
         (["--prefix", "no prefix", "queue", "ls"], "--prefix: 'no prefix' is not accepted"),

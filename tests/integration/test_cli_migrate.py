@@ -32,21 +32,48 @@ def layouts(server: EmbeddedServer) -> list[bytes | None]:
 def test_everything_or_what_is_named(own: EmbeddedServer) -> None:
     found = answer("scripts", "migrate", "--dry-run", "--url", own.url)
     assert (found["layout"], found["complete"]) == (1, True)
-    named = {(one["noun"], one["name"].partition("/")[0], one["layout"]) for one in found["migrated"]}
-    assert named == {("lock", "doors", 1), ("queue", "old", 0), ("queue", "wide", 1)}
-    assert len(found["migrated"]) == 5  # two partitions, and what was one before
+    named = [(one["noun"], one["name"], one["layout"], one["all"]) for one in found["migrated"]]
+    assert named == [("queue", "old", 0, False), ("queue", "wide", 1, True), ("lock", "doors", 1, True)]
     assert layouts(own) == [b"0", b"0"]
     (only,) = answer("scripts", "migrate", "-q", "old", "--url", own.url)["migrated"]
-    assert only == {"noun": "queue", "name": "old", "before": 0, "layout": 1, "rewritten": 0}
+    assert only == {"noun": "queue", "name": "old", "before": 0, "layout": 1, "rewritten": 0, "all": True}
     assert layouts(own) == [b"1", b"1"]
     (only,) = answer("scripts", "migrate", "-d", "doors", "--url", own.url)["migrated"]
-    assert only == {"noun": "lock", "name": "doors", "before": 1, "layout": 1, "rewritten": 0}
+    assert only == {"noun": "lock", "name": "doors", "before": 1, "layout": 1, "rewritten": 0, "all": True}
 
 
 def test_a_table_of_what_was_done(own: EmbeddedServer) -> None:
     head, *rows = adeq("scripts", "migrate", "--url", own.url).stdout.splitlines()
-    assert head.split() == ["noun", "name", "before", "layout", "rewritten"]
-    assert ["queue", "old", "0", "1", "0"] in [row.split() for row in rows]
+    assert head.split() == ["noun", "name", "before", "layout", "rewritten", "all"]
+    assert ["queue", "old", "0", "1", "0", "yes"] in [row.split() for row in rows]
+
+
+def test_one_that_was_broken_off_is_seen(own: EmbeddedServer) -> None:
+    with redis.Redis.from_url(own.url) as client:
+        client.hset("ade:{queue:old}:config", mapping={"layout": 1, "layout_min": 1, "rewritten": 0})
+    (seen,) = answer("scripts", "migrate", "-q", "old", "--dry-run", "--url", own.url)["migrated"]
+    assert (seen["layout"], seen["all"]) == (1, False)
+    assert "queue old: layout 0, this release has 1" in adeq("doctor", "--url", own.url).stdout
+    assert adeq("scripts", "migrate", "-q", "old", "--url", own.url).status == 0
+    (seen,) = answer("scripts", "migrate", "-q", "old", "--dry-run", "--url", own.url)["migrated"]
+    assert seen["all"]
+
+
+def test_what_is_named_and_not_there(own: EmbeddedServer) -> None:
+    ended = adeq("scripts", "migrate", "-q", "nosuch", "-d", "neither", "-q", "old", "--url", own.url)
+    assert ended.status == 1
+    assert "nosuch: queue: there is no 'nosuch'" in ended.stderr
+    assert "neither: --domain: there is no 'neither'" in ended.stderr
+    assert layouts(own) == [b"1", b"1"]
+
+
+def test_one_with_a_clock_of_its_own_does_not_keep_the_others_from_it(own: EmbeddedServer) -> None:
+    with redis.Redis.from_url(own.url) as client:
+        client.hset("ade:{queue:an}:config", mapping={"layout": 0, "layout_min": 0, "clock": "test"})
+    ended = adeq("scripts", "migrate", "--url", own.url)
+    assert (ended.status, layouts(own)) == (1, [b"1", b"1"])
+    assert "an: " in ended.stderr
+    assert "ADEQ_CLOCK" in ended.stderr
 
 
 def test_what_cannot_be_moved_does_not_keep_the_others_from_it(own: EmbeddedServer) -> None:
@@ -56,7 +83,7 @@ def test_what_cannot_be_moved_does_not_keep_the_others_from_it(own: EmbeddedServ
     assert ended.status == 1
     assert "doors: lock.stats.v1: this data needs scripts of layout 2 or newer" in ended.stderr
     rows = {one["name"]: one for one in json.loads(ended.stdout)["migrated"]}
-    assert (rows["old"]["layout"], rows["doors"]["layout"], "ADEQ_LAYOUT" in rows["doors"]["error"]) == (1, None, True)
+    assert (rows["old"]["layout"], rows["doors"]["layout"], "ADEQ_LAYOUT" in rows["doors"]["error"]) == (1, 1, True)
 
 
 def test_a_worker_of_an_older_release_is_named(own: EmbeddedServer) -> None:

@@ -57,6 +57,8 @@ def test_limits_shares_and_schedules(base_name: str, queue: PartitionedQueue, to
         pass
     (use,) = answer("limit", "show", "user:ann", **told)["keys"]
     assert use["running"] == 3
+    (_, row) = lines("limit", "show", "user:ann", **told)
+    assert row[3:6] == ["when", "one", "ends"]  # in each of the three
     assert answer("limit", "rm", "user:ann", **told)["limits"] == [{"key": "user:ann", "status": "removed"}]
     assert answer("share", "set", "ann", "2", **told)["weight"] == 2
     assert answer("share", "ls", **told) == [{"user": "ann", "weight": 2.0}]
@@ -102,5 +104,5 @@ def test_the_queue_as_a_whole(base_name: str, told: Any) -> None:
 def test_a_file_is_refused_before_anything_is_sent(tmp_path: Path, base_name: str, told: Any) -> None:
     (tmp_path / "tasks.jsonl").write_text('{"payload": 1}\n')
     words = error(2, "task", "enqueue", base_name, "--file", str(tmp_path / "tasks.jsonl"), **told)
-    assert "has partitions; put its tasks in by a program" in words
+    assert "has partitions; put its tasks in by a program, from line 1 on" in words
     assert answer("queue", "stats", base_name, **told)["ready"] == 5 * EACH

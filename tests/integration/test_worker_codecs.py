@@ -2,14 +2,15 @@
 
 import asyncio
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pyadeq
-from pyadeq import Lease
+from pyadeq import Lease, Task
 from pyadeq.asyncio import Adeq, Queue, Worker
 from pyadeq.ext.crypto import Encrypted, Signed, new_key
 from tests.integration.cli import COMMAND, adeq, answer, environment
@@ -19,10 +20,17 @@ pytestmark = pytest.mark.any_engine
 KEY = new_key()
 HANDLERS = """
 import os
+from pyadeq.asyncio import Adeq
 from pyadeq.ext.crypto import Encrypted, new_key
 
 codec = Encrypted([os.environ["MAIL_KEY"]])
 other = Encrypted([new_key()])
+queue = Adeq.from_url(os.environ["ADEQ_URL"], codec=codec).queue(os.environ.get("MAIL_QUEUE", "mail"))
+
+@queue.task
+async def shout(text):
+    return text.upper()
+
 nothing = 5
 
 async def greet(lease):
@@ -78,6 +86,43 @@ async def test_a_function_with_arguments(queue: Queue, forged: str) -> None:
     await running
 
 
+async def test_a_handler_that_does_not_look_is_not_run_either(queue: Queue, forged: str) -> None:
+    seen: list[str] = []
+
+    async def handle(lease: Lease) -> None:
+        seen.append(lease.id)
+
+    receipt = await queue.enqueue("x")
+    good, bad = await worked(Worker(queue, handle), queue, receipt.id, forged)
+    assert (good.status, bad.reason, seen) == ("completed", "PayloadError", [receipt.id])
+
+
+async def test_a_result_that_is_too_large_when_it_is_sealed_ends_its_own_attempt_only(queue: Queue) -> None:
+    async def handle(lease: Lease) -> bytes:
+        return b"x" * int(lease.payload)
+
+    receipts = await queue.enqueue_many([1, 800 * 1024, 700 * 1024])
+    small, large, fits = await worked(Worker(queue, handle), queue, *(receipt.id for receipt in receipts))
+    assert (small.data, large.reason, len(fits.data)) == (b"x", "result_too_large", 700 * 1024)
+
+
+async def test_a_codec_that_fails_ends_attempts_and_no_worker(url: str, base_name: str) -> None:
+    class Failing(Encrypted):
+        def seal(self, data: bytes, context: bytes) -> bytes:
+            if (b"result" in context and data == b'"bad"') or b"error" in context:
+                raise TimeoutError("the keys are away")
+            return super().seal(data, context)
+
+    async def handle(lease: Lease) -> Any:
+        return lease.payload
+
+    async with Adeq.from_url(url, codec=Failing([KEY])) as adeq:
+        queue = adeq.queue(base_name)
+        receipts = await queue.enqueue_many([Task(payload=word, max_attempts=1) for word in ("good", "bad", "fine")])
+        good, bad, fine = await worked(Worker(queue, handle), queue, *(receipt.id for receipt in receipts))
+    assert (good.result, bad.reason, bad.error, fine.result) == ("good", "TimeoutError", "", "fine")
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "greetings_sealed.py").write_text(HANDLERS)
@@ -100,16 +145,36 @@ def test_the_command_line(url: str, base_name: str, folder: Path) -> None:
     unread = adeq("--codec", "greetings_sealed:other", "task", "result", base_name, "t1", **env)
     assert unread.status == 1
     assert "--codec names what reads it" in unread.stderr
+    unread = adeq("--codec", "greetings_sealed:other", "task", "result", base_name, "t1", "-o", "json", **env)
+    assert unread.status == 1
+    assert adeq("--codec", "nowhere:codec", "scripts", "ls", **env).status == 0  # it asks no server
+
+
+@contextmanager
+def running(handler: str, env: dict[str, str]) -> Iterator[None]:
+    """A worker of the command line, that ends well."""
+    with subprocess.Popen([*COMMAND, "worker", "run", handler], env=env) as worker:
+        try:
+            yield
+        finally:
+            worker.terminate()
+    assert worker.returncode == 0
 
 
 def test_a_worker_of_the_command_line(url: str, base_name: str, folder: Path) -> None:
     with pyadeq.Adeq.from_url(url, codec=Encrypted([KEY])) as client:
         receipt = client.queue(base_name).enqueue("ann")
-        command = ["--codec", "greetings_sealed:codec", "worker", "run", "greetings_sealed:greet", "--queue", base_name]
-        with subprocess.Popen([*COMMAND, *command], env=environment(MAIL_KEY=KEY, ADEQ_URL=url)) as worker:
+        env = environment(MAIL_KEY=KEY, ADEQ_URL=url, ADEQ_CODEC="greetings_sealed:codec", ADEQ_QUEUE=base_name)
+        with running("greetings_sealed:greet", env=env):
             assert client.queue(base_name).result(receipt.id, DEADLINE) == "hello ann"
-            worker.terminate()
-        assert worker.returncode == 0
+
+
+def test_a_worker_of_a_queue_has_the_codec_of_that_queue(url: str, base_name: str, folder: Path) -> None:
+    with pyadeq.Adeq.from_url(url, codec=Encrypted([KEY])) as client:
+        receipt = client.queue(base_name).enqueue({"text": "ann"}, kind="shout")
+        env = environment(MAIL_KEY=KEY, ADEQ_URL=url, MAIL_QUEUE=base_name)
+        with running("greetings_sealed:queue", env=env):
+            assert client.queue(base_name).result(receipt.id, DEADLINE) == "ANN"
 
 
 @pytest.mark.parametrize(
@@ -122,7 +187,7 @@ def test_a_worker_of_the_command_line(url: str, base_name: str, folder: Path) ->
     ],
 )
 def test_a_codec_that_is_none(url: str, base_name: str, folder: Path, path: str, words: str) -> None:
-    ended = adeq("--codec", path, "queue", "stats", base_name, "--url", url, MAIL_KEY=KEY)
+    ended = adeq("--codec", path, "queue", "stats", base_name, "--url", url, MAIL_KEY=KEY, ADEQ_URL=url)
     assert ended.status == 2
     assert words in ended.stderr
     assert KEY not in ended.stderr

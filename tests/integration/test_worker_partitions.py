@@ -91,11 +91,12 @@ async def test_schedules_of_a_partition_are_fired_and_done_once(queue: Partition
     async def handle(lease: Lease) -> None:
         done[lease.id] += 1
 
-    partitions = await queue.partitions()
-    for one in (partitions[3], partitions[-1]):
-        await queue.part(one.tag).schedules.put(f"often-{one.slot}", Every(1), "work")
+    names = [f"often-{n}" for n in range(4)]
+    for name in names:
+        await queue.schedules.put(name, Every(1), "work")
+    held = [part.tag for part in await queue.partitions() async for _ in queue.part(part.tag).schedules.iterate()]
+    assert len(set(held)) > 1
     async with working(Worker(queue, handle)):
-        names = [f"often-{one.slot}" for one in (partitions[3], partitions[-1])]
         await eventually(lambda: all(sum(id.startswith(name) for id in done) >= 2 for name in names))
     assert set(done.values()) == {1}
     stats = await queue.stats()

@@ -324,3 +324,16 @@ def migrate_where_the_layout_is_current(bench: Workbench, _: int) -> AnyCall:
 @scenario(0, clock="server")
 def migrate_where_nothing_is_stored(bench: Workbench, _: int) -> AnyCall:
     return bench.calls.migrate()
+
+
+@scenario(0)
+def migrate_where_all_is_rewritten(bench: Workbench, _: int) -> AnyCall:
+    bench.fill(1)
+    bench.ask("HSET", ":config", "rewritten", 0)
+    return bench.calls.migrate(done=True)
+
+
+@scenario(0)
+def migrate_where_it_was_never_migrated_and_is_done(bench: Workbench, _: int) -> AnyCall:
+    bench.fill(1)
+    return bench.calls.migrate(done=True)

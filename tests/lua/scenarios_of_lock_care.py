@@ -394,3 +394,16 @@ def migrate_where_the_layout_is_current(bench: LockBench, _: int) -> AnyCall:
 @scenario(0, clock="server")
 def migrate_where_nothing_is_stored(bench: LockBench, _: int) -> AnyCall:
     return bench.calls.migrate()
+
+
+@scenario(0)
+def migrate_where_all_is_rewritten(bench: LockBench, _: int) -> AnyCall:
+    bench.hold("r", "o")
+    bench.ask("HSET", ":config", "rewritten", 0)
+    return bench.calls.migrate(done=True)
+
+
+@scenario(0)
+def migrate_where_it_was_never_migrated_and_is_done(bench: LockBench, _: int) -> AnyCall:
+    bench.hold("r", "o")
+    return bench.calls.migrate(done=True)

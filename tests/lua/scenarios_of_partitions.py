@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pyadeq._core.queue_items import item
+from pyadeq.models import Task
+from pyadeq.schedule_models import Every
 from tests.lua.scenario import AnyCall, acks, fails, scenario, sent, tasks
 from tests.lua.workbench import Workbench
 
@@ -159,3 +161,25 @@ def partition_without_any_where_nothing_is(bench: Workbench, _: int) -> AnyCall:
 def partition_without_any_of_an_epoch_that_is_over(bench: Workbench, _: int) -> AnyCall:
     bench.real(bench.calls.partition(3, (), "r1"))
     return bench.calls.partition(2, (), "r2")
+
+
+# schedules
+
+
+@scenario(0)
+def put_schedule_refused_for_partitions_that_are_not_known(bench: Workbench, _: int) -> AnyCall:
+    bench.real(bench.calls.partition(2, (), "e"))
+    return bench.calls.put_schedule("s", Every(60), Task(payload=b"x"), "r", bench.now / 1000, epoch=1)
+
+
+@scenario(0)
+def put_schedule_that_is_there_though_partitions_are_not_known(bench: Workbench, _: int) -> AnyCall:
+    bench.real(bench.calls.put_schedule("s", Every(60), Task(payload=b"x"), "r", bench.now / 1000))
+    bench.real(bench.calls.partition(2, (), "e"))
+    return bench.calls.put_schedule("s", Every(60), Task(payload=b"y"), "r2", bench.now / 1000)
+
+
+@scenario(0)
+def put_schedule_where_partitions_are_known(bench: Workbench, _: int) -> AnyCall:
+    bench.real(bench.calls.partition(2, (), "e"))
+    return bench.calls.put_schedule("s", Every(60), Task(payload=b"x"), "r", bench.now / 1000, epoch=2)

@@ -4,37 +4,49 @@ from __future__ import annotations
 
 import pytest
 
+from pyadeq._core.migration import Layout
 from tests.lua.bench import MakeAny
 from tests.lua.workbench import Workbench
 
 OLDER = ("layout", 0, "layout_min", 0)
+both = pytest.mark.parametrize("noun", ["queue", "lock"])
 
 
-@pytest.mark.parametrize("noun", ["queue", "lock"])
-def test_it_is_migrated_once(make_any: MakeAny, noun: str) -> None:
+@both
+def test_it_is_migrated_once_and_done_when_that_is_said(make_any: MakeAny, noun: str) -> None:
     bench = make_any(noun)
     bench.real(bench.calls.configure())
     bench.ask("HSET", ":config", *OLDER)
     before = bench.dump()[":config"][1]
+    raised = {**before, "layout": b"1", "layout_min": b"1"}
+    assert bench.run(bench.calls.migrate(done=True)) == Layout(1, 0)  # of data that was not raised, it is not so
     for _ in range(2):
-        bench.run(bench.calls.migrate())
-        assert bench.dump()[":config"][1] == {**before, "layout": b"1", "layout_min": b"1"}
+        assert bench.run(bench.calls.migrate()) == Layout(1, 0)
+        assert bench.dump()[":config"][1] == {**raised, "rewritten": b"0"}
+    for done in (True, False):
+        assert bench.run(bench.calls.migrate(done=done)) == Layout(1, 1)
+        assert bench.dump()[":config"][1] == {**raised, "rewritten": b"1"}
+    bench.ask("HSET", ":config", *OLDER)
+    assert bench.run(bench.calls.migrate()) == Layout(1, 1)
 
 
-@pytest.mark.parametrize("noun", ["queue", "lock"])
-def test_what_is_newer_stays_so(make_any: MakeAny, noun: str) -> None:
+@both
+def test_what_is_newer_or_was_never_older_stays_so(make_any: MakeAny, noun: str) -> None:
     bench = make_any(noun)
     bench.real(bench.calls.configure())
-    bench.ask("HSET", ":config", "layout", 2)
-    before = bench.dump()
-    bench.run(bench.calls.migrate())
-    assert bench.dump() == before
+    for layout in (1, 2):
+        bench.ask("HSET", ":config", "layout", layout)
+        before = bench.dump()
+        for done in (True, False):
+            assert bench.run(bench.calls.migrate(done=done)) == Layout(layout, layout)
+        assert bench.dump() == before
 
 
-@pytest.mark.parametrize("noun", ["queue", "lock"])
+@both
 def test_nothing_is_made_where_nothing_is(make_any: MakeAny, noun: str) -> None:
     bench = make_any(noun, "server")
-    bench.run(bench.calls.migrate())
+    for done in (True, False):
+        assert bench.run(bench.calls.migrate(done=done)) == Layout(0, 0)
     assert bench.dump() == {}
 
 

@@ -88,11 +88,7 @@ def root(
     PLACE.prefix = check_name("--prefix", prefix)
     PLACE.cluster = cluster
     PLACE.slot = None if slot is None else check_name("--slot", slot)
-    PLACE.codec = None
-    if codec is not None:
-        from pyadeq.ext.cli.named import load_codec
-
-        PLACE.codec = load_codec(codec)
+    PLACE.codec = codec
 
 
 def run() -> NoReturn:

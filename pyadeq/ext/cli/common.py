@@ -20,8 +20,8 @@ from rich.table import Table
 from rich.text import Text
 
 from pyadeq import Adeq
-from pyadeq.codec import Codec
 from pyadeq.errors import AdeqError, ConfigError, TransportError
+from pyadeq.ext.cli.named import load_codec
 
 FAILED, USAGE, UNREACHABLE = 1, 2, 3  # exit statuses
 DEFAULT_URL = "redis://127.0.0.1:6379"
@@ -43,13 +43,18 @@ class Format(StrEnum):
 class Place:
     """Where the queues are: the start of their keys, the slot that they share, if any; and whether in a cluster.
 
-    codec: what payloads, results and errors go through.
+    codec: MODULE:NAME of what payloads, results and errors go through.
     """
 
     prefix: str = "ade"
     slot: str | None = None
     cluster: bool = False
-    codec: Codec | None = None
+    codec: str | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Those of a client. The codec is imported now, and not for commands that ask no server."""
+        codec = None if self.codec is None else load_codec(self.codec)
+        return {"prefix": self.prefix, "slot": self.slot, "cluster": self.cluster, "codec": codec}
 
 
 PLACE = Place()  # what the options before the noun say
@@ -70,7 +75,7 @@ def connected(url: str, **options: Any) -> Iterator[Adeq]:
     """A client of the server. ConfigError for what is no URL, TransportError with advice if nobody answers."""
     check_url(url)
     try:
-        with Adeq.from_url(url, **{**vars(PLACE), "source": "adeq", "retry_for": RETRY_FOR, **options}) as adeq:
+        with Adeq.from_url(url, **{**PLACE.options(), "source": "adeq", "retry_for": RETRY_FOR, **options}) as adeq:
             yield adeq
     except (TransportError, RedisError) as error:
         raise unreachable(url, error) from error

@@ -24,7 +24,7 @@ from pyadeq.ext.cli.arguments import (
 )
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, columns, connected, print_json, stdout
 from pyadeq.ext.cli.listing import find_tasks, print_tasks
-from pyadeq.ext.cli.partitions import AnyQueue, named
+from pyadeq.ext.cli.whole import AnyQueue, named
 
 app = typer.Typer(help="Dead tasks: look at them, run them again, delete them.", no_args_is_help=True)
 

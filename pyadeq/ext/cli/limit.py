@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pyadeq import LimitUse, PartitionedQueue
+from pyadeq import LimitUse
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.common import (
     DEFAULT_URL,
@@ -27,8 +27,8 @@ from pyadeq.ext.cli.common import (
 from pyadeq.ext.cli.complete import limit_keys
 from pyadeq.ext.cli.limit_words import MOST, Rate, at_a_time, policy_of, rate, rate_words, rule_words
 from pyadeq.ext.cli.lock_listing import ahead
-from pyadeq.ext.cli.partitions import named
 from pyadeq.ext.cli.queue_control import existing
+from pyadeq.ext.cli.whole import named, parts
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 from pyadeq.keys import check_name
 
@@ -77,31 +77,51 @@ def show(keys: Keys, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL,
     Tasks that ran already when the limit was set are not counted. Of those that wait, some may be cancelled by now.
     """
     meant = _distinct(keys)
-    uses: list[LimitUse] = []
+    uses: list[Uses] = []
     with connected(url) as adeq:
         there = existing(adeq, queue)
-        if isinstance(there, PartitionedQueue):
-            uses = [there.limits.look(key) for key in meant]
-        else:
-            for start in range(0, len(meant), AT_ONCE):
-                uses += adeq.send(there.calls.limits(meant[start:][:AT_ONCE]))[2]
+        for start in range(0, len(meant), AT_ONCE):
+            some = meant[start:][:AT_ONCE]
+            by_part = [adeq.send(part.calls.limits(some))[2] for part in parts(there)]
+            uses += map(Uses, zip(*by_part, strict=True))
         now = there.stats().now
     if output != Format.table:
-        print_json({"queue": queue, "keys": [_as_dict(use) for use in uses]}, output)
+        print_json({"queue": queue, "keys": [use.as_dict() for use in uses]}, output)
     else:
         stdout().print(columns(OF_USE, (_row(use, now) for use in uses), right=["running", "waiting", "concurrency"]))
 
 
-def _as_dict(use: LimitUse) -> dict[str, object]:
-    return {**use.model_dump(), **({"next_start_iso": iso(use.next_start)} if use.next_start is not None else {})}
+class Uses:
+    """How a key stands in each partition, and in all of them together: what is limited is so in each."""
+
+    def __init__(self, of_part: Sequence[LimitUse]) -> None:
+        self._of_part = of_part
+        self.key = of_part[0].key
+        self.running = sum(use.running for use in of_part)
+        self.waiting = sum(use.waiting for use in of_part)
+        self.limit = next((use.limit for use in of_part if use.limit is not None), None)
+        self.next_start = min((use.next_start for use in of_part if use.next_start is not None), default=None)
+
+    def as_dict(self) -> dict[str, object]:
+        """As JSON has it."""
+        limit = self.limit.model_dump() if self.limit else None
+        fields = {"key": self.key, "running": self.running, "waiting": self.waiting, "limit": limit}
+        at = self.next_start
+        return {**fields, "next_start": at, **({} if at is None else {"next_start_iso": iso(at)})}
+
+    def next(self, now: float) -> str:
+        """When the next task may start in any of them, for people."""
+        waited_for = [use for use in self._of_part if use.waiting] or self._of_part
+        times = [_next(use, now) for use in waited_for]
+        return "now" if "now" in times else times[0]
 
 
-def _row(use: LimitUse, now: float) -> tuple[str, ...]:
+def _row(use: Uses, now: float) -> tuple[str, ...]:
     limit = use.limit
     rule = (at_a_time(limit), rate_words(limit), policy_of(limit)) if limit else ("", "", "no limit")
     if use.key.endswith(":*"):  # each is counted by itself
         return (use.key, "", "", "", *rule)
-    return (use.key, f"{use.running:,}", f"{use.waiting:,}", _next(use, now), *rule)
+    return (use.key, f"{use.running:,}", f"{use.waiting:,}", use.next(now), *rule)
 
 
 def _next(use: LimitUse, now: float) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
+from redis.exceptions import RedisError, ResponseError
 
-from pyadeq import Adeq, Locks, Queue, library
-from pyadeq.errors import AdeqError, LayoutError, TransportError
+from pyadeq import Adeq, Migration, library
+from pyadeq.errors import AdeqError, TransportError
 from pyadeq.ext.cli.common import (
     DEFAULT_URL,
     FAILED,
@@ -20,11 +21,13 @@ from pyadeq.ext.cli.common import (
     print_json,
     stdout,
 )
-from pyadeq.ext.cli.partitions import named, parts
+from pyadeq.ext.cli.lock_listing import existing as existing_domain
 from pyadeq.ext.cli.progress import Bar
+from pyadeq.ext.cli.queue_control import existing
+from pyadeq.ext.cli.whole import parts
 from pyadeq.ext.doctor import find_domains, find_queues
 
-HEADS = ["noun", "name", "before", "layout", "rewritten", "error"]
+HEADS = ["noun", "name", "before", "layout", "rewritten", "all"]
 
 
 def migrate(
@@ -43,23 +46,25 @@ def migrate(
     """Bring what is stored to the layout of this release: of all queues and lock domains, unless some are named.
 
     First upgrade every client: older releases are refused from then on, and there is no way back. Workers go on
-    meanwhile. It can be stopped, and said again, at any time. Exits with 1 if something is left to do.
+    meanwhile. It can be stopped, and said again, at any time; `all` says whether nothing is left in an older form.
+    Exits with 1 if something could not be moved.
     """
-    layout = int(library().manifest["layout"])
+    newest = int(library().manifest["layout"])
     with connected(url) as adeq:
         complete = True
         if not queue and not domain:
             queues, domains = find_queues(adeq, timeout), find_domains(adeq, timeout)
             queue, domain, complete = queues.names, domains.names, queues.complete and domains.complete
-        rows = [_move(*one, dry_run, force) for one in _named(adeq, queue or [], domain or [])]
-    left = [row for row in rows if row["layout"] != layout or "error" in row]
+        rows = [_queue(adeq, name, dry_run, force) for name in queue or ()]
+        rows += [_domain(adeq, name, dry_run) for name in domain or ()]
+    left = [row for row in rows if "error" in row or not row["all"]]
     if output != Format.table:
-        print_json({"layout": layout, "complete": complete, "migrated": rows}, output)
+        print_json({"layout": newest, "complete": complete, "migrated": rows}, output)
     elif rows:
-        shown = [[row.get(head, "") for head in HEADS if head != "error"] for row in rows]
-        stdout().print(columns(HEADS[:-1], shown, right=HEADS[2:-1]))
+        shown = [[*(row.get(head, "") for head in HEADS[:-1]), "yes" if row.get("all") else "NO"] for row in rows]
+        stdout().print(columns(HEADS, shown, right=HEADS[2:5]))
     else:
-        print(f"there is nothing stored; this release has layout {layout}")
+        print(f"there is nothing stored; this release has layout {newest}")
     for row in rows:
         if "error" in row:
             typer.echo(f"\n{row['name']}: {row['error']}", err=True)
@@ -69,39 +74,55 @@ def migrate(
         raise typer.Exit(FAILED)
 
 
-def _named(adeq: Adeq, queues: list[str], domains: list[str]) -> Iterator[tuple[str, Queue | Locks]]:
-    """Each partition for itself: so it is seen where the work is."""
-    for name in queues:
-        try:
-            found = parts(named(adeq, name))
-        except LayoutError:  # which the queue itself will say
-            found = [adeq.queue(name)]
-        for queue in found:
-            yield "queue", queue
-    for name in domains:
-        yield "lock", adeq.locks(name)
+def _queue(adeq: Adeq, name: str, dry_run: bool, force: bool) -> dict[str, Any]:
+    """A row about a queue with its partitions."""
+
+    def move(progress: Callable[[int], object]) -> Migration:
+        return existing(adeq, name).migrate(force=force, progress=progress)
+
+    def bases() -> list[str]:
+        return [part.base for part in parts(existing(adeq, name))]
+
+    return _row(adeq, "queue", name, bases, None if dry_run else move)
 
 
-def _move(noun: str, what: Queue | Locks, dry_run: bool, force: bool) -> dict[str, Any]:
-    """A row about a queue or a domain; one that cannot be moved does not keep the others from it."""
-    row: dict[str, Any] = {"noun": noun, "name": what.name}
+def _domain(adeq: Adeq, name: str, dry_run: bool) -> dict[str, Any]:
+    """A row about a lock domain."""
+
+    def move(progress: Callable[[int], object]) -> Migration:
+        return existing_domain(adeq, name).migrate(progress=progress)
+
+    return _row(adeq, "lock", name, lambda: [existing_domain(adeq, name).base], None if dry_run else move)
+
+
+def _row(
+    adeq: Adeq,
+    noun: str,
+    name: str,
+    bases: Callable[[], list[str]],
+    move: Callable[[Callable[[int], object]], Migration] | None,
+) -> dict[str, Any]:
+    """What is done, or is to be done. What cannot be moved does not keep the others from it."""
+    row: dict[str, Any] = {"noun": noun, "name": name, "rewritten": 0}
+    newest = int(library().manifest["layout"])
     try:
-        row["before"] = row["layout"] = _layout(what)
-        row["rewritten"] = 0
-        if not dry_run:
-            with Bar(f"{noun} {what.name}", None, "rewritten") as bar:
-                done = (
-                    what.migrate(force=force, progress=bar.update)
-                    if isinstance(what, Queue)
-                    else what.migrate(progress=bar.update)
-                )
-            row |= {"layout": done.layout, "rewritten": done.rewritten}
-    except TransportError:
-        raise
-    except AdeqError as error:
-        row |= {"layout": row.get("layout"), "error": str(error)}
+        before = _stored(adeq, bases())
+        row["before"] = row["layout"] = min(layout for layout, _ in before)
+        row["all"] = all(rewritten >= newest for _, rewritten in before)
+        if move is not None:
+            with Bar(f"{noun} {name}", None, "rewritten") as bar:
+                done = move(bar.update)
+            row |= {"layout": done.layout, "rewritten": done.rewritten, "all": True}
+    except TransportError as error:
+        if not isinstance(error.__cause__, ResponseError):  # the server is away, and not only this forbidden
+            raise
+        row["error"] = str(error)
+    except (AdeqError, RedisError) as error:
+        row["error"] = str(error)
     return row
 
 
-def _layout(what: Queue | Locks) -> int:
-    return (what.settings() if isinstance(what, Queue) else what.stats().settings).layout
+def _stored(adeq: Adeq, bases: Sequence[str]) -> list[tuple[int, int]]:
+    """The layout of each base, and that in which everything is. A partition that holds nothing has none to speak of."""
+    found = [adeq.client.hmget(f"{base}:config", ["layout", "rewritten"]) for base in bases]
+    return [(int(layout), int(rewritten or layout)) for layout, rewritten in found if layout] or [(0, 0)]

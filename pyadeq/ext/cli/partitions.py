@@ -1,4 +1,4 @@
-"""The partitions of a queue: `adeq queue partitions`; and the queue that a name means, whatever it has of them."""
+"""`adeq queue partitions`: those of a queue, and more of them."""
 
 from __future__ import annotations
 
@@ -6,33 +6,11 @@ from typing import Annotated
 
 import typer
 
-from pyadeq import Adeq, PartitionedQueue, PartitionedSchedules, Queue, Schedules
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import QueueName, many
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, columns, connected, print_json, stdout
 
-AnyQueue = Queue | PartitionedQueue
-AnySchedules = Schedules | PartitionedSchedules
 COUNTS = ("ready", "delayed", "blocked", "running", "finished", "dead")
-
-
-def named(adeq: Adeq, name: str) -> AnyQueue:
-    """A queue with all of its partitions, if it has any."""
-    if adeq.slot is not None:
-        return adeq.queue(name)
-    queue = adeq.partitioned(name)
-    return queue if len(queue.partitions()) > 1 else adeq.queue(name)
-
-
-def parts(queue: AnyQueue) -> list[Queue]:
-    """The partitions of a queue, or the queue itself."""
-    return [queue.part(one.tag) for one in queue.partitions()] if isinstance(queue, PartitionedQueue) else [queue]
-
-
-def holder(adeq: Adeq, name: str, id: str) -> Queue:
-    """The partition that a task is in, or the queue itself."""
-    queue = named(adeq, name)
-    return queue.part_of(id) or adeq.queue(name) if isinstance(queue, PartitionedQueue) else queue
 
 
 def partitions(

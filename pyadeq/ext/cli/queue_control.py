@@ -11,8 +11,8 @@ from pyadeq import Adeq, Queue, QueueStats
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.arguments import QueueName, Yes, confirm, many
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
-from pyadeq.ext.cli.partitions import AnyQueue, named, parts
 from pyadeq.ext.cli.progress import Bar
+from pyadeq.ext.cli.whole import AnyQueue, named, parts
 
 MODES = {
     "paused": "is paused: it takes tasks in and gives none out. `adeq queue resume` ends this",

@@ -11,7 +11,7 @@ from pyadeq import Backoff, Settings
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import QueueName, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, columns, connected, print_json, stdout
-from pyadeq.ext.cli.partitions import named
+from pyadeq.ext.cli.whole import named
 from pyadeq.keys import shown
 
 

@@ -17,8 +17,8 @@ from pyadeq import QueueStats
 from pyadeq.ext.cli.arguments import QueueName, many, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, columns, connected, iso, print_json
 from pyadeq.ext.cli.live import Live
-from pyadeq.ext.cli.partitions import AnyQueue
 from pyadeq.ext.cli.queue_control import existing
+from pyadeq.ext.cli.whole import AnyQueue
 
 STATES = ("ready", "delayed", "blocked", "running", "stalled", "finished", "dead")
 FLOWS = ("enqueued", "claimed", "completed", "retried", "dead")

@@ -29,7 +29,6 @@ from pyadeq.ext.cli.common import (
 )
 from pyadeq.ext.cli.listing import shown_value
 from pyadeq.ext.cli.lock_listing import ahead, span
-from pyadeq.ext.cli.partitions import AnyQueue
 from pyadeq.ext.cli.queue_control import existing
 from pyadeq.ext.cli.schedule_listing import (
     PAGE,
@@ -42,6 +41,7 @@ from pyadeq.ext.cli.schedule_listing import (
     timing_fields,
     words,
 )
+from pyadeq.ext.cli.whole import AnyQueue
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 
 app = typer.Typer(help="Schedules: tasks that are enqueued when their time comes.", no_args_is_help=True)

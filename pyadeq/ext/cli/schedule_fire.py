@@ -13,7 +13,6 @@ from pyadeq import Firing
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.arguments import many, moment
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, iso, print_json, print_rows, safe
-from pyadeq.ext.cli.partitions import AnySchedules
 from pyadeq.ext.cli.progress import Bar
 from pyadeq.ext.cli.queue_control import existing
 from pyadeq.ext.cli.schedule_listing import (
@@ -26,6 +25,7 @@ from pyadeq.ext.cli.schedule_listing import (
     local_and_ahead,
     read_one,
 )
+from pyadeq.ext.cli.whole import AnySchedules
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 
 STATUSES = ("fired", "exists", "skipped")  # of a backfill, told even where there are none

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, print_rows
-from pyadeq.ext.cli.partitions import named
 from pyadeq.ext.cli.queue_control import existing
+from pyadeq.ext.cli.whole import named
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 from pyadeq.keys import check_name
 

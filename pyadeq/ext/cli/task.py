@@ -12,7 +12,7 @@ from pyadeq.ext.cli.arguments import Kind, Lane, Parent, QueueName, Reason, Stat
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, safe, stdout
 from pyadeq.ext.cli.dlq import answer_each, answer_retried
 from pyadeq.ext.cli.listing import find_tasks, not_found, print_task, print_tasks, whole
-from pyadeq.ext.cli.partitions import named
+from pyadeq.ext.cli.whole import named
 
 app = typer.Typer(help="Tasks: put them in line, look at them, end them.", no_args_is_help=True)
 

@@ -11,12 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
-from pyadeq import PartitionedQueue
-from pyadeq.errors import ConfigError
+from pyadeq.errors import ConfigError, PartitionsChanged
 from pyadeq.ext.cli.arguments import QueueName, moment, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, shown_url
 from pyadeq.ext.cli.enqueue_file import Upload
-from pyadeq.ext.cli.partitions import named
+from pyadeq.ext.cli.whole import named
 from pyadeq.keys import check_name
 
 STATUSES = ("created", "exists", "deduplicated")
@@ -151,13 +150,13 @@ def enqueue(
         upload = Upload(file, raw=raw, rid=rid, checkpoint=checkpoint)
         with connected(url, durability=durability.value) as adeq:
             begun = monotonic()
-            there = named(adeq, queue)
-            if isinstance(there, PartitionedQueue):
+            try:
+                upload.run(adeq, adeq.queue(queue), shown_url(url))
+            except PartitionsChanged:
                 raise ConfigError(
-                    f"--file: queue {queue!r} has partitions; put its tasks in by a program, with "
-                    f"Adeq.partitioned({queue!r}).enqueue_many, 1,000 at a time"
-                )
-            upload.run(adeq, there, shown_url(url))
+                    f"--file: queue {queue!r} has partitions; put its tasks in by a program, from line "
+                    f"{upload.place.line + 1:,} on, with Adeq.partitioned({queue!r}).enqueue_many"
+                ) from None
         _report(upload, monotonic() - begun, output)
         sys.stdout.flush()
         upload.finish()

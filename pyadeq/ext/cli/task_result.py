@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from pyadeq import Outcome, PartitionedQueue, Queue
-from pyadeq.errors import AdeqError, PayloadError, WaitTimeout
+from pyadeq.errors import AdeqError, WaitTimeout
 from pyadeq.ext.cli.arguments import QueueName, TaskId, time_option
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, as_json, connected, print_json, safe
-from pyadeq.ext.cli.partitions import named
+from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, as_json, connected, print_json, safe
+from pyadeq.ext.cli.whole import named
 
 TOLD = {
     "cancelled": "was cancelled",
@@ -37,13 +37,17 @@ def result(
         outcome = _ended(named(adeq, queue), id, wait or 0.0)
     if output != Format.table:
         print_json({"queue": queue, "id": id, **outcome.model_dump()}, output)
-    elif outcome.unreadable:
-        raise PayloadError(f"task {id!r}: {next(iter(outcome.unreadable.values()))}; --codec names what reads it")
+    elif "result" in outcome.unreadable:
+        pass
     elif outcome.status == "completed" and raw:
         sys.stdout.buffer.write(outcome.data or b"")
     elif outcome.status == "completed":
         found = outcome.result
         print(safe(found) if isinstance(found, str) else as_json(found))
+    for what, why in outcome.unreadable.items():
+        print(f"{what}: {why}; --codec names what reads it", file=sys.stderr)
+    if "result" in outcome.unreadable:
+        raise typer.Exit(FAILED)
     if outcome.status != "completed":
         raise AdeqError(_said(queue, id, outcome))
 

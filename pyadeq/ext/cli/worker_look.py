@@ -23,7 +23,7 @@ from pyadeq.ext.cli.common import (
     stdout,
 )
 from pyadeq.ext.cli.complete import queue_names
-from pyadeq.ext.cli.partitions import named
+from pyadeq.ext.cli.whole import named
 
 QueueOption = Annotated[
     str,

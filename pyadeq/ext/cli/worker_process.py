@@ -8,19 +8,17 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pyadeq import Lease
-from pyadeq.asyncio import Adeq, HealthServer, PartitionedQueue, Queue, Worker
-from pyadeq.errors import AdeqError, TransportError
+from pyadeq.asyncio import Adeq, HealthServer, Worker
+from pyadeq.codec import Codec
+from pyadeq.errors import TransportError
 from pyadeq.ext.cli.common import PLACE, shown_url, unreachable
 
 log = logging.getLogger("pyadeq.worker")
-
-
-LOOK_EVERY = 5.0  # seconds between two looks at whether a queue has got its first partitions
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class HealthAt:
 
 @dataclass(frozen=True)
 class Options:
-    """How a worker is run; lease and grace are seconds. about: more of it for the log."""
+    """How a worker is run; lease and grace are seconds. about: more of it for the log. codec: if --codec names none."""
 
     url: str
     queue: str
@@ -49,6 +47,7 @@ class Options:
     renew: Literal["process", "thread", "loop"]
     health: HealthAt | None
     about: Mapping[str, str]
+    codec: Codec | None = None
 
 
 class Process:
@@ -79,10 +78,10 @@ class Process:
 
     async def _work(self) -> None:
         options = self._options
-        async with Adeq.from_url(options.url, **vars(PLACE), source="adeq worker run") as adeq:
-            queue = await _named(adeq, options.queue)
+        own = {"codec": options.codec} if PLACE.codec is None else {}
+        async with Adeq.from_url(options.url, **{**PLACE.options(), **own}, source="adeq worker run") as adeq:
             worker = Worker(
-                queue,
+                adeq.queue(options.queue) if adeq.slot else adeq.partitioned(options.queue),
                 self._handler,
                 name=options.name,
                 group=options.group,
@@ -105,13 +104,10 @@ class Process:
                     health = HealthServer(worker.health, at.port, host=at.host, after=at.after)
                     about["health"] = stack.enter_context(health).address
                 _say("worker started", **about)
-                growing = asyncio.create_task(_restart_when_it_grows(adeq, queue, worker.name))
                 try:
                     await worker.run()
                 except TransportError as error:
                     raise unreachable(options.url, error) from error
-                finally:
-                    growing.cancel()
             self._restart = worker.restart_wanted
             word = "worker restarts" if self._restart else "worker stopped"
             _say(word, queue=options.queue, worker=worker.name, done=worker.done)
@@ -142,26 +138,3 @@ class Process:
 
 def _say(message: str, **fields: Any) -> None:
     log.info(message, extra={"fields": fields})
-
-
-async def _restart_when_it_grows(adeq: Adeq, queue: Queue | PartitionedQueue, worker: str) -> None:
-    """A worker of a queue that gets its first partitions begins again, and serves them all."""
-    if isinstance(queue, PartitionedQueue) or adeq.slot is not None:
-        return
-    while True:
-        await asyncio.sleep(LOOK_EVERY)
-        with suppress(AdeqError):
-            if (await adeq.send(queue.calls.partition_map())).epoch:
-                _say("the queue has partitions now", queue=queue.name, worker=worker)
-                await queue.steer([worker], mode="restart")
-
-
-async def _named(adeq: Adeq, name: str) -> Queue | PartitionedQueue:
-    """A queue with all of its partitions, if it has any, or if that cannot be known yet."""
-    if adeq.slot is not None:
-        return adeq.queue(name)
-    with suppress(TransportError):
-        known = await adeq.send(adeq.queue(name).calls.partition_map(), retry_for=0)
-        if not known.epoch:
-            return adeq.queue(name)
-    return adeq.partitioned(name)

@@ -132,8 +132,9 @@ def run(
     queue_name = None if not queue else check_name("--queue", queue)
     what = Program(program, **{**given, "on_exit": dict(map(_meaning, on_exit or ()))}) if program else None
     found = what or load_handler(handler or "")
+    codec = None
     if isinstance(found, Queue | AsyncQueue):
-        queue_name, found = queue_name or found.name, found.tasks
+        queue_name, codec, found = queue_name or found.name, found.calls.codec, found.tasks
     options = Options(
         url=url,
         queue=queue_name or DEFAULT_QUEUE,
@@ -143,6 +144,7 @@ def run(
         grace=grace,
         renew=renew.value,
         health=None if health is None else HealthAt(health, health_host, health_after),
+        codec=codec,
         about={"group": group or "", "program": what.command[0] if what else ""},
         **checked,
     )

@@ -9,7 +9,7 @@ import typer
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.arguments import Yes, confirm
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, columns, connected, print_json, stdout
-from pyadeq.ext.cli.partitions import named
+from pyadeq.ext.cli.whole import named
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, Group, QueueOption
 
 Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Workers.")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import binascii
 import os
+import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 
@@ -11,7 +12,12 @@ from pyadeq.errors import ConfigError
 
 BYTES = 32
 SEALED = b"~"
-"""What is sealed begins with it. JSON does not."""
+"""What is sealed begins with it, a letter, a digit and a colon. JSON does not."""
+
+
+def is_sealed(data: bytes) -> bool:
+    """Whether it looks like what one of the codecs has made."""
+    return re.match(rb"~[a-z][0-9]:", data) is not None
 
 
 def new_key() -> str:

@@ -244,8 +244,9 @@ def _missing(adeq: Adeq) -> list[str]:
 
 def _layout(adeq: Adeq, name: str) -> Layout:
     key = f"{queue_base(name, adeq.prefix, adeq.slot)}:config"
-    *stored, tags = adeq.client.hmget(key, ["layout", "layout_min", "partitions"])
+    *stored, rewritten, tags = adeq.client.hmget(key, ["layout", "layout_min", "rewritten", "partitions"])
     layout, oldest = (int(value or 1) for value in stored)
+    layout = min(layout, int(rewritten or layout))  # what is not rewritten yet is of the older one
     slots = [hash_slot(partition_base(name, tag, adeq.prefix)) for tag in _text(tags or "").split()]
     return Layout(name, layout, oldest, any(stored) or bool(adeq.client.exists(key)), slots)
 

@@ -195,6 +195,101 @@ async def test_what_is_gathered_is_read_or_refused(secret: Queue, other: Queue) 
     assert [task.result async for task in secret.gathered(receipt.id)] == [[SECRET], ["b"]]
     with pytest.raises(PayloadError, match="result: it was encrypted with another key"):
         _ = [task async for task in other.gathered(receipt.id)]
+    mixed = await secret.gather(["a", "b"], "collect")
+    for lease in await secret.claim("w", 9):
+        await (other if lease.payload == "b" else secret).ack(lease, "done")
+    seen: list[Any] = []
+    try:
+        async for task in secret.gathered(mixed.id):
+            seen.append(task.result)
+    except PayloadError:
+        seen.append("refused")
+    assert seen == ["done", "refused"]
+
+
+class Failing(Encrypted):
+    """One that cannot reach its keys now and then."""
+
+    away = False
+
+    def seal(self, data: bytes, context: bytes) -> bytes:
+        if self.away:
+            raise ConnectionError("the keys are away")
+        return super().seal(data, context)
+
+    def open(self, data: bytes, context: bytes) -> bytes:
+        if self.away:
+            raise ConnectionError("the keys are away")
+        return super().open(data, context)
+
+
+async def test_a_codec_that_fails_loses_no_lease(url: str, base_name: str) -> None:
+    codec = Failing([KEY])
+    async with client(url, codec) as adeq:
+        queue = adeq.queue(base_name)
+        receipt = await queue.enqueue(SECRET)
+        codec.away = True
+        (lease,) = await queue.claim("w")
+        with pytest.raises(PayloadError, match="the codec has failed: ConnectionError"):
+            _ = lease.data
+        with pytest.raises(ConnectionError):
+            await queue.ack(lease, "x")  # nothing was sent
+        view = await queue.get(receipt.id)
+        assert view
+        assert view.unreadable == {"payload": "the codec has failed: ConnectionError"}
+        codec.away = False
+        assert await queue.release(lease) == "released"
+
+
+async def test_a_schedule_is_sealed_anew_where_its_key_is_old(url: str, base_name: str) -> None:
+    """Put again with the new key first, or for the first time with a codec at all, it is stored so."""
+    old, new = KEY, new_key()
+    for codec, status in (
+        (None, "created"),
+        (Encrypted([old], plain=True, seal=False), "unchanged"),
+        (Encrypted([old], plain=True), "changed"),
+        (Encrypted([old]), "unchanged"),
+        (Encrypted([old, new]), "unchanged"),
+        (Encrypted([new, old]), "changed"),
+        (Encrypted([new]), "unchanged"),
+        (Signed([new]), None),
+    ):
+        async with client(url, codec) as adeq:
+            schedules = adeq.queue(base_name).schedules
+            if status:
+                assert (await schedules.put("s", Every(60), SECRET)).status == status
+            found = await schedules.get("s")
+            assert found
+            assert (found.payload, bool(found.unreadable)) == ((SECRET, False) if status else (None, True))
+
+
+async def test_one_that_cannot_be_read_does_not_hold_up_a_mailbox(secret: Queue, plain: Queue) -> None:
+    await plain.configure(backoff=Backoff(base=60, jitter=0))
+    await plain.mailbox("talk").enqueue("forged")
+    mailbox = secret.mailbox("talk", window=0)
+    for text in ("one", "two"):
+        await mailbox.enqueue(text)
+    batch = await mailbox.try_dequeue()
+    assert batch
+    assert batch.items == ["one", "two"]
+    await batch.done()
+    assert await mailbox.try_dequeue() is None
+    stats = await secret.stats()
+    assert (stats.delayed, stats.finished, stats.running) == (1, 2, 0)
+    settled = secret.mailbox("other", window=0, settle_at_once=True)
+    await plain.mailbox("other").enqueue("forged")
+    assert await settled.try_dequeue() is None
+    assert (await secret.stats()).delayed == 2
+
+
+async def test_what_the_other_codec_sealed_is_not_plain(url: str, base_name: str) -> None:
+    async with client(url, Signed([KEY])) as one, client(url, Encrypted([KEY], plain=True)) as two:
+        await one.queue(base_name).enqueue(SECRET)
+        (lease,) = await two.queue(base_name).claim("w")
+        assert not lease.readable
+        assert repr(two.queue(base_name).calls).find(KEY) == -1
+        with pytest.raises(AttributeError):
+            two.codec = None  # type: ignore[misc]
 
 
 async def test_partitions_have_it_too(url: str, base_name: str) -> None:

@@ -1,12 +1,13 @@
 """A queue in partitions, looked after as one: limits, weights, schedules, workers and dead tasks of all of them."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from pyadeq import Every, Failure, Task
 from pyadeq.asyncio import Adeq, PartitionedQueue
-from pyadeq.errors import BadArgument
+from pyadeq.errors import BadArgument, ConflictError, PartitionsChanged, QueueDraining
 from tests.integration.conftest import Clock
 
 COUNT = 4
@@ -162,3 +163,70 @@ async def test_the_partition_of_a_task(queue: PartitionedQueue) -> None:
     assert part
     assert part.name.endswith(receipt.id.rpartition("@")[2])
     assert await queue.part_of("nobody") is None
+
+
+async def test_what_is_set_while_partitions_come_is_set_in_all(
+    queue: PartitionedQueue, adeq: Adeq, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the copy of what was set and the new map; by somebody else, who knows the old map."""
+    other = PartitionedQueue(adeq, queue.name, adeq.prefix, adeq.queue(queue.name))
+    await queue.limits.set("user:bob", concurrency=5)
+    await other.stats()
+    publish = queue._publish
+
+    async def publish_late(*how: Any, **more: Any) -> None:
+        await other.limits.set("user:ann", concurrency=1)
+        await other.limits.remove("user:bob")
+        await other.shares.set("ann", 3)
+        await other.configure(max_attempts=7)
+        await other.pause()
+        await publish(*how, **more)
+
+    monkeypatch.setattr(queue, "_publish", publish_late)
+    await queue.repartition(16)
+    await other.limits.set("all", concurrency=50)  # by the map of before
+    for part in await queue.partitions():
+        own = queue.part(part.tag)
+        assert [limit.key for limit in await own.limits.list()] == ["all", "user:ann"]
+        assert await own.shares.all() == {"ann": 3}
+        settings = await own.settings()
+        assert (settings.max_attempts, settings.mode) == (7, "paused")
+
+
+async def test_a_schedule_is_not_put_where_partitions_are_not_known(queue: PartitionedQueue, adeq: Adeq) -> None:
+    plain = adeq.queue(queue.name)
+    with pytest.raises(PartitionsChanged):
+        await plain.schedules.put("s", Every(60))
+    assert (await queue.schedules.put("s", Every(60))).status == "created"
+    other = PartitionedQueue(adeq, queue.name, adeq.prefix, plain)
+    await other.stats()
+    await queue.repartition(16)
+    assert (await other.schedules.put("t", Every(60))).status == "created"
+    assert sorted([one.name async for one in queue.schedules.iterate()]) == ["s", "t"]
+
+
+async def test_a_drained_queue_says_so_when_something_is_due(url: str, base_name: str, clock: Clock) -> None:
+    async with Adeq.from_url(url, clock=clock) as adeq:
+        queue = adeq.partitioned(base_name)
+        await queue.configure(clock="test")
+        await queue.repartition(COUNT)
+        await queue.schedules.put("s", Every(60))
+        await queue.drain()
+        assert (await queue.schedules.fire_due()).firings == []
+        clock.tick(70)
+        with pytest.raises(QueueDraining):
+            await queue.schedules.fire_due()
+
+
+async def test_what_is_copied_is_raised_to_the_layout_too(queue: PartitionedQueue, adeq: Adeq) -> None:
+    settings = await queue.settings()
+    assert settings.layout == 1
+    for part in await queue.partitions():
+        await adeq.client.hset(f"{queue.part(part.tag).base}:config", mapping={"layout": 0, "layout_min": 0})
+    worker = queue.part("-")
+    await worker.register("old")
+    await adeq.client.hset(f"{worker.base}:worker:old", "layout", 0)
+    with pytest.raises(ConflictError, match="old"):
+        await queue.migrate()
+    assert [(await queue.part(part.tag).settings()).layout for part in await queue.partitions()] == [0] * (COUNT + 1)
+    assert (await queue.migrate(force=True)).model_dump() == {"before": 0, "layout": 1, "rewritten": 0}

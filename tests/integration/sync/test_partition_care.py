@@ -2,12 +2,13 @@
 """A queue in partitions, looked after as one: limits, weights, schedules, workers and dead tasks of all of them."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from pyadeq import Every, Failure, Task
 from pyadeq import Adeq, PartitionedQueue
-from pyadeq.errors import BadArgument
+from pyadeq.errors import BadArgument, ConflictError, PartitionsChanged, QueueDraining
 from tests.integration.conftest import Clock
 
 COUNT = 4
@@ -163,3 +164,70 @@ def test_the_partition_of_a_task(queue: PartitionedQueue) -> None:
     assert part
     assert part.name.endswith(receipt.id.rpartition("@")[2])
     assert queue.part_of("nobody") is None
+
+
+def test_what_is_set_while_partitions_come_is_set_in_all(
+    queue: PartitionedQueue, adeq: Adeq, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the copy of what was set and the new map; by somebody else, who knows the old map."""
+    other = PartitionedQueue(adeq, queue.name, adeq.prefix, adeq.queue(queue.name))
+    queue.limits.set("user:bob", concurrency=5)
+    other.stats()
+    publish = queue._publish
+
+    def publish_late(*how: Any, **more: Any) -> None:
+        other.limits.set("user:ann", concurrency=1)
+        other.limits.remove("user:bob")
+        other.shares.set("ann", 3)
+        other.configure(max_attempts=7)
+        other.pause()
+        publish(*how, **more)
+
+    monkeypatch.setattr(queue, "_publish", publish_late)
+    queue.repartition(16)
+    other.limits.set("all", concurrency=50)  # by the map of before
+    for part in queue.partitions():
+        own = queue.part(part.tag)
+        assert [limit.key for limit in own.limits.list()] == ["all", "user:ann"]
+        assert own.shares.all() == {"ann": 3}
+        settings = own.settings()
+        assert (settings.max_attempts, settings.mode) == (7, "paused")
+
+
+def test_a_schedule_is_not_put_where_partitions_are_not_known(queue: PartitionedQueue, adeq: Adeq) -> None:
+    plain = adeq.queue(queue.name)
+    with pytest.raises(PartitionsChanged):
+        plain.schedules.put("s", Every(60))
+    assert (queue.schedules.put("s", Every(60))).status == "created"
+    other = PartitionedQueue(adeq, queue.name, adeq.prefix, plain)
+    other.stats()
+    queue.repartition(16)
+    assert (other.schedules.put("t", Every(60))).status == "created"
+    assert sorted([one.name for one in queue.schedules.iterate()]) == ["s", "t"]
+
+
+def test_a_drained_queue_says_so_when_something_is_due(url: str, base_name: str, clock: Clock) -> None:
+    with Adeq.from_url(url, clock=clock) as adeq:
+        queue = adeq.partitioned(base_name)
+        queue.configure(clock="test")
+        queue.repartition(COUNT)
+        queue.schedules.put("s", Every(60))
+        queue.drain()
+        assert (queue.schedules.fire_due()).firings == []
+        clock.tick(70)
+        with pytest.raises(QueueDraining):
+            queue.schedules.fire_due()
+
+
+def test_what_is_copied_is_raised_to_the_layout_too(queue: PartitionedQueue, adeq: Adeq) -> None:
+    settings = queue.settings()
+    assert settings.layout == 1
+    for part in queue.partitions():
+        adeq.client.hset(f"{queue.part(part.tag).base}:config", mapping={"layout": 0, "layout_min": 0})
+    worker = queue.part("-")
+    worker.register("old")
+    adeq.client.hset(f"{worker.base}:worker:old", "layout", 0)
+    with pytest.raises(ConflictError, match="old"):
+        queue.migrate()
+    assert [(queue.part(part.tag).settings()).layout for part in queue.partitions()] == [0] * (COUNT + 1)
+    assert (queue.migrate(force=True)).model_dump() == {"before": 0, "layout": 1, "rewritten": 0}
