@@ -337,3 +337,10 @@ def migrate_where_all_is_rewritten(bench: Workbench, _: int) -> AnyCall:
 def migrate_where_it_was_never_migrated_and_is_done(bench: Workbench, _: int) -> AnyCall:
     bench.fill(1)
     return bench.calls.migrate(done=True)
+
+
+@scenario(0)
+def migrate_again_before_all_was_rewritten(bench: Workbench, _: int) -> AnyCall:
+    bench.fill(1)
+    bench.ask("HSET", ":config", "layout", 0, "layout_min", 0, "rewritten", 0)
+    return bench.calls.migrate()

@@ -407,3 +407,10 @@ def migrate_where_all_is_rewritten(bench: LockBench, _: int) -> AnyCall:
 def migrate_where_it_was_never_migrated_and_is_done(bench: LockBench, _: int) -> AnyCall:
     bench.hold("r", "o")
     return bench.calls.migrate(done=True)
+
+
+@scenario(0)
+def migrate_again_before_all_was_rewritten(bench: LockBench, _: int) -> AnyCall:
+    bench.hold("r", "o")
+    bench.ask("HSET", ":config", "layout", 0, "layout_min", 0, "rewritten", 0)
+    return bench.calls.migrate()
