@@ -1,0 +1,60 @@
+"""How many tasks a second one worker process completes, by how many it does at a time, and by their size."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from pyadeq import Queue
+from pyadeq.errors import AdeqError
+from pyadeq.ext.bench.cost import completed
+from pyadeq.ext.bench.figures import Figure
+from pyadeq.ext.bench.scene import PAYLOAD, Scene, fill
+from pyadeq.ext.bench.worker import working
+
+CONCURRENCY = (1, 10, 100)
+SIZES = (200, 10_000, 100_000)
+SHARE = {1: 20, 10: 4, 100: 1}  # of how many tasks each is measured with: one part in so many
+MOST_BYTES = 200_000_000  # in line at a time
+POLL = 0.01
+PATIENCE = 60.0  # seconds without one more
+
+
+def drain(scene: Scene) -> Iterator[Figure]:
+    """All tasks are in line before the worker starts; counted from a tenth of them on."""
+    points = [(at_a_time, len(PAYLOAD)) for at_a_time in CONCURRENCY]
+    points += [(CONCURRENCY[-1], size) for size in SIZES if size != len(PAYLOAD)]
+    for at_a_time, size in points:
+        rates = []
+        tasks = max(1000, min(scene.tasks // SHARE[at_a_time], MOST_BYTES // size))
+        for number in range(scene.rounds):
+            scene.tell(f"{at_a_time} at a time, {size:,} bytes, round {number + 1} of {scene.rounds}")
+            rates.append(_rate(scene, tasks, at_a_time, size))
+        by: dict[str, int] = {"concurrency": at_a_time, "bytes": size}
+        yield Figure(subject="drain", what="one worker process", by=by, unit="tasks/s", values=tuple(rates))
+
+
+def _rate(scene: Scene, tasks: int, concurrency: int, size: int) -> float:
+    with scene.queue() as queue:
+        payload = b"x" * size
+        fill(queue, tasks, payload=payload)
+        with working(scene.url, queue.name, concurrency):
+            first, began = reach(queue, tasks // 10)
+            last, ended = reach(queue, tasks)
+    if last == first:
+        raise AdeqError(f"{tasks:,} tasks are too few: all were done between two looks; --tasks N")
+    return (last - first) / (ended - began)
+
+
+def reach(queue: Queue, goal: int) -> tuple[int, float]:
+    """How many are done as soon as there are so many, and when that was seen."""
+    count, since = 0, time.monotonic()
+    while True:
+        now = completed(queue.stats())
+        if now != count:
+            count, since = now, time.monotonic()
+        if count >= goal:
+            return count, time.monotonic()
+        if time.monotonic() - since > PATIENCE:
+            raise AdeqError(f"the worker has done {count:,} of {goal:,} tasks, and none for {PATIENCE:g} s")
+        time.sleep(POLL)

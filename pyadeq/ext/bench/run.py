@@ -1,0 +1,60 @@
+"""The subjects, and a run of some of them."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+
+from pyadeq import __version__
+from pyadeq.ext.bench.cost import cost
+from pyadeq.ext.bench.drain import drain
+from pyadeq.ext.bench.figures import Figure, Report
+from pyadeq.ext.bench.growth import growth
+from pyadeq.ext.bench.idle import idle, recovery
+from pyadeq.ext.bench.latency import latency
+from pyadeq.ext.bench.memory import memory
+from pyadeq.ext.bench.scene import Scene
+
+SUBJECTS: Mapping[str, Callable[[Scene], Iterator[Figure]]] = {
+    one.__name__: one for one in (cost, drain, latency, growth, memory, idle, recovery)
+}
+
+
+def run(
+    subjects: Sequence[str],
+    *,
+    url: str | None = None,
+    persistent: bool = True,
+    tasks: int = 20_000,
+    rounds: int = 5,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Report:
+    """Measure, on a server at a URL, or on ones of our own: a new one for each subject, and wherever it grew large.
+
+    tell: hears what is measured now.
+    """
+    load = os.getloadavg()[0]
+    figures: list[Figure] = []
+    engine = ""
+    for name in subjects:
+        with Scene.at(url, persistent, tasks, rounds, partial(_tell, tell, name)) as scene:
+            engine = scene.engine
+            figures += SUBJECTS[name](scene)
+    own = "append-only file, flushed every second" if persistent else "none"
+    return Report(
+        pyadeq=__version__,
+        engine=engine,
+        persistence=own if url is None else "as the server has it",
+        machine=f"{platform.system()} {platform.release()} {platform.machine()}, {os.cpu_count()} cores",
+        python=platform.python_version(),
+        load_before=round(load, 2),
+        rounds=rounds,
+        tasks=tasks,
+        figures=tuple(figures),
+    )
+
+
+def _tell(tell: Callable[[str], None], subject: str, words: str) -> None:
+    tell(f"{subject}: {words}")

@@ -1,0 +1,98 @@
+"""`adeq bench`: what this machine and this server can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from enum import StrEnum
+from pathlib import Path
+from time import monotonic
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from pyadeq.errors import ConfigError
+from pyadeq.ext.bench import SUBJECTS, Figure, Report, draw, run
+from pyadeq.ext.cli.common import Format, Output, columns, connected, print_json, stdout
+from pyadeq.ext.cli.progress import LINE_EVERY
+
+Subject = StrEnum("Subject", {name: name for name in SUBJECTS})  # type: ignore[misc]
+QUICK = ("cost", "drain", "latency")
+
+
+def bench(
+    subjects: Annotated[
+        list[Subject] | None, typer.Argument(metavar="[SUBJECT]...", help=f"{', '.join(SUBJECTS)}; or all of them.")
+    ] = None,
+    all: Annotated[bool, typer.Option("--all", help="All subjects; about ten minutes.")] = False,
+    tasks: Annotated[int, typer.Option(min=2000, help="How many a measurement takes.")] = 20_000,
+    rounds: Annotated[int, typer.Option(min=1, max=100, help="How often each is made; the median counts.")] = 5,
+    persist: Annotated[
+        bool, typer.Option("--persist/--no-persist", help="An append-only file, flushed every second, or none.")
+    ] = True,
+    url: Annotated[
+        str | None,
+        typer.Option(help="Measure this server instead of one of our own. It should have nothing else to do."),
+    ] = None,
+    plots: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw the figures there, as PNG files.")] = None,
+    output: Output = Format.table,
+) -> None:
+    """Measure: what a task costs the server, how many a worker does, how soon one begins, and more.
+
+    By default cost, drain and latency, on a private server. Each figure is the median of its rounds; `floor` is that of
+    bare commands that move the same data in the same rounds, and the ratio how many times that it is. Queues are made
+    for it, and deleted. Measure on a machine that does nothing else: `load` is what it did before.
+    """
+    if all and subjects:
+        raise ConfigError("--all: leave it out where subjects are named")
+    names = list(SUBJECTS) if all else [one.value for one in subjects] if subjects else list(QUICK)
+    with connected(url) if url else nullcontext(), _told() as tell:  # what keeps it from the server is told as ever
+        report = run(list(dict.fromkeys(names)), url=url, persistent=persist, tasks=tasks, rounds=rounds, tell=tell)
+    if plots is not None:
+        drawn = draw(report, plots)
+    if output != Format.table:
+        print_json(report.model_dump(mode="json"), output)
+        return
+    _print(report)
+    if plots is not None:
+        print("\n" + "\n".join(str(file) for file in drawn))
+
+
+@contextmanager
+def _told() -> Iterator[Callable[[str], None]]:
+    """What is measured now, on stderr: in place on a terminal, elsewhere a line every few seconds."""
+    console = Console(stderr=True, highlight=False)
+    if console.is_terminal:
+        with console.status("") as status:
+            yield status.update
+        return
+    last = monotonic()
+
+    def tell(words: str) -> None:
+        nonlocal last
+        if monotonic() - last >= LINE_EVERY:
+            last = monotonic()
+            console.print(words, soft_wrap=True)
+
+    yield tell
+
+
+def _print(report: Report) -> None:
+    about = f"{report.engine}, persistence: {report.persistence}; pyadeq {report.pyadeq}, Python {report.python}"
+    print(f"{about}\n{report.machine}, load {report.load_before} before; {report.rounds} rounds\n")
+    heads = ["subject", "what", "at", "median", "lowest", "highest", "unit", "× floor"]
+    stdout().print(columns(heads, map(_row, report.figures), right=["median", "lowest", "highest", "× floor"]))
+
+
+def _row(figure: Figure) -> tuple[str, ...]:
+    at = ", ".join(
+        f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}" for name, value in figure.by.items()
+    )
+    lowest, highest = (_number(pick(figure.values)) for pick in (min, max))
+    ratio = "" if figure.ratio is None else f"{figure.ratio:.2f}"
+    return (figure.subject, figure.what, at, _number(figure.median), lowest, highest, figure.unit, ratio)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
