@@ -237,18 +237,20 @@ class Mailbox:
 
     async def _take(self) -> tuple[Batch | None, float]:
         """A batch if there is one now; and the seconds until a window ends, or something else is due."""
-        unconfirmed: DurabilityError | None = None
-        try:
-            claimed = await self._queue._claim_in_window(
-                self._worker, self.max_items, self.lane, self._lease, self.window
-            )
-        except DurabilityError as error:
-            claimed, unconfirmed = error.answer, error
-        batch = await self._open(claimed) if claimed.leases else None
-        if unconfirmed is not None:
-            unconfirmed.answer = batch
-            raise unconfirmed
-        return batch, until_due(claimed)
+        while True:
+            unconfirmed: DurabilityError | None = None
+            try:
+                claimed = await self._queue._claim_in_window(
+                    self._worker, self.max_items, self.lane, self._lease, self.window
+                )
+            except DurabilityError as error:
+                claimed, unconfirmed = error.answer, error
+            batch = await self._open(claimed) if claimed.leases else None
+            if unconfirmed is not None:
+                unconfirmed.answer = batch
+                raise unconfirmed
+            if batch or not claimed.leases or any(lease.readable for lease in claimed.leases):
+                return batch, until_due(claimed)
 
     async def _open(self, claimed: Claimed) -> Batch | None:
         """The batch of what was claimed. Whatever breaks this off gives it back."""
@@ -275,7 +277,8 @@ class Mailbox:
         """What the codec does not accept ends as a failed attempt, and does not hold up the others."""
         if leases:
             fails = [Failure(lease, "the codec does not accept it", reason="PayloadError") for lease in leases]
-            await self._queue.fail_many(fails)
+            with suppress(DurabilityError):  # what is lost with its primary is refused once more
+                await self._queue._fail_alike(fails)
 
     async def _settled(self, leases: list[Lease]) -> list[Lease]:
         """Complete all, and answer those that were still held: the others will come to somebody else."""

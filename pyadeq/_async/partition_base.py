@@ -98,7 +98,7 @@ class PartitionedBase:
         """Do it in every partition, the earliest first, and in those too that come meanwhile."""
         answers: list[T] = []
         done = set[str]()
-        while todo := [tag for tag in reversed((await self._read()).all) if tag not in done]:
+        while todo := [tag for tag in (await self._read()).by_age if tag not in done]:
             for tag in todo:
                 answers.append(await act(self.part(tag)))
             done.update(todo)

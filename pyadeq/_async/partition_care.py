@@ -12,6 +12,7 @@ from pyadeq._async.queue_schedules import PATIENCE, Schedules
 from pyadeq._core.partitions import PartitionMap, in_all, together
 from pyadeq._core.queue_items import checked_list
 from pyadeq.errors import AdeqError, PartitionsChanged, QueueDraining, TransportError
+from pyadeq.ids import new_ulid
 from pyadeq.limit_models import Limit, LimitUse, SetLimitStatus
 from pyadeq.models import Bulk, Moment
 from pyadeq.schedule_models import Fired, Firing, Schedule, SchedulePut, SteerScheduleStatus, Timing
@@ -75,7 +76,7 @@ class PartitionedSchedules:
         """Make a schedule, or change the one of that name, wherever it is; see `Schedules.put`."""
         while True:
             known, part = await self._find(name)
-            part = part or self._queue.part(known.home(name)[-1])
+            part = part or await self._in_an_earlier_home(known, name) or self._queue.part(known.home(name)[-1])
             try:
                 return await Schedules(part._runner, part.calls, known.epoch).put(name, timing, payload, **how)
             except PartitionsChanged as error:
@@ -151,6 +152,15 @@ class PartitionedSchedules:
             if await self._queue.part(tag).schedules.get(name):
                 return known, self._queue.part(tag)
         return known, None
+
+    async def _in_an_earlier_home(self, known: PartitionMap, name: str) -> Queue | None:
+        """Where somebody may have put it by the map of before; from now on nobody can."""
+        for tag in known.home(name)[:-1]:
+            part = self._queue.part(tag)
+            await part._runner.send(part.calls.partition(known.epoch, (), new_ulid()))
+            if await part.schedules.get(name):
+                return part
+        return None
 
     async def _first(self) -> Queue:
         return (await self._queue._parts_now())[0]

@@ -49,6 +49,16 @@ class PartitionMap:
         """Every partition that may hold tasks, ended ones too; those of now first."""
         return tuple(dict.fromkeys([*self.tags, *chain(*self.before), *chain(*self.settled)]))
 
+    @property
+    def newest(self) -> tuple[str, ...]:
+        """Those that the epoch before did not have, as long as keys move."""
+        return tuple(tag for tag in self.tags if tag not in self.before[-1]) if self.before else ()
+
+    @cached_property
+    def by_age(self) -> tuple[str, ...]:
+        """The same, the earliest first."""
+        return tuple(dict.fromkeys([*chain(*self.settled), *chain(*self.before), *self.tags]))
+
     @cached_property
     def _known(self) -> frozenset[str]:
         return frozenset(self.all)

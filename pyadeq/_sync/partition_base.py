@@ -99,7 +99,7 @@ class PartitionedBase:
         """Do it in every partition, the earliest first, and in those too that come meanwhile."""
         answers: list[T] = []
         done = set[str]()
-        while todo := [tag for tag in reversed((self._read()).all) if tag not in done]:
+        while todo := [tag for tag in (self._read()).by_age if tag not in done]:
             for tag in todo:
                 answers.append(act(self.part(tag)))
             done.update(todo)

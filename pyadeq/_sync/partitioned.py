@@ -47,11 +47,14 @@ class PartitionedQueue(Putting, TakingPart, TakingCare):
 
         New ones get the settings, limits and weights of the first that there is. Nothing is moved: what is in line
         stays where it is, and tasks of a key of which one has not ended there still go there. All others go where they
-        belong by now. Say it again, and nothing changes.
+        belong by now. Say it again after an error; until `finish_repartition` that gives the new ones once more what is
+        set for an earlier one.
         """
         known = self._read()
         tags = make_tags(self.name, count)
         if tags == known.tags:
+            for tag in known.newest:
+                settle_in(self.part(known.before[-1][0]), self.part(tag))
             return self.partitions()
         model, new = self.part(known.tags[0]), [self.part(tag) for tag in tags if tag not in known.all]
         for queue in new:

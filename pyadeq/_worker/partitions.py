@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 from pyadeq._async.client import Adeq
+from pyadeq._async.partition_base import PATIENCE
 from pyadeq._async.partition_care import PartitionedSchedules
 from pyadeq._async.partition_waits import Waits
 from pyadeq._async.partitioned import PartitionedQueue
@@ -20,6 +21,8 @@ from pyadeq._core.queue_items import Failure, Held
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
 from pyadeq.models import Failed, ReleaseStatus, Renewal, Seconds, Settled, TaskView
 from pyadeq.worker_models import Heartbeat, ProgressStatus, WorkerMode
+
+T = TypeVar("T")
 
 
 class Partitions:
@@ -94,7 +97,7 @@ class Partitions:
         before = partial(self._make_known, worker=worker)
         if (whole := await self._undivided()) is not None:
             await before(WHOLE)
-            return await whole.settle(worker, **how)
+            return await self._noted(whole.settle(worker, **how))
         return await self._queue._settle_in(await self._queue._in_turn(), worker, listens=True, before=before, **how)
 
     async def settle_when_woken(
@@ -113,7 +116,9 @@ class Partitions:
         """
         if (whole := await self._undivided()) is not None:
             await self._make_known(WHOLE, worker)
-            return await whole.settle_when_woken(worker, seconds, claim=claim, lanes=lanes, given_up=given_up, **how)
+            return await self._noted(
+                whole.settle_when_woken(worker, seconds, claim=claim, lanes=lanes, given_up=given_up, **how)
+            )
         heard = await self._wait(worker, lanes, seconds)
         self._queue._expect_tasks([place.split(" ")[0] for place in heard])
         claiming = asyncio.create_task(self.settle(worker, claim=claim, lanes=lanes, **how))
@@ -156,7 +161,9 @@ class Partitions:
         TransportError if all are.
         """
         if (whole := await self._undivided()) is not None:
-            return await whole.beat(leases, worker=worker, extend=extend, busy=busy)
+            answer = await whole.beat(leases, worker=worker, extend=extend, busy=busy)
+            if all(one.status != "lease_lost" for one in answer.renewals) or not await self._learnt():
+                return answer
         known = await self._map()
         by_tag: dict[str, list[int]] = {tag: [] for tag in known.all}
         for index, lease in enumerate(leases):
@@ -191,7 +198,10 @@ class Partitions:
         if lost is not None and not heard:
             raise lost
         lost_there = [i for i, one in enumerate(renewals) if one.status == "lease_lost"]
-        elsewhere = [i for i in lost_there if len(self._queue._places(known, leases[i])) > 1]
+        if lost_there and await self._learnt():  # they may be in partitions that are newer than our map
+            elsewhere = lost_there
+        else:
+            elsewhere = [i for i in lost_there if len(self._queue._places(known, leases[i])) > 1]
         try:
             found = await self._queue.heartbeat_many([leases[i] for i in elsewhere], extend=extend)
         except TransportError:  # they may be where nobody answers
@@ -233,6 +243,27 @@ class Partitions:
         return await self._queue.part(last)._gathered_page(id, cursor)
 
     # Partitions
+
+    async def _noted(self, claiming: Awaitable[T]) -> T:
+        """What was claimed in the queue itself is looked for there, whatever partitions come."""
+        try:
+            answer = await claiming
+        except DurabilityError as error:
+            self._note(error.answer)
+            raise
+        self._note(answer)
+        return answer
+
+    def _note(self, answer: Any) -> None:
+        settled: Settled = answer[1] if isinstance(answer, tuple) and not isinstance(answer, Settled) else answer
+        self._queue._remember((lease.token for lease in settled.claimed.leases), WHOLE)
+
+    async def _learnt(self) -> bool:
+        """Read the map anew, and say whether it has changed."""
+        before = await self._map()
+        with suppress(TransportError):
+            return (await self._queue._read(PATIENCE)).epoch != before.epoch
+        return False
 
     async def _undivided(self) -> Queue | None:
         """The queue itself as long as it has no partitions: then it costs no more than any other."""

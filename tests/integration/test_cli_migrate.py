@@ -103,3 +103,21 @@ def test_a_server_with_nothing_on_it() -> None:
     with EmbeddedServer() as server:
         ended = adeq("scripts", "migrate", "--url", server.url)
         assert (ended.status, ended.stdout) == (0, "there is nothing stored; this release has layout 1\n")
+
+
+def test_nobody_answers() -> None:
+    ended = adeq("scripts", "migrate", "-q", "mail", "-d", "doors", "--url", "redis://127.0.0.1:1")
+    assert (ended.status, ended.stdout) == (3, "")
+    assert "start a server at" in ended.stderr
+
+
+def test_the_doctor_sees_what_is_left_in_partitions_and_domains(own: EmbeddedServer) -> None:
+    with Adeq.from_url(own.url) as client, redis.Redis.from_url(own.url) as root:
+        root.hset("ade:{queue:old}:config", mapping={"layout": 1, "layout_min": 1})
+        assert "2 queues of layout 1" in adeq("doctor", "--url", own.url).stdout
+        part = client.partitioned("wide").partitions()[1]
+        root.hset(f"{part.base}:config", "rewritten", 0)
+        assert "queue wide: layout 0, this release has 1" in adeq("doctor", "--url", own.url).stdout
+        root.hdel(f"{part.base}:config", "rewritten")
+        root.hset("ade:{lock:doors}:config", "rewritten", 0)
+        assert "domain doors: layout 0, this release has 1" in adeq("doctor", "--url", own.url).stdout

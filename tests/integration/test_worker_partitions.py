@@ -160,3 +160,25 @@ async def test_it_goes_on_when_the_server_is_back(binary: Path) -> None:
                 await asyncio.to_thread(server.restart)
                 await eventually(lambda: has(queue, 4_000))
             assert (await queue.stats()).dead == 0
+
+
+@pytest.mark.parametrize("renew", ["loop", "thread", "process"])
+async def test_the_first_partitions_of_a_queue_at_work(adeq: Adeq, base_name: str, renew: Any) -> None:
+    """Who renews the leases may learn of them later than who claims them; and the other way round."""
+    queue, runs, cancelled = adeq.partitioned(base_name), Counter[str](), list[str]()
+
+    async def handle(lease: Lease) -> None:
+        runs[lease.id] += 1
+        try:
+            await asyncio.sleep(12)
+        except asyncio.CancelledError:
+            cancelled.append(lease.id)
+            raise
+
+    async with working(Worker(queue, handle, concurrency=50, lease=5, renew=renew)):
+        await queue.enqueue_many([Task(payload=n, id=f"before-{n}") for n in range(5)])
+        await eventually(lambda: len(runs) == 5)
+        await queue.repartition(4)
+        await queue.enqueue_many(range(40))
+        await eventually(lambda: has(queue, 45))
+    assert (len(runs), set(runs.values()), cancelled) == (45, {1}, [])

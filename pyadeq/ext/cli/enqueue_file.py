@@ -16,7 +16,15 @@ import typer
 from pydantic import ValidationError, field_validator
 
 from pyadeq import Adeq, Call, Queue, Task
-from pyadeq.errors import AdeqError, BadArgument, ConfigError, ScriptError, TransportError, UnknownTask
+from pyadeq.errors import (
+    AdeqError,
+    BadArgument,
+    ConfigError,
+    PartitionsChanged,
+    ScriptError,
+    TransportError,
+    UnknownTask,
+)
 from pyadeq.ext.cli.arguments import DURATION, duration, many
 from pyadeq.ext.cli.checkpoint import SUFFIX, Checkpoint, Place, Run
 from pyadeq.ext.cli.progress import Bar
@@ -139,6 +147,8 @@ class Upload:
     def _advice(self, checkpoint: Checkpoint | None) -> Iterator[None]:
         try:
             yield
+        except PartitionsChanged:  # no command of this kind can go on
+            raise
         except (AdeqError, KeyboardInterrupt):
             if self._untouched:
                 self.finish()

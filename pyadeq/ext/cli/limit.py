@@ -112,8 +112,11 @@ class Uses:
     def next(self, now: float) -> str:
         """When the next task may start in any of them, for people."""
         waited_for = [use for use in self._of_part if use.waiting] or self._of_part
-        times = [_next(use, now) for use in waited_for]
-        return "now" if "now" in times else times[0]
+        times = {_next(use, now): use.next_start or 0.0 for use in waited_for}
+        full = "when one ends"
+        return min(
+            (word for word in times if word != full), key=lambda word: (word != "now", times[word]), default=full
+        )
 
 
 def _row(use: Uses, now: float) -> tuple[str, ...]:

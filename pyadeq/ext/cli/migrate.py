@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import ResponseError
 
 from pyadeq import Adeq, Migration, library
 from pyadeq.errors import AdeqError, TransportError
@@ -117,7 +117,7 @@ def _row(
         if not isinstance(error.__cause__, ResponseError):  # the server is away, and not only this forbidden
             raise
         row["error"] = str(error)
-    except (AdeqError, RedisError) as error:
+    except (AdeqError, ResponseError) as error:
         row["error"] = str(error)
     return row
 

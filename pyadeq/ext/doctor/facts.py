@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from redis import RedisCluster, SSLConnection
-from redis.exceptions import MasterDownError, NoPermissionError, ResponseError
+from redis.exceptions import MasterDownError, MovedError, NoPermissionError, ResponseError
 
 from pyadeq import Adeq, AdeqError, ConfigError, library
 from pyadeq.ext.doctor.queues import find_domains, find_queues
@@ -64,11 +64,12 @@ class Layout(NamedTuple):
 class Waits(NamedTuple):
     """A lock domain: how many requests live, and how many of them wait.
 
-    layout_min: the oldest scripts that may touch it. unchecked: for how many that wait it has not been known for a
-    minute whether they are in a deadlock.
+    layout: the oldest in which something is stored. layout_min: the oldest scripts that may touch it. unchecked: for
+    how many that wait it has not been known for a minute whether they are in a deadlock.
     """
 
     domain: str
+    layout: int
     layout_min: int
     live: int
     waiting: int
@@ -244,11 +245,23 @@ def _missing(adeq: Adeq) -> list[str]:
 
 def _layout(adeq: Adeq, name: str) -> Layout:
     key = f"{queue_base(name, adeq.prefix, adeq.slot)}:config"
-    *stored, rewritten, tags = adeq.client.hmget(key, ["layout", "layout_min", "rewritten", "partitions"])
-    layout, oldest = (int(value or 1) for value in stored)
-    layout = min(layout, int(rewritten or layout))  # what is not rewritten yet is of the older one
-    slots = [hash_slot(partition_base(name, tag, adeq.prefix)) for tag in _text(tags or "").split()]
+    *stored, tags, homes = adeq.client.hmget(key, ["layout", "layout_min", "partitions", "homes"])
+    oldest = int(stored[1] or 1)
+    now = _text(tags or "").split()
+    before = {tag for tag in _text(homes or "").replace(";", " ").split() if tag != "-"}
+    others = [partition_base(name, tag, adeq.prefix) for tag in dict.fromkeys([*now, *sorted(before)])]
+    layout = _oldest_form(adeq, key.removesuffix(":config"))
+    for base in others:
+        with suppress(MovedError):  # another node's, to be asked there
+            layout = min(layout, _oldest_form(adeq, base))
+    slots = [hash_slot(partition_base(name, tag, adeq.prefix)) for tag in now]
     return Layout(name, layout, oldest, any(stored) or bool(adeq.client.exists(key)), slots)
+
+
+def _oldest_form(adeq: Adeq, base: str) -> int:
+    """The layout of what is stored; what is not rewritten yet is of the one before."""
+    layout, rewritten = adeq.client.hmget(f"{base}:config", ["layout", "rewritten"])
+    return min(int(layout or library().manifest["layout"]), int(rewritten or layout or library().manifest["layout"]))
 
 
 def _shards(adeq: Adeq) -> dict[str, list[range]]:
@@ -267,6 +280,7 @@ def _waits(adeq: Adeq, name: str) -> Waits:
     now, waiting = adeq.client.hmget(f"{base}:requests", ["#now", "#waiting"])
     return Waits(
         name,
+        _oldest_form(adeq, base),
         int(adeq.client.hget(f"{base}:config", "layout_min") or 1),
         adeq.client.zcount(f"{base}:deadlines", 0, "+inf"),
         int(waiting or 0),

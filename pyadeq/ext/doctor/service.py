@@ -156,6 +156,12 @@ def locks(facts: Facts) -> Finding:
             "These scripts must not touch that data, and refuse to.",
             "pip install --upgrade pyadeq",
         )
+    if older := [one for one in facts.domains if one.layout < facts.layout]:
+        return warn(
+            f"domain {older[0].domain}: layout {older[0].layout}, this release has {facts.layout}",
+            "It reads both, and writes the old one until a migration.",
+            "adeq scripts migrate, when every client has this release",
+        )
     if unchecked := [one for one in facts.domains if one.unchecked]:
         worst = max(unchecked, key=lambda one: one.unchecked)
         many = "1 waiter has" if worst.unchecked == 1 else f"{worst.unchecked:,} waiters have"

@@ -276,6 +276,17 @@ async def test_one_that_cannot_be_read_does_not_hold_up_a_mailbox(secret: Queue,
     assert await mailbox.try_dequeue() is None
     stats = await secret.stats()
     assert (stats.delayed, stats.finished, stats.running) == (1, 2, 0)
+    await plain.configure(backoff=Backoff(base=600, jitter=0))
+    for number in range(4):
+        await plain.mailbox("crowd").enqueue(number)
+    await secret.mailbox("crowd").enqueue("behind them")
+    crowd = await secret.mailbox("crowd", window=0, max_items=2).try_dequeue()
+    assert crowd
+    assert crowd.items == ["behind them"]
+    await crowd.done()
+    await secret.purge()
+    await plain.mailbox("talk").enqueue("forged")
+    assert await mailbox.try_dequeue() is None
     settled = secret.mailbox("other", window=0, settle_at_once=True)
     await plain.mailbox("other").enqueue("forged")
     assert await settled.try_dequeue() is None

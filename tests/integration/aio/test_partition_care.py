@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from pyadeq import Every, Failure, Task
-from pyadeq.asyncio import Adeq, PartitionedQueue
-from pyadeq.errors import BadArgument, ConflictError, PartitionsChanged, QueueDraining
+from pyadeq.asyncio import Adeq, PartitionedQueue, Queue
+from pyadeq.errors import BadArgument, ConflictError, PartitionsChanged, QueueDraining, TransportError
 from tests.integration.conftest import Clock
 
 COUNT = 4
@@ -230,3 +230,52 @@ async def test_what_is_copied_is_raised_to_the_layout_too(queue: PartitionedQueu
         await queue.migrate()
     assert [(await queue.part(part.tag).settings()).layout for part in await queue.partitions()] == [0] * (COUNT + 1)
     assert (await queue.migrate(force=True)).model_dump() == {"before": 0, "layout": 1, "rewritten": 0}
+
+
+async def test_what_is_said_while_new_partitions_are_settled_in_holds(
+    queue: PartitionedQueue, adeq: Adeq, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By somebody who knows the new map, just before the last look at the model."""
+    other = PartitionedQueue(adeq, queue.name, adeq.prefix, adeq.queue(queue.name))
+    await queue.pause()
+    refuse = queue._refuse_earlier
+
+    async def then_resume(known: Any) -> None:
+        await refuse(known)
+        monkeypatch.setattr(Queue, "configure", configure_late)
+
+    configure, resumed = Queue.configure, False
+
+    async def configure_late(own: Queue, **settings: Any) -> Any:
+        nonlocal resumed
+        if not resumed:
+            resumed = True
+            await other.resume()
+        return await configure(own, **settings)
+
+    monkeypatch.setattr(queue, "_refuse_earlier", then_resume)
+    await queue.repartition(16)
+    assert resumed
+    modes = {(await queue.part(part.tag).settings()).mode for part in await queue.partitions()}
+    assert modes == {"running"}
+
+
+async def test_repartition_again_after_an_error_settles_what_was_left(
+    queue: PartitionedQueue, adeq: Adeq, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse = queue._refuse_earlier
+
+    async def then_fail(known: Any) -> None:
+        await refuse(known)
+        await adeq.queue(queue.name).pause()
+        for tag in known.before[-1]:
+            await queue.part(tag).pause()
+        raise TransportError("away", retryable=True, may_have_applied=False)
+
+    monkeypatch.setattr(queue, "_refuse_earlier", then_fail)
+    with pytest.raises(TransportError):
+        await queue.repartition(16)
+    monkeypatch.undo()
+    await queue.repartition(16)
+    modes = {(await queue.part(part.tag).settings()).mode for part in await queue.partitions()}
+    assert modes == {"paused"}

@@ -277,6 +277,17 @@ def test_one_that_cannot_be_read_does_not_hold_up_a_mailbox(secret: Queue, plain
     assert mailbox.try_dequeue() is None
     stats = secret.stats()
     assert (stats.delayed, stats.finished, stats.running) == (1, 2, 0)
+    plain.configure(backoff=Backoff(base=600, jitter=0))
+    for number in range(4):
+        plain.mailbox("crowd").enqueue(number)
+    secret.mailbox("crowd").enqueue("behind them")
+    crowd = secret.mailbox("crowd", window=0, max_items=2).try_dequeue()
+    assert crowd
+    assert crowd.items == ["behind them"]
+    crowd.done()
+    secret.purge()
+    plain.mailbox("talk").enqueue("forged")
+    assert mailbox.try_dequeue() is None
     settled = secret.mailbox("other", window=0, settle_at_once=True)
     plain.mailbox("other").enqueue("forged")
     assert settled.try_dequeue() is None

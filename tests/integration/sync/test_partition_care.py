@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pyadeq import Every, Failure, Task
-from pyadeq import Adeq, PartitionedQueue
-from pyadeq.errors import BadArgument, ConflictError, PartitionsChanged, QueueDraining
+from pyadeq import Adeq, PartitionedQueue, Queue
+from pyadeq.errors import BadArgument, ConflictError, PartitionsChanged, QueueDraining, TransportError
 from tests.integration.conftest import Clock
 
 COUNT = 4
@@ -231,3 +231,52 @@ def test_what_is_copied_is_raised_to_the_layout_too(queue: PartitionedQueue, ade
         queue.migrate()
     assert [(queue.part(part.tag).settings()).layout for part in queue.partitions()] == [0] * (COUNT + 1)
     assert (queue.migrate(force=True)).model_dump() == {"before": 0, "layout": 1, "rewritten": 0}
+
+
+def test_what_is_said_while_new_partitions_are_settled_in_holds(
+    queue: PartitionedQueue, adeq: Adeq, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By somebody who knows the new map, just before the last look at the model."""
+    other = PartitionedQueue(adeq, queue.name, adeq.prefix, adeq.queue(queue.name))
+    queue.pause()
+    refuse = queue._refuse_earlier
+
+    def then_resume(known: Any) -> None:
+        refuse(known)
+        monkeypatch.setattr(Queue, "configure", configure_late)
+
+    configure, resumed = Queue.configure, False
+
+    def configure_late(own: Queue, **settings: Any) -> Any:
+        nonlocal resumed
+        if not resumed:
+            resumed = True
+            other.resume()
+        return configure(own, **settings)
+
+    monkeypatch.setattr(queue, "_refuse_earlier", then_resume)
+    queue.repartition(16)
+    assert resumed
+    modes = {(queue.part(part.tag).settings()).mode for part in queue.partitions()}
+    assert modes == {"running"}
+
+
+def test_repartition_again_after_an_error_settles_what_was_left(
+    queue: PartitionedQueue, adeq: Adeq, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse = queue._refuse_earlier
+
+    def then_fail(known: Any) -> None:
+        refuse(known)
+        adeq.queue(queue.name).pause()
+        for tag in known.before[-1]:
+            queue.part(tag).pause()
+        raise TransportError("away", retryable=True, may_have_applied=False)
+
+    monkeypatch.setattr(queue, "_refuse_earlier", then_fail)
+    with pytest.raises(TransportError):
+        queue.repartition(16)
+    monkeypatch.undo()
+    queue.repartition(16)
+    modes = {(queue.part(part.tag).settings()).mode for part in queue.partitions()}
+    assert modes == {"paused"}
