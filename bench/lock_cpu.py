@@ -27,10 +27,10 @@ from typing import Any
 
 import redis
 
-from bench.queue_cpu import main_thread, sender
 from pyadeq import EmbeddedServer, LockCalls
 from pyadeq._core.call import Call
 from pyadeq._core.manifest import library
+from pyadeq.ext.bench.scene import main_thread, sender
 from pyadeq.ids import new_ulid
 
 BASE = "ade:{lock:bench}"

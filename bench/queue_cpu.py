@@ -17,13 +17,14 @@ import argparse
 import json
 import statistics
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import redis
 
 from pyadeq import EmbeddedServer, QueueCalls, Task
+from pyadeq.ext.bench.scene import main_thread, sender
 from pyadeq.ids import new_incarnation, new_ulid
 
 PAYLOAD = b"x" * 200
@@ -78,11 +79,6 @@ def per_task(client: redis.Redis, tasks: int, work: Callable[[], object]) -> flo
     return (main_thread(client) - before) / tasks * 1e6
 
 
-def main_thread(client: redis.Redis) -> float:
-    info: Any = client.info("cpu")
-    return float(info["used_cpu_user_main_thread"]) + float(info["used_cpu_sys_main_thread"])
-
-
 def prepare_floor(client: redis.Redis, tasks: int) -> Callable[[], None]:
     """The same data through a bare stream: XADD, XREADGROUP COUNT 100, XACK + XDEL."""
     client.flushall()
@@ -133,27 +129,6 @@ def prepare(client: redis.Redis, tasks: int, batch: int) -> Callable[[], None]:
             raise SystemExit(f"not every task was completed; the figures would mean nothing: {ended}")
 
     return work
-
-
-def sender(client: redis.Redis, pipelines: Sequence[Sequence[tuple[Any, ...]]]) -> Callable[[], Any]:
-    """Sends pipelines, packed now, each when the one before it is answered; answers the last reply."""
-    pool: Any = client.connection_pool
-    connection = pool.get_connection()
-    packed = [(b"".join(b"".join(connection.pack_command(*one)) for one in some), len(some)) for some in pipelines]
-    pool.release(connection)
-
-    def send() -> Any:
-        connection = pool.get_connection()
-        try:
-            for commands, replies in packed:
-                connection.send_packed_command([commands])
-                for _ in range(replies):
-                    reply = connection.read_response()
-            return reply
-        finally:
-            pool.release(connection)
-
-    return send
 
 
 def table(report: dict[str, Any]) -> str:

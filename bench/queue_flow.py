@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 
 import redis
 
-from bench.queue_cpu import PAYLOAD, main_thread
+from bench.queue_cpu import PAYLOAD
 from pyadeq import Adeq, EmbeddedServer, Every, Lease, Queue, Task
+from pyadeq.ext.bench.scene import main_thread
 from pyadeq.ids import new_incarnation
 
 USERS = 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pyadeq.models import Model
@@ -38,3 +39,14 @@ class LimitUse(Model):
     waiting: int
     limit: Limit | None = None
     next_start: float | None = None
+
+    @classmethod
+    def in_all(cls, of_part: Sequence[LimitUse]) -> LimitUse:
+        """How a key stands in all partitions of a queue together; the limit is that of each."""
+        return cls(
+            key=of_part[0].key,
+            running=sum(use.running for use in of_part),
+            waiting=sum(use.waiting for use in of_part),
+            limit=next((use.limit for use in of_part if use.limit is not None), None),
+            next_start=min((use.next_start for use in of_part if use.next_start is not None), default=None),
+        )

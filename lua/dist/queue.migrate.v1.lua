@@ -15,8 +15,8 @@
 -- EVENT  queue.migrated
 -- ROLE   operate
 -- FLAGS  allow-oom
--- COST   6 commands
--- INCLUDE base_time open_queue emit raise_layout layout_of
+-- COST   5 commands
+-- INCLUDE base_time open_queue emit raise_layout
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -129,30 +129,29 @@ local function emit(conf, event, id, detail)
   redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
 end
 
--- raise_layout(done): let what is written be of the layout of these scripts, and older ones be refused; the layout before, if
--- that is a change. `rewritten` says up to which layout all is rewritten that was stored; done: to this one, by now.
+-- raise_layout(done): let what is written be of the layout of these scripts, and older ones be refused. Returns the layout, that
+-- in which everything is by now (0 and 0 where nothing is stored), and the layout before, if this has raised it. done: all that
+-- was stored is rewritten.
 -- NEEDS config
 local function raise_layout(done)
   local row = redis.call('HMGET', config, 'layout', 'rewritten')
   local before = row[1]
-  if before and tonumber(before) < LAYOUT then
-    redis.call('HSET', config, 'layout_min', LAYOUT, 'layout', LAYOUT, 'rewritten', row[2] or before)
-    return before
+  if not before then return 0, 0 end
+  local layout, rewritten = tonumber(before), tonumber(row[2] or before)
+  if layout < LAYOUT then
+    redis.call('HSET', config, 'layout_min', LAYOUT, 'layout', LAYOUT, 'rewritten', rewritten)
+    return LAYOUT, rewritten, before
   end
-  if before and done and row[2] then redis.call('HSET', config, 'rewritten', LAYOUT) end
-end
-
--- layout_of(): the layout that is written, and that in which everything is; 0 and 0 where nothing is stored.
--- NEEDS config
-local function layout_of()
-  local row = redis.call('HMGET', config, 'layout', 'rewritten')
-  return tonumber(row[1] or 0), tonumber(row[2] or row[1] or 0)
+  if done and rewritten < LAYOUT then
+    redis.call('HSET', config, 'rewritten', LAYOUT)
+    rewritten = LAYOUT
+  end
+  return layout, rewritten
 end
 
 local conf, refused = open_queue()
 if refused then return refused end
 
-local before = raise_layout(done)
+local layout, rewritten, before = raise_layout(done)
 if before then emit(conf, 'queue.migrated', '', 'from=' .. before .. ' to=' .. LAYOUT) end
-local layout, rewritten = layout_of()
 return { 'ok', conf.now, layout, rewritten }

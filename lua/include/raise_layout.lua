@@ -1,12 +1,19 @@
--- raise_layout(done): let what is written be of the layout of these scripts, and older ones be refused; the layout before, if
--- that is a change. `rewritten` says up to which layout all is rewritten that was stored; done: to this one, by now.
+-- raise_layout(done): let what is written be of the layout of these scripts, and older ones be refused. Returns the layout, that
+-- in which everything is by now (0 and 0 where nothing is stored), and the layout before, if this has raised it. done: all that
+-- was stored is rewritten.
 -- NEEDS config
 local function raise_layout(done)
   local row = redis.call('HMGET', config, 'layout', 'rewritten')
   local before = row[1]
-  if before and tonumber(before) < LAYOUT then
-    redis.call('HSET', config, 'layout_min', LAYOUT, 'layout', LAYOUT, 'rewritten', row[2] or before)
-    return before
+  if not before then return 0, 0 end
+  local layout, rewritten = tonumber(before), tonumber(row[2] or before)
+  if layout < LAYOUT then
+    redis.call('HSET', config, 'layout_min', LAYOUT, 'layout', LAYOUT, 'rewritten', rewritten)
+    return LAYOUT, rewritten, before
   end
-  if before and done and row[2] then redis.call('HSET', config, 'rewritten', LAYOUT) end
+  if done and rewritten < LAYOUT then
+    redis.call('HSET', config, 'rewritten', LAYOUT)
+    rewritten = LAYOUT
+  end
+  return layout, rewritten
 end

@@ -10,11 +10,10 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- ROLE   operate
 -- FLAGS  allow-oom
--- COST   5 commands
--- INCLUDE base_time open_domain raise_layout layout_of
+-- COST   4 commands
+-- INCLUDE base_time open_domain raise_layout
 
 local conf, refused = open_domain({})
 if refused then return refused end
-raise_layout(done)
-local layout, rewritten = layout_of()
+local layout, rewritten = raise_layout(done)
 return { 'ok', conf.now, layout, rewritten }

@@ -13,13 +13,12 @@
 -- EVENT  queue.migrated
 -- ROLE   operate
 -- FLAGS  allow-oom
--- COST   6 commands
--- INCLUDE base_time open_queue emit raise_layout layout_of
+-- COST   5 commands
+-- INCLUDE base_time open_queue emit raise_layout
 
 local conf, refused = open_queue()
 if refused then return refused end
 
-local before = raise_layout(done)
+local layout, rewritten, before = raise_layout(done)
 if before then emit(conf, 'queue.migrated', '', 'from=' .. before .. ' to=' .. LAYOUT) end
-local layout, rewritten = layout_of()
 return { 'ok', conf.now, layout, rewritten }

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pyadeq._async.runner import Runner
 from pyadeq._core.call import Call
-from pyadeq._core.manifest import library
+from pyadeq._core.migration import newest_layout
 from pyadeq._core.queue import QueueCalls
 from pyadeq._core.queue_items import Held
 from pyadeq._core.slots import Slot, WorkerIdentity
@@ -161,8 +161,12 @@ class Identities:
             return known
 
     async def _register(self, name: str, about: Mapping[str, Any]) -> WorkerIdentity:
-        layout = library().manifest["layout"]
-        machine = {"hostname": socket.gethostname(), "pid": os.getpid(), "version": __version__, "layout": layout}
+        machine = {
+            "hostname": socket.gethostname(),
+            "pid": os.getpid(),
+            "version": __version__,
+            "layout": newest_layout(),
+        }
         identity = WorkerIdentity(name, new_incarnation(), about)
         try:
             answer = await self._runner.send(self._calls.register(name, identity.incarnation, {**machine, **about}))

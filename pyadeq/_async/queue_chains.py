@@ -7,9 +7,9 @@ from typing import Any
 
 from pyadeq._async.queue_look import Looking
 from pyadeq._async.queue_produce import Producing, as_task
-from pyadeq._async.queue_results import Receipt
+from pyadeq._async.queue_results import Receipt, check_readable
 from pyadeq._core.queue_items import checked_list, earlier_ids, refuse_single
-from pyadeq.errors import BadArgument, PayloadError, UnknownTask
+from pyadeq.errors import BadArgument, UnknownTask
 from pyadeq.ids import new_ulid
 from pyadeq.models import Earlier, Task, TaskView
 
@@ -89,8 +89,7 @@ class Chaining(Producing, Looking):
 
 def with_result(task: TaskView) -> TaskView:
     """The task, if its result can be read. PayloadError."""
-    if "result" in task.unreadable:
-        raise PayloadError(f"task {task.id!r}: result: {task.unreadable['result']}")
+    check_readable(task.id, task.unreadable)
     return task
 
 

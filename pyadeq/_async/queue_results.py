@@ -76,12 +76,17 @@ class Receipt(models.Receipt):
         return await self._queue.result(self.id, timeout)
 
 
+def check_readable(id: str, unreadable: dict[str, str]) -> None:
+    """PayloadError if the codec does not accept the result of a task."""
+    if "result" in unreadable:
+        raise PayloadError(f"task {id!r}: result: {unreadable['result']}")
+
+
 def result_of(id: str, outcome: Outcome) -> Any:
     """The result of a task that has ended, or the error that says how else it ended."""
     match outcome.status:
         case "completed":
-            if "result" in outcome.unreadable:
-                raise PayloadError(f"task {id!r}: result: {outcome.unreadable['result']}")
+            check_readable(id, outcome.unreadable)
             return outcome.result
         case "dead":
             raise TaskDead(id, outcome.reason or "error", outcome.error or "")

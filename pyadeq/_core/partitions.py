@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from pyadeq.errors import BadArgument, ConfigError
 from pyadeq.keys import SLOTS, hash_slot, shown
-from pyadeq.limit_models import LimitUse
 from pyadeq.models import QueueStats
 from pyadeq.worker_models import WorkerInfo
 
@@ -156,17 +155,6 @@ def read_map(stored: Mapping[str, str]) -> PartitionMap:
     homes = tuple(tuple(tags.split()) for tags in stored.get("homes", "").split(";") if tags)
     settled = int(stored.get("settled", 0))
     return PartitionMap(int(stored["map_epoch"]), tuple(stored["partitions"].split()), homes[settled:], homes[:settled])
-
-
-def in_all(key: str, uses: Sequence[LimitUse]) -> LimitUse:
-    """How a key stands in all partitions together; the limit is that of each."""
-    return LimitUse(
-        key=key,
-        running=sum(use.running for use in uses),
-        waiting=sum(use.waiting for use in uses),
-        limit=next((use.limit for use in uses if use.limit is not None), None),
-        next_start=min((use.next_start for use in uses if use.next_start is not None), default=None),
-    )
 
 
 def together(workers: Iterable[WorkerInfo]) -> list[WorkerInfo]:

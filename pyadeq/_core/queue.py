@@ -82,7 +82,7 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
             "queue.enqueue.v1",
             self.base,
             self._scalars(rid=rid, epoch=epoch, moved=moved),
-            {"item": self.sealing.items(items) if self.codec else items},
+            {"item": self.sealing.items(items)},
             decode=lambda reply: replies.receipts(reply, [id for id, _, _ in items]),
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeVar
@@ -32,8 +32,8 @@ class Sealing:
     def payload(self, data: bytes) -> bytes:
         return self.codec.seal(data, self._context("payload")) if self.codec else data
 
-    def items(self, items: Iterable[EnqueueItem]) -> list[EnqueueItem]:
-        return [(id, self.payload(data), pairs) for id, data, pairs in items]
+    def items(self, items: Sequence[EnqueueItem]) -> Sequence[EnqueueItem]:
+        return [(id, self.payload(data), pairs) for id, data, pairs in items] if self.codec else items
 
     def result(self, data: bytes) -> bytes:
         """No result stays none."""

@@ -10,7 +10,7 @@ from pyadeq._sync.partition_base import PartitionedBase
 from pyadeq._sync.queue import Queue
 from pyadeq._sync.queue_look import TaskFilter
 from pyadeq._sync.queue_schedules import PATIENCE, Schedules
-from pyadeq._core.partitions import PartitionMap, in_all, together
+from pyadeq._core.partitions import PartitionMap, together
 from pyadeq._core.queue_items import checked_list
 from pyadeq.errors import AdeqError, PartitionsChanged, QueueDraining, TransportError
 from pyadeq.ids import new_ulid
@@ -45,7 +45,7 @@ class PartitionedLimits:
 
     def look(self, key: str) -> LimitUse:
         """How many tasks of a key run and wait in all partitions together, and which limit holds for it in each."""
-        return in_all(key, [queue.limits.look(key) for queue in self._queue._parts_now()])
+        return LimitUse.in_all([queue.limits.look(key) for queue in self._queue._parts_now()])
 
 
 class PartitionedShares:

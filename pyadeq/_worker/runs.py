@@ -10,6 +10,7 @@ from typing import Any
 
 from pyadeq._async.queue import Queue
 from pyadeq._core.failures import Failures, TaskFailed, failure_of, timed_out
+from pyadeq._core.queue import QueueCalls
 from pyadeq._core.queue_items import MAX_BATCH_BYTES, Failure, error_bytes
 from pyadeq._worker.context import CURRENT, TaskContext
 from pyadeq._worker.renewal import Interruption
@@ -146,7 +147,7 @@ class Runs:
                     timer.cancel()
                 if run.context.talks:
                     await run.context.finish()
-            data = b"" if result is None else self._kept(result)
+            data = stored_result(self._queue.calls, result)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -190,17 +191,6 @@ class Runs:
             log.warning("an error is not kept: the codec has failed: %s", type(problem).__name__)
             return b""
 
-    def _kept(self, result: Any) -> bytes:
-        """A result as it is stored: what goes wrong with it ends this attempt, and not the others of its batch."""
-        data = self._queue.calls.sealing.result(encode(result))
-        if len(data) > MOST_RESULT_BYTES:
-            raise TaskFailed(
-                f"the result has {len(data)} bytes as it is stored; at most {MOST_RESULT_BYTES} are kept",
-                reason="result_too_large",
-                retryable=False,
-            )
-        return data
-
     def _time_is_up(self, run: Run) -> None:
         run.expired = True
         self._cancel(run, "timed_out")
@@ -223,3 +213,15 @@ class Runs:
                 run.lease.id,
                 self._clean_up,
             )
+
+
+def stored_result(calls: QueueCalls, result: Any) -> bytes:
+    """A result as it is stored: what goes wrong with it ends this attempt, and not the others of its batch."""
+    data = b"" if result is None else calls.sealing.result(encode(result))
+    if len(data) > MOST_RESULT_BYTES:
+        raise TaskFailed(
+            f"the result has {len(data)} bytes as it is stored; at most {MOST_RESULT_BYTES} are kept",
+            reason="result_too_large",
+            retryable=False,
+        )
+    return data

@@ -11,9 +11,10 @@ from pyadeq import Queue
 from pyadeq import asyncio as aio
 from pyadeq._core.failures import TaskFailed
 from pyadeq._worker.context import CURRENT, TaskContext
+from pyadeq._worker.runs import stored_result
 from pyadeq._worker.tasks import TaskFunction, Tasks
 from pyadeq.errors import ConfigError
-from pyadeq.models import Lease, TaskView, encode
+from pyadeq.models import Lease, TaskView
 from pyadeq.testing.steps import Steps
 
 Handler = Callable[[Lease], Any] | Tasks | TaskFunction[..., ..., Any, Any]
@@ -81,14 +82,7 @@ class Calls:
         """A result as it is kept. TaskFailed for one that is too large."""
         if self._tasks is not None:
             result = self._tasks.encode(lease, result)
-        data = b"" if result is None else self._queue.calls.sealing.result(encode(result))
-        if len(data) > MOST_RESULT_BYTES:
-            raise TaskFailed(
-                f"the result has {len(data)} bytes as it is stored; at most {MOST_RESULT_BYTES} are kept",
-                reason="result_too_large",
-                retryable=False,
-            )
-        return data
+        return stored_result(self._queue.calls, result)
 
 
 async def _within(answer: Awaitable[Any], context: TaskContext) -> Any:

@@ -72,9 +72,9 @@ class Scene:
 
     def cpu(self, work: Callable[[], object]) -> float:
         """Seconds of the server's main thread that some work took."""
-        before = self._main_thread()
+        before = main_thread(self.client)
         work()
-        return self._main_thread() - before
+        return main_thread(self.client) - before
 
     def commands(self) -> int:
         """How many commands the server has run, those inside of scripts not counted; without this one."""
@@ -86,28 +86,8 @@ class Scene:
         return int(self.client.info("memory")["used_memory"]) - int(events)
 
     def sender(self, pipelines: Sequence[Sequence[Command]]) -> Callable[[], Any]:
-        """Sends pipelines, packed now, each when the one before it is answered; answers the last reply.
-
-        A server that waits for a slow client grows cold, and is charged for it.
-        """
-        pool = self.client.connection_pool
-        connection = pool.get_connection()
-        packed = [(b"".join(b"".join(connection.pack_command(*one)) for one in some), len(some)) for some in pipelines]
-        pool.release(connection)
-
-        def send() -> Any:
-            connection = pool.get_connection()
-            try:
-                reply = None
-                for commands, replies in packed:
-                    connection.send_packed_command([commands])
-                    for _ in range(replies):
-                        reply = connection.read_response()
-                return reply
-            finally:
-                pool.release(connection)
-
-        return send
+        """Sends pipelines, each when the one before it is answered; see the function."""
+        return sender(self.client, pipelines)
 
     def calls(self, calls: Sequence[Call[Any]]) -> Callable[[], Any]:
         """Sends calls one after the other."""
@@ -115,9 +95,36 @@ class Scene:
             self.client.script_load(script.text)
         return self.sender([[call.command()] for call in calls])
 
-    def _main_thread(self) -> float:
-        info = self.client.info("cpu")
-        return float(info["used_cpu_user_main_thread"]) + float(info["used_cpu_sys_main_thread"])
+
+def sender(client: Any, pipelines: Sequence[Sequence[Command]]) -> Callable[[], Any]:
+    """Sends pipelines, packed now, each when the one before it is answered; answers the last reply.
+
+    A server that waits for a slow client grows cold, and is charged for it.
+    """
+    pool = client.connection_pool
+    connection = pool.get_connection()
+    packed = [(b"".join(b"".join(connection.pack_command(*one)) for one in some), len(some)) for some in pipelines]
+    pool.release(connection)
+
+    def send() -> Any:
+        connection = pool.get_connection()
+        try:
+            reply = None
+            for commands, replies in packed:
+                connection.send_packed_command([commands])
+                for _ in range(replies):
+                    reply = connection.read_response()
+            return reply
+        finally:
+            pool.release(connection)
+
+    return send
+
+
+def main_thread(client: Any) -> float:
+    """Seconds of CPU that the server's main thread has used."""
+    info = client.info("cpu")
+    return float(info["used_cpu_user_main_thread"]) + float(info["used_cpu_sys_main_thread"])
 
 
 def fill(queue: Queue, count: int, payload: bytes = PAYLOAD, **options: Any) -> None:

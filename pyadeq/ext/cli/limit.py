@@ -34,6 +34,7 @@ from pyadeq.keys import check_name
 
 app = typer.Typer(help="Limits: how many tasks run at a time, and start in a time.", no_args_is_help=True)
 COLUMNS = ("key", "concurrency", "rate", "policy")
+FULL = "when one ends"
 OF_USE = ("key", "running", "waiting", "next", "concurrency", "rate", "policy")
 AT_ONCE = 200  # keys in one call
 
@@ -77,54 +78,40 @@ def show(keys: Keys, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL,
     Tasks that ran already when the limit was set are not counted. Of those that wait, some may be cancelled by now.
     """
     meant = _distinct(keys)
-    uses: list[Uses] = []
+    uses: list[tuple[LimitUse, ...]] = []  # of each key those of all partitions
     with connected(url) as adeq:
         there = existing(adeq, queue)
         for start in range(0, len(meant), AT_ONCE):
             some = meant[start:][:AT_ONCE]
             by_part = [adeq.send(part.calls.limits(some))[2] for part in parts(there)]
-            uses += map(Uses, zip(*by_part, strict=True))
+            uses += zip(*by_part, strict=True)
         now = there.stats().now
     if output != Format.table:
-        print_json({"queue": queue, "keys": [use.as_dict() for use in uses]}, output)
+        print_json({"queue": queue, "keys": [_as_dict(LimitUse.in_all(of_part)) for of_part in uses]}, output)
     else:
-        stdout().print(columns(OF_USE, (_row(use, now) for use in uses), right=["running", "waiting", "concurrency"]))
-
-
-class Uses:
-    """How a key stands in each partition, and in all of them together: what is limited is so in each."""
-
-    def __init__(self, of_part: Sequence[LimitUse]) -> None:
-        self._of_part = of_part
-        self.key = of_part[0].key
-        self.running = sum(use.running for use in of_part)
-        self.waiting = sum(use.waiting for use in of_part)
-        self.limit = next((use.limit for use in of_part if use.limit is not None), None)
-        self.next_start = min((use.next_start for use in of_part if use.next_start is not None), default=None)
-
-    def as_dict(self) -> dict[str, object]:
-        """As JSON has it."""
-        limit = self.limit.model_dump() if self.limit else None
-        fields = {"key": self.key, "running": self.running, "waiting": self.waiting, "limit": limit}
-        at = self.next_start
-        return {**fields, "next_start": at, **({} if at is None else {"next_start_iso": iso(at)})}
-
-    def next(self, now: float) -> str:
-        """When the next task may start in any of them, for people."""
-        waited_for = [use for use in self._of_part if use.waiting] or self._of_part
-        times = {_next(use, now): use.next_start or 0.0 for use in waited_for}
-        full = "when one ends"
-        return min(
-            (word for word in times if word != full), key=lambda word: (word != "now", times[word]), default=full
+        stdout().print(
+            columns(OF_USE, (_row(of_part, now) for of_part in uses), right=["running", "waiting", "concurrency"])
         )
 
 
-def _row(use: Uses, now: float) -> tuple[str, ...]:
+def _as_dict(use: LimitUse) -> dict[str, object]:
+    return {**use.model_dump(), **({"next_start_iso": iso(use.next_start)} if use.next_start is not None else {})}
+
+
+def _row(of_part: Sequence[LimitUse], now: float) -> tuple[str, ...]:
+    use = LimitUse.in_all(of_part)
     limit = use.limit
     rule = (at_a_time(limit), rate_words(limit), policy_of(limit)) if limit else ("", "", "no limit")
     if use.key.endswith(":*"):  # each is counted by itself
         return (use.key, "", "", "", *rule)
-    return (use.key, f"{use.running:,}", f"{use.waiting:,}", use.next(now), *rule)
+    return (use.key, f"{use.running:,}", f"{use.waiting:,}", _next_in_any(of_part, now), *rule)
+
+
+def _next_in_any(of_part: Sequence[LimitUse], now: float) -> str:
+    """When the next task may start in any of the partitions where some wait, for people: each has its own limit."""
+    times = {_next(use, now): use.next_start or 0.0 for use in [use for use in of_part if use.waiting] or of_part}
+    soon = [word for word in times if word != FULL]
+    return min(soon, key=lambda word: (word != "now", times[word]), default=FULL)
 
 
 def _next(use: LimitUse, now: float) -> str:
@@ -132,7 +119,7 @@ def _next(use: LimitUse, now: float) -> str:
     limit = use.limit
     full = limit and limit.concurrency is not None and use.running >= limit.concurrency
     if limit and full and limit.policy != "cancel_oldest":  # which makes room
-        return "when one ends"
+        return FULL
     return "now" if use.next_start is None or use.next_start <= now else ahead(now, use.next_start)
 
 

@@ -27,6 +27,7 @@ from pyadeq.ext.cli.queue_control import existing
 from pyadeq.ext.cli.whole import parts
 from pyadeq.ext.doctor import find_domains, find_queues
 
+Move = Callable[[Callable[[int], object]], Migration]
 HEADS = ["noun", "name", "before", "layout", "rewritten", "all"]
 
 
@@ -77,39 +78,33 @@ def migrate(
 def _queue(adeq: Adeq, name: str, dry_run: bool, force: bool) -> dict[str, Any]:
     """A row about a queue with its partitions."""
 
-    def move(progress: Callable[[int], object]) -> Migration:
-        return existing(adeq, name).migrate(force=force, progress=progress)
+    def find() -> tuple[list[str], Move]:
+        queue = existing(adeq, name)
+        return [part.base for part in parts(queue)], lambda tell: queue.migrate(force=force, progress=tell)
 
-    def bases() -> list[str]:
-        return [part.base for part in parts(existing(adeq, name))]
-
-    return _row(adeq, "queue", name, bases, None if dry_run else move)
+    return _row(adeq, "queue", name, find, dry_run)
 
 
 def _domain(adeq: Adeq, name: str, dry_run: bool) -> dict[str, Any]:
     """A row about a lock domain."""
 
-    def move(progress: Callable[[int], object]) -> Migration:
-        return existing_domain(adeq, name).migrate(progress=progress)
+    def find() -> tuple[list[str], Move]:
+        locks = existing_domain(adeq, name)
+        return [locks.base], lambda tell: locks.migrate(progress=tell)
 
-    return _row(adeq, "lock", name, lambda: [existing_domain(adeq, name).base], None if dry_run else move)
+    return _row(adeq, "lock", name, find, dry_run)
 
 
-def _row(
-    adeq: Adeq,
-    noun: str,
-    name: str,
-    bases: Callable[[], list[str]],
-    move: Callable[[Callable[[int], object]], Migration] | None,
-) -> dict[str, Any]:
+def _row(adeq: Adeq, noun: str, name: str, find: Callable[[], tuple[list[str], Move]], dry_run: bool) -> dict[str, Any]:
     """What is done, or is to be done. What cannot be moved does not keep the others from it."""
     row: dict[str, Any] = {"noun": noun, "name": name, "rewritten": 0}
     newest = int(library().manifest["layout"])
     try:
-        before = _stored(adeq, bases())
+        bases, move = find()
+        before = _stored(adeq, bases)
         row["before"] = row["layout"] = min(layout for layout, _ in before)
         row["all"] = all(rewritten >= newest for _, rewritten in before)
-        if move is not None:
+        if not dry_run:
             with Bar(f"{noun} {name}", None, "rewritten") as bar:
                 done = move(bar.update)
             row |= {"layout": done.layout, "rewritten": done.rewritten, "all": True}

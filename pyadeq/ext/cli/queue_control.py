@@ -72,8 +72,7 @@ def purge(
 ) -> None:
     """Delete the tasks that wait: ready, delayed and blocked ones. Running tasks stay."""
     with connected(url) as adeq:
-        existing(adeq, name)
-        queues = parts(named(adeq, name))
+        queues = parts(existing(adeq, name))
         there = sum(_there(queue, all, lane) for queue in queues)
         if there:
             which = "tasks that wait, have finished or are dead" if all else "waiting tasks"
@@ -106,8 +105,7 @@ def _there(queue: Queue, all: bool, lane: str | None) -> int:
 def trim(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Delete what the settings no longer keep of finished and dead tasks, now. Workers do it on the way."""
     with connected(url) as adeq:
-        existing(adeq, name)
-        deleted = sum(queue.trim() for queue in parts(named(adeq, name)))
+        deleted = sum(queue.trim() for queue in parts(existing(adeq, name)))
     if output != Format.table:
         print_json({"queue": name, "deleted": deleted}, output)
     else:
