@@ -25,7 +25,7 @@ def bench(
     subjects: Annotated[
         list[Subject] | None, typer.Argument(metavar="[SUBJECT]...", help=f"{', '.join(SUBJECTS)}; or all of them.")
     ] = None,
-    all: Annotated[bool, typer.Option("--all", help="All subjects; about ten minutes.")] = False,
+    all: Annotated[bool, typer.Option("--all", help="All subjects; it takes minutes.")] = False,
     tasks: Annotated[int, typer.Option(min=2000, help="How many a measurement takes.")] = 20_000,
     rounds: Annotated[int, typer.Option(min=1, max=100, help="How often each is made; the median counts.")] = 5,
     persist: Annotated[
