@@ -100,14 +100,17 @@ chaos: $(READY) ## all faults on real processes, each alone and then mixed, for 
 demo: $(READY) ## a queue at work on a private server
 	$(VENV)/bin/adeq demo
 
-bench: $(READY) ## the server's CPU and memory for each task and each lock, of flow features, and locks that many want
+bench: $(READY) ## the time of each operation; the server's CPU and memory for tasks and locks, flow features, and locks that many want
+	@mkdir -p build/bench
+	$(PY) -m pytest bench/test_operations.py -p no:randomly --benchmark-disable-gc --benchmark-sort=min \
+		--benchmark-columns=min,median,max,rounds --benchmark-json=build/bench/operations.json
 	$(PY) -m bench.queue_cpu
 	$(PY) -m bench.queue_memory
 	$(PY) -m bench.queue_flow
 	$(PY) -m bench.lock_cpu
 	$(PY) -m bench.lock_contended
 
-bench-peers: $(READY) ## one worker beside BullMQ, taskiq, streaq, SAQ, arq and docket; needs Node; ARGS='--rounds 1 --tasks 2000'
+bench-peers: $(READY) ## one worker beside BullMQ, Celery, RQ and eight more; needs Node; ARGS='--rounds 1 --tasks 2000'
 	$(PY) -m bench.peers $(ARGS)
 
 bench-losses: $(READY) ## what is lost at each durability when the server dies, loses power, or fails over

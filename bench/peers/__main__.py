@@ -1,19 +1,24 @@
 """pyadeq beside its peers: one worker process of each, no-op handlers, 100 at a time, the peer's defaults.
 
     python -m bench.peers [--peers pyadeq arq] [--rounds 5] [--tasks 50000] [--samples 200]
-                          [--measure throughput latency recovery] [--engine PATH] [-o json]
+                          [--measure throughput latency recovery server] [--engine PATH] [-o json]
 
 What the peers need is installed into build/peers, once. Each measurement has a server of its own, with the same
 settings for all, reached over TCP on the loopback. In each round every peer has its turn, each round begins with
 another one.
 
-Throughput: the tasks are put in line before the worker starts. The server is asked every 10 ms how many are completed
-and acknowledged; the rate is that from a tenth of them to all, or to what is done 20 s later. A handler returns two
-letters, so that who keeps results has one to keep.
+Throughput: the tasks, each with a payload of 200 bytes, are put in line before the worker starts, by one process that
+says how long that took. The server is asked every 10 ms how many are completed and acknowledged; the rate is that from
+a tenth of them to all, or to what is done 20 s later. A handler returns two letters, so that who keeps results has one
+to keep. By its own accounts, what the server did for each task: to enqueue it, and for the worker from its start, by
+the tasks that are done in the end.
 Latency: an idle worker, one task at a time, 50 to 250 ms apart; from just before it is enqueued to the beginning of its
 handler, by the clock that all processes of a machine share. The samples of all rounds count together.
 Recovery: a worker that runs a task is killed while another is idle; the seconds until that one begins the task. Once,
 at the end, for 150 s at most; no bar.
+Server: ours alone, by calls that are packed beforehand, in batches of 100 and 10, with events on and off: the CPU of
+the server's main thread for enqueue, claim and settle of a task. In each round; beside what BullMQ on Node took in its
+throughput.
 """
 
 from __future__ import annotations
@@ -25,9 +30,9 @@ import os
 import platform
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from bench.peers import measures
 from bench.peers.contract import CONCURRENCY
@@ -36,16 +41,32 @@ from pyadeq import EmbeddedServer
 
 P = ParamSpec("P")
 T = TypeVar("T")
-MEASURES = ("throughput", "latency", "recovery")
+MEASURES = ("throughput", "latency", "recovery", "server")
 LONGEST = 20.0
+LIVES = 20_000  # tasks of each measurement of `server`
 PYTHON = [name for name in NAMES if name not in (OURS, NODE)]
-# what: where the figure is, which is best, beside whom, and how many times the best one ours is, at least or at most
-BARS: dict[str, tuple[str, str, Callable[..., str], list[str], float]] = {
-    "tasks/s beside Node": ("per_second", "median", max, [NODE], 1.2),
-    "tasks/s beside Python": ("per_second", "median", max, PYTHON, 4.0),
-    "start p50": ("start_ms", "p50", min, [NODE, *PYTHON], 1.2),
-    "start p99": ("start_ms", "p99", min, [NODE, *PYTHON], 1.5),
-}
+
+
+class Bar(NamedTuple):
+    """How many times the best of some peers ours is: at least if the best is the most, at most if it is the least."""
+
+    what: str
+    figure: tuple[str, str]
+    best: Callable[..., str]
+    beside: Sequence[str]
+    times: float
+
+
+BARS = (
+    Bar("tasks/s beside Node", ("per_second", "median"), max, [NODE], 1.5),
+    Bar("tasks/s beside Python", ("per_second", "median"), max, PYTHON, 5.0),
+    Bar("enqueue/s", ("enqueue_per_second", "median"), max, [NODE, *PYTHON], 1.0),
+    Bar("start p50", ("start_ms", "p50"), min, [NODE, *PYTHON], 1.2),
+    Bar("start p99", ("start_ms", "p99"), min, [NODE, *PYTHON], 1.5),
+)
+# the batch and whether there are events: how many times the server's CPU for a task of BullMQ on Node, at most. Without
+# events nothing is measured as long as EVENTS_OFF names no way to switch them off
+LIFE_BARS = {(100, True): 0.35, (10, True): 0.55, (100, False): 0.3, (10, False): 0.5}
 
 
 def main() -> None:
@@ -69,19 +90,25 @@ def measure(peers: list[Peer], arguments: argparse.Namespace) -> dict[str, Any]:
     """All rounds, and what they come to."""
     wanted, binary, load = arguments.measure, arguments.engine, os.getloadavg()[0]
     found: dict[str, Found] = {peer.name: Found() for peer in peers}
+    lives: dict[tuple[int, bool], list[float]] = {kind: [] for kind in LIFE_BARS if kind[1] or measures.EVENTS_OFF}
     for number in range(arguments.rounds):
         turn = number % len(peers)
         for peer in peers[turn:] + peers[:turn]:
             one = found[peer.name]
             say(f"round {number + 1} of {arguments.rounds}: {peer.name}")
             if "throughput" in wanted and (
-                rate := one.attempt(measures.throughput, peer, arguments.tasks, LONGEST, binary)
+                flow := one.attempt(measures.throughput, peer, arguments.tasks, LONGEST, binary)
             ):
-                say(f"  {rate:,.0f} tasks/s")
-                one.rates.append(rate)
+                say(f"  {flow.per_second:,.0f} tasks/s, {flow.enqueue_per_second:,.0f} enqueued/s")
+                one.flows.append(flow)
             if "latency" in wanted:
                 share = len(range(number, arguments.samples, arguments.rounds))
                 one.waits += one.attempt(measures.latency, peer, share, binary) or []
+            if "server" in wanted and peer.name == OURS:
+                for (batch, events), runs in lives.items():
+                    if us := one.attempt(measures.life, peer, LIVES, batch, events, binary):
+                        say(f"  {us:.2f} µs of the server, {named(batch, events)}")
+                        runs.append(us)
     if "recovery" in wanted:
         for peer in peers:
             say(f"recovery: {peer.name}")
@@ -91,6 +118,7 @@ def measure(peers: list[Peer], arguments: argparse.Namespace) -> dict[str, Any]:
     results = [
         {"peer": peer.name, "versions": peer.versions, "mode": peer.mode, **found[peer.name].told()} for peer in peers
     ]
+    batches = [{"batch": batch, "events": events, **spread(us)} for (batch, events), us in lives.items() if us]
     return {
         "server": f"{engine(binary)}, appendonly yes, appendfsync {measures.APPENDFSYNC}, TCP on the loopback",
         "machine": f"{platform.platform()}, {os.cpu_count()} CPUs, load {load:.1f} before",
@@ -98,7 +126,8 @@ def measure(peers: list[Peer], arguments: argparse.Namespace) -> dict[str, Any]:
         "concurrency": CONCURRENCY,
         "rounds": arguments.rounds,
         "results": results,
-        "compared": compared(results),
+        "batches": batches,
+        "compared": compared(results) + compared_batches(results, batches),
     }
 
 
@@ -106,7 +135,7 @@ class Found:
     """What was found of one peer. A measurement that failed is said, and the others go on."""
 
     def __init__(self) -> None:
-        self.rates: list[float] = []
+        self.flows: list[measures.Flow] = []
         self.waits: list[float] = []
         self.recovery: float | None = None
         self.failures: list[str] = []
@@ -122,13 +151,26 @@ class Found:
     def told(self) -> dict[str, Any]:
         """All of it; what was not measured is left out."""
         told: dict[str, Any] = {"failures": self.failures}
-        if self.rates:
-            told["per_second"] = {"median": statistics.median(self.rates), "rounds": self.rates}
+        if self.flows:
+            told["per_second"] = spread([flow.per_second for flow in self.flows])
+            told["enqueue_per_second"] = spread([flow.enqueue_per_second for flow in self.flows])
+            told["server"] = self._server()
         if len(self.waits) > 1:
             told["start_ms"] = {"p50": self._wait(50), "p99": self._wait(99), "samples": len(self.waits)}
         if self.recovery is not None:
             told["recovery_s"] = None if self.recovery == math.inf else self.recovery
         return told
+
+    def _server(self) -> dict[str, Any]:
+        phases = {
+            "enqueue": [flow.enqueue for flow in self.flows],
+            "work": [flow.work for flow in self.flows],
+            "whole": [measures.Usage(*map(sum, zip(flow.enqueue, flow.work, strict=True))) for flow in self.flows],
+        }
+        return {
+            phase: {field: spread([getattr(use, field) for use in uses]) for field in measures.Usage._fields}
+            for phase, uses in phases.items()
+        }
 
     def _wait(self, percent: int) -> float:
         return statistics.quantiles(self.waits, n=100, method="inclusive")[percent - 1] * 1000
@@ -137,22 +179,44 @@ class Found:
 def compared(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Ours by the best of theirs, for each bar that this run has the figures for."""
     answer = []
-    for what, (figure, point, better, names, bar) in BARS.items():
+    for bar in BARS:
+        figure, point = bar.figure
         told = {one["peer"]: one[figure][point] for one in results if figure in one}
         ours = told.pop(OURS, None)
-        theirs = {name: value for name, value in told.items() if name in names}
+        theirs = {name: value for name, value in told.items() if name in bar.beside}
         if ours is not None and theirs:
-            best = better(theirs, key=theirs.__getitem__)
-            ratio = ours / theirs[best]
-            met = ratio >= bar if better is max else ratio <= bar
-            answer.append({"what": what, "beside": best, "ratio": ratio, "bar": bar, "met": met})
+            best = bar.best(theirs, key=theirs.__getitem__)
+            answer.append(judged(bar.what, best, ours / theirs[best], bar.times, least=bar.best is max))
     return answer
+
+
+def compared_batches(results: list[dict[str, Any]], batches: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The server's CPU for a task of ours, in batches, by that for one of BullMQ on Node, bulk add and drain."""
+    theirs = [one["server"]["whole"]["us"]["median"] for one in results if one["peer"] == NODE and "server" in one]
+    answer = []
+    for one in batches if theirs else []:
+        kind = (one["batch"], one["events"])
+        answer.append(judged(named(*kind), NODE, one["median"] / theirs[0], LIFE_BARS[kind], least=False))
+    return answer
+
+
+def judged(what: str, beside: str, ratio: float, bar: float, least: bool) -> dict[str, Any]:
+    met = ratio >= bar if least else ratio <= bar
+    return {"what": what, "beside": beside, "ratio": ratio, "at": "least" if least else "most", "bar": bar, "met": met}
+
+
+def named(batch: int, events: bool) -> str:
+    return f"batches of {batch}, events {'on' if events else 'off'}"
+
+
+def spread(values: list[float]) -> dict[str, Any]:
+    return {"median": statistics.median(values), "rounds": values}
 
 
 def table(report: dict[str, Any]) -> str:
     """The figures as lines of text."""
     about = f"{report['tasks']:,} tasks, {report['concurrency']} at a time, {report['rounds']} rounds"
-    heads = ("tasks/s", "lowest", "highest", "p50 ms", "p99 ms", "recovery s")
+    heads = ("tasks/s", "lowest", "highest", "enqueue/s", "server µs", "p50 ms", "p99 ms", "recovery s")
     lines = [
         report["server"],
         f"{report['machine']}; {about}",
@@ -160,28 +224,42 @@ def table(report: dict[str, Any]) -> str:
         f"{'':14}" + "".join(f"{head:>12}" for head in heads),
     ]
     for one in report["results"]:
-        rates, waits = one.get("per_second"), one.get("start_ms")
-        cells = (
-            [f"{rates['median']:,.0f}", *(f"{pick(rates['rounds']):,.0f}" for pick in (min, max))]
-            if rates
-            else [""] * 3
-        )
+        cells, waits = flow_cells(one), one.get("start_ms")
         cells += [f"{waits['p50']:.2f}", f"{waits['p99']:.2f}"] if waits else [""] * 2
         if "recovery_s" in one:
             cells.append(f"> {measures.RECOVERY:g}" if one["recovery_s"] is None else f"{one['recovery_s']:.1f}")
         failed = f"   {len(one['failures'])} failed" if one["failures"] else ""
         lines.append(f"{one['peer']:14}" + "".join(f"{cell:>12}" for cell in cells) + failed)
     lines.append("")
+    for one in report["batches"]:
+        lowest, highest = (pick(one["rounds"]) for pick in (min, max))
+        us = f"{one['median']:.2f} ({lowest:.2f} to {highest:.2f}) µs of the server for a task"
+        lines.append(f"{named(one['batch'], one['events']):28}{us}")
+    if report["batches"]:
+        told = {(one["batch"], one["events"]) for one in report["batches"]}
+        lines += [f"{named(*kind):28}not measured" for kind in LIFE_BARS if kind not in told]
+    lines.append("")
     for one in report["compared"]:
-        side = "at least" if one["what"].startswith("tasks") else "at most"
         word = "met" if one["met"] else "missed"
         ratio = f"{one['ratio']:.2f} times {one['beside']}"
-        lines.append(f"{one['what']:24}{ratio:28}{side} {one['bar']:g}: {word}")
+        lines.append(f"{one['what']:28}{ratio:28}at {one['at']} {one['bar']:g}: {word}")
     lines.append("")
     for one in report["results"]:
         versions = ", ".join(f"{name} {version}" for name, version in one["versions"].items())
         lines.append(f"{one['peer']:14}{one['mode']} ({versions})")
     return "\n".join(lines)
+
+
+def flow_cells(result: dict[str, Any]) -> list[str]:
+    if "per_second" not in result:
+        return [""] * 5
+    rates, whole = result["per_second"], result["server"]["whole"]["us"]
+    return [
+        f"{rates['median']:,.0f}",
+        *(f"{pick(rates['rounds']):,.0f}" for pick in (min, max)),
+        f"{result['enqueue_per_second']['median']:,.0f}",
+        f"{whole['median']:.1f}",
+    ]
 
 
 def engine(binary: Path | None) -> str:

@@ -20,7 +20,7 @@ ROOT = HERE.parent.parent
 BUILD = ROOT / "build" / "peers"
 OURS = "pyadeq"
 NODE = "bullmq-node"
-NAMES = (OURS, NODE, "bullmq-python", "taskiq", "streaq", "saq", "arq", "docket")
+NAMES = (OURS, NODE, "bullmq-python", "taskiq", "streaq", "saq", "arq", "docket", "rq", "dramatiq", "celery", "huey")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What is measured of one peer, each time on a server of its own: how fast, how soon, and how long after a crash."""
+"""What is measured of one peer, each time on a server of its own: how fast, at what cost, how soon, after a crash."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ import redis
 
 from bench.peers.environments import Peer
 from pyadeq import EmbeddedServer
+from pyadeq.errors import AdeqError
+from pyadeq.ext.bench.cost import steps
+from pyadeq.ext.bench.scene import Plan, Scene, main_thread
 
 T = TypeVar("T")
 
@@ -29,6 +32,7 @@ FILL = 600.0  # for putting the tasks in line
 WARM_UP = 5  # reports that are not counted
 HOLD = 600  # seconds that the task runs whose worker is killed
 RECOVERY = 150.0
+EVENTS_OFF: dict[str, Any] | None = None  # what `queue.configure` takes for it: nothing yet
 
 
 class Failed(Exception):
@@ -51,8 +55,11 @@ class Run:
         """Start a worker."""
         return self._start("work")
 
-    def enqueue(self, tasks: int) -> None:
-        self._start("enqueue", tasks).wait(FILL)
+    def enqueue(self, tasks: int) -> float:
+        """Put tasks in line; the seconds that it took."""
+        producer = self._start("enqueue", tasks)
+        producer.wait(FILL)
+        return float(producer.printed())
 
     def send(self, count: int, hold: int = 0) -> None:
         """Send reports, one at a time, to a worker that runs."""
@@ -68,6 +75,28 @@ class Report(NamedTuple):
     sent: int
     began: int
     hold: int
+
+
+class Usage(NamedTuple):
+    """What a server has done: since it began, or for each task.
+
+    us: microseconds of CPU of its main thread. commands: those that it has run, those that scripts send too.
+    bytes_in, bytes_out: from its clients and to them.
+    """
+
+    us: float
+    commands: float
+    bytes_in: float
+    bytes_out: float
+
+
+class Flow(NamedTuple):
+    """How fast tasks went in and were done, and what the server did for each of them, meanwhile."""
+
+    per_second: float
+    enqueue_per_second: float
+    enqueue: Usage
+    work: Usage
 
 
 class Process:
@@ -89,10 +118,13 @@ class Process:
         if code:
             raise self.failed(f"ended with {code}")
 
+    def printed(self) -> bytes:
+        """All whole lines."""
+        return self._output.read_bytes().rpartition(b"\n")[0]
+
     def reports(self) -> list[Report]:
         """What has begun, in that order."""
-        whole = self._output.read_bytes().rpartition(b"\n")[0]
-        return [Report(*map(int, line.split())) for line in whole.splitlines()]
+        return [Report(*map(int, line.split())) for line in self.printed().splitlines()]
 
     def held(self) -> Report | None:
         """The report that goes on, if it has begun here."""
@@ -133,13 +165,16 @@ def run(peer: Peer, binary: Path | None) -> Iterator[Run]:
         yield Run(peer, stack, binary)
 
 
-def throughput(peer: Peer, tasks: int, longest: float, binary: Path | None) -> float:
-    """Tasks a second of one worker, from when a tenth is seen completed until all are.
+def throughput(peer: Peer, tasks: int, longest: float, binary: Path | None) -> Flow:
+    """Tasks a second of one producer; then of one worker, from when a tenth is seen completed until all are.
 
-    The first tenth is for pools to fill and code to be compiled. Either part ends after `longest` seconds.
+    The first tenth is for pools to fill and code to be compiled. Either part ends after `longest` seconds. What the
+    server did for the worker is counted from its start, and shared among the tasks that are done by then.
     """
     with run(peer, binary) as one:
-        one.enqueue(tasks)
+        empty = usage(one.client)
+        seconds = one.enqueue(tasks)
+        filled = usage(one.client)
         script = one.client.register_script(peer.done)
 
         def done() -> int:
@@ -165,7 +200,25 @@ def throughput(peer: Peer, tasks: int, longest: float, binary: Path | None) -> f
         last, ended = reach(tasks, first)
         if last == first:
             raise Failed(f"{peer.name}: {tasks} tasks are too few: all were done between two looks")
-        return (last - first) / (ended - began)
+        return Flow(
+            per_second=(last - first) / (ended - began),
+            enqueue_per_second=tasks / seconds,
+            enqueue=for_each(tasks, empty, filled),
+            work=for_each(last, filled, usage(one.client)),
+        )
+
+
+def life(peer: Peer, tasks: int, batch: int, events: bool, binary: Path | None) -> float:
+    """Microseconds of the server's main thread for each task of ours: enqueue, claim and settle, so many in a call."""
+    with run(peer, binary) as one, Scene.at(one.url, Plan(tasks=tasks, rounds=1)) as scene:
+        queue = scene.adeq.queue("bench")
+        try:
+            if EVENTS_OFF and not events:
+                queue.configure(**EVENTS_OFF)
+            enqueue, take = steps(scene, queue, tasks, batch)
+            return (scene.cpu(enqueue) + scene.cpu(take)) / tasks * 1e6
+        except AdeqError as error:
+            raise Failed(f"batches of {batch}, events {'on' if events else 'off'}: {error}") from error
 
 
 def latency(peer: Peer, samples: int, binary: Path | None) -> list[float]:
@@ -205,6 +258,21 @@ def recovery(peer: Peer, binary: Path | None) -> float:
                 return (again.began - killed) / 1e9
             time.sleep(POLL)
         return math.inf
+
+
+def usage(client: redis.Redis) -> Usage:
+    """Since the server began."""
+    stats: Any = client.info("stats")
+    return Usage(
+        us=main_thread(client) * 1e6,
+        commands=stats["total_commands_processed"],
+        bytes_in=stats["total_net_input_bytes"],
+        bytes_out=stats["total_net_output_bytes"],
+    )
+
+
+def for_each(tasks: int, before: Usage, after: Usage) -> Usage:
+    return Usage(*((end - start) / tasks for start, end in zip(before, after, strict=True)))
 
 
 def free_port() -> int:

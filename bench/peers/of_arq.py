@@ -8,7 +8,7 @@ from typing import Any
 from arq.connections import RedisSettings, create_pool
 from arq.worker import Worker, func
 
-from bench.peers.contract import CONCURRENCY, Peer, main, noop, repeat, report
+from bench.peers.contract import CONCURRENCY, PAYLOAD, Peer, main, noop, repeat, report
 
 
 class Arq(Peer):
@@ -21,7 +21,7 @@ class Arq(Peer):
         stack.push_async_callback(self.pool.aclose)
 
     async def enqueue(self, count: int) -> None:
-        await repeat(count, lambda: self.pool.enqueue_job("noop"))
+        await repeat(count, lambda: self.pool.enqueue_job("noop", PAYLOAD))
 
     async def send(self, sent: int, hold: int) -> None:
         await self.pool.enqueue_job("report", sent, hold)
@@ -31,8 +31,8 @@ class Arq(Peer):
         await Worker(functions, redis_settings=RedisSettings.from_dsn(self.url), max_jobs=CONCURRENCY).async_run()
 
 
-async def do_noop(context: dict[Any, Any]) -> str:
-    return await noop()
+async def do_noop(context: dict[Any, Any], payload: str) -> str:
+    return await noop(payload)
 
 
 async def do_report(context: dict[Any, Any], sent: int, hold: int) -> str:

@@ -5,7 +5,7 @@ const { setTimeout: sleep } = require("node:timers/promises");
 const { Queue, Worker } = require("bullmq");
 const Redis = require("ioredis");
 
-const [CONCURRENCY, RESULT, BULK] = [100, "ok", 1000];
+const [CONCURRENCY, PAYLOAD, RESULT, BULK] = [100, "x".repeat(200), "ok", 1000];
 
 const about = () => ({
   versions: {
@@ -18,10 +18,13 @@ const about = () => ({
 });
 
 async function enqueue(queue, count) {
+  await queue.waitUntilReady();
+  const began = performance.now();
   for (let left = count; left > 0; left -= BULK) {
     const size = Math.min(left, BULK);
-    await queue.addBulk(Array.from({ length: size }, () => ({ name: "noop", data: {} })));
+    await queue.addBulk(Array.from({ length: size }, () => ({ name: "noop", data: { payload: PAYLOAD } })));
   }
+  console.log((performance.now() - began) / 1000);
 }
 
 async function send(queue, count, hold) {

@@ -7,7 +7,7 @@ from typing import Any
 
 from bullmq import Queue, Worker
 
-from bench.peers.contract import CONCURRENCY, Peer, bulks, main, noop, report
+from bench.peers.contract import CONCURRENCY, PAYLOAD, Peer, bulks, main, noop, report
 
 
 class BullmqPython(Peer):
@@ -21,7 +21,7 @@ class BullmqPython(Peer):
 
     async def enqueue(self, count: int) -> None:
         for size in bulks(count):
-            await self.queue.addBulk([{"name": "noop", "data": {}} for _ in range(size)])
+            await self.queue.addBulk([{"name": "noop", "data": {"payload": PAYLOAD}} for _ in range(size)])
 
     async def send(self, sent: int, hold: int) -> None:
         await self.queue.add("report", {"sent": sent, "hold": hold})
@@ -32,7 +32,7 @@ class BullmqPython(Peer):
 
 
 async def handle(job: Any, token: str) -> str:
-    return await noop() if job.name == "noop" else await report(**job.data)
+    return await noop(**job.data) if job.name == "noop" else await report(**job.data)
 
 
 if __name__ == "__main__":

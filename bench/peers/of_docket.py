@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 from docket import Docket, Worker
 
-from bench.peers.contract import CONCURRENCY, Peer, main, noop, report
+from bench.peers.contract import CONCURRENCY, PAYLOAD, Peer, main, noop, report
 
 
 class OfDocket(Peer):
@@ -24,7 +24,7 @@ class OfDocket(Peer):
         self.docket.register(report)
 
     async def enqueue(self, count: int) -> None:
-        await self.docket.add_many(self.docket.call(noop)() for _ in range(count))
+        await self.docket.add_many(self.docket.call(noop)(PAYLOAD) for _ in range(count))
 
     async def send(self, sent: int, hold: int) -> None:
         await self.docket.add(report)(sent, hold)

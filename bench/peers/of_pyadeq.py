@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 
-from bench.peers.contract import CONCURRENCY, Peer, bulks, main, noop, report
+from bench.peers.contract import CONCURRENCY, PAYLOAD, Peer, bulks, main, noop, report
 from pyadeq.asyncio import Adeq, Lease, Task, Worker
 
 
@@ -25,7 +25,7 @@ class Pyadeq(Peer):
 
     async def enqueue(self, count: int) -> None:
         for size in bulks(count):
-            await self.queue.enqueue_many(Task(kind="noop") for _ in range(size))
+            await self.queue.enqueue_many(Task(payload=PAYLOAD, kind="noop") for _ in range(size))
 
     async def send(self, sent: int, hold: int) -> None:
         await self.queue.enqueue({"sent": sent, "hold": hold}, kind="report")
@@ -35,7 +35,7 @@ class Pyadeq(Peer):
 
 
 async def handle(lease: Lease) -> str:
-    return await noop() if lease.kind == "noop" else await report(**lease.payload)
+    return await noop(lease.payload) if lease.kind == "noop" else await report(**lease.payload)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import Any
 
 from saq import Queue, Worker
 
-from bench.peers.contract import CONCURRENCY, Peer, main, noop, repeat, report
+from bench.peers.contract import CONCURRENCY, PAYLOAD, Peer, main, noop, repeat, report
 
 
 class Saq(Peer):
@@ -23,7 +23,7 @@ class Saq(Peer):
         stack.push_async_callback(self.queue.disconnect)
 
     async def enqueue(self, count: int) -> None:
-        await repeat(count, lambda: self.queue.enqueue("noop"))
+        await repeat(count, lambda: self.queue.enqueue("noop", payload=PAYLOAD))
 
     async def send(self, sent: int, hold: int) -> None:
         await self.queue.enqueue("report", sent=sent, hold=hold)
@@ -32,8 +32,8 @@ class Saq(Peer):
         await Worker(self.queue, [("noop", do_noop), ("report", do_report)], concurrency=CONCURRENCY).start()
 
 
-async def do_noop(context: Any) -> str:
-    return await noop()
+async def do_noop(context: Any, *, payload: str) -> str:
+    return await noop(payload)
 
 
 async def do_report(context: Any, *, sent: int, hold: int) -> str:

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 from streaq import Worker
 
-from bench.peers.contract import CONCURRENCY, Peer, bulks, main, noop, report
+from bench.peers.contract import CONCURRENCY, PAYLOAD, Peer, bulks, main, noop, report
 
 
 class Streaq(Peer):
@@ -24,7 +24,7 @@ class Streaq(Peer):
 
     async def enqueue(self, count: int) -> None:
         for size in bulks(count):
-            await self.worker.enqueue_many([self.noop.enqueue() for _ in range(size)])
+            await self.worker.enqueue_many([self.noop.enqueue(PAYLOAD) for _ in range(size)])
 
     async def send(self, sent: int, hold: int) -> None:
         await self.report.enqueue(sent, hold)

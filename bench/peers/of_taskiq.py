@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from taskiq.api import run_receiver_task
 from taskiq_redis import RedisAsyncResultBackend, RedisStreamBroker
 
-from bench.peers.contract import CONCURRENCY, Peer, main, noop, repeat, report
+from bench.peers.contract import CONCURRENCY, PAYLOAD, Peer, main, noop, repeat, report
 
 
 class Taskiq(Peer):
@@ -31,7 +31,7 @@ class Taskiq(Peer):
         stack.push_async_callback(self.broker.shutdown)
 
     async def enqueue(self, count: int) -> None:
-        await repeat(count, self.noop.kiq)
+        await repeat(count, lambda: self.noop.kiq(PAYLOAD))
 
     async def send(self, sent: int, hold: int) -> None:
         await self.report.kiq(sent, hold)

@@ -2,17 +2,20 @@
 
 import builtins
 import json
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
 
-from pyadeq import EmbeddedServer
+from pyadeq import EmbeddedServer, Task
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.bench import SUBJECTS, Figure, drain, draw, growth, idle, latency, run
-from pyadeq.ext.bench.scene import Scene
+from pyadeq.ext.bench import SUBJECTS, Figure, drain, draw, growth, idle, latency, paths, run
+from pyadeq.ext.bench.scene import Plan, Scene
 from tests.integration.cli import adeq, error
 
 pytestmark = pytest.mark.any_engine
@@ -32,8 +35,11 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idle, "CONCURRENCY", (2,))
     monkeypatch.setattr(latency, "LOADS", (0, 500))
     monkeypatch.setattr(latency, "SAMPLES", 10)
+    monkeypatch.setattr(paths, "MOST_CALLS", 50)
     monkeypatch.setattr(growth, "TASKS", 300)
     monkeypatch.setattr(growth, "HANDED", 20)
+    monkeypatch.setattr(growth, "BACKLOGS", (0, 1000, 2000))
+    monkeypatch.setattr(growth, "DELAYED", (0, 2000))
     monkeypatch.setattr(growth, "RUNNING", (10, 1000))
     monkeypatch.setattr(growth, "WAITING", (1, 20))
 
@@ -48,7 +54,8 @@ def found(*subjects: str, **how: Any) -> dict[str, list[Figure]]:
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("subject", [name for name in SUBJECTS if name != "recovery"])
 def test_each_subject(subject: str) -> None:
-    figures = run([subject], tasks=1000, rounds=2, persistent=subject == "drain").figures
+    tasks = 2000 if subject == "drain" else 1000  # a thousand may all be done while this process stands still
+    figures = run([subject], tasks=tasks, rounds=2, persistent=subject == "drain").figures
     assert figures
     for figure in figures:
         assert figure.subject == subject
@@ -74,14 +81,87 @@ def test_memory_and_growth_count_what_there_is() -> None:
     (ready,), (floor,) = figures["ready"], figures["floor: an entry of a stream"]
     assert 200 < floor.median < ready.median < 2000
     assert figures["with a user"][0].median > ready.median
-    assert [one.by for one in figures["a task's life with so many in line besides"]] == [
-        {"backlog": 0},
-        {"backlog": 10_000},
+    assert [one.by["backlog"] for one in figures["a task's life with so many in line besides"]] == [0, 1000, 2000]
+    assert [one.by["running"] for one in figures["a task's life with so many running besides"]] == [10, 1000]
+
+
+@pytest.mark.usefixtures("quick")
+def test_growth_stops_where_it_is_told_to() -> None:
+    figures = found("growth", most=1000)
+    assert [one.by["backlog"] for one in figures["a task's life with so many in line besides"]] == [0, 1000]
+    assert [one.by["delayed"] for one in figures["a task's life with so many delayed besides"]] == [0]
+
+
+@pytest.mark.usefixtures("quick")
+def test_growth_leaves_out_what_has_no_room(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    memory = tmp_path / "meminfo"
+    memory.write_text("MemTotal:  99999999 kB\nMemAvailable:      4000 kB\n")
+    monkeypatch.setattr(growth, "MEMORY", memory)
+    report = run(["growth"], tasks=1000, rounds=1)
+    assert max(one.by.get("backlog", 0) for one in report.figures) == 1000
+    assert [words.split(":")[:2] for words in report.left_out] == [
+        ["growth", " backlog 2,000"],
+        ["growth", " delayed 2,000"],
     ]
+    said = adeq("bench", "growth", "--tasks", "2000", "--rounds", "1").stdout
+    assert "left out: growth: backlog 2,000: it may take 0.0 GB" in said
+
+
+def test_the_free_memory_may_be_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(growth, "MEMORY", tmp_path / "none")
+    monkeypatch.setattr(growth, "UNKNOWN", 10)
+    assert growth.free_memory() is None
+    with Scene.at(None, Plan(most=20)) as scene:
+        assert list(growth.fitting(scene, "backlog", (5, 10, 15, 25))) == [5, 10]
+        assert len(scene.left_out) == 1
+
+
+def test_a_path_is_beside_an_empty_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "MOST_CALLS", 20)
+    figures = found("paths", rounds=2, persistent=False)
+    assert figures.keys() == {"floor: PING", *(path.name for path in paths.PATHS)}
+    for path in paths.PATHS:
+        (figure,) = figures[path.name]
+        assert len(figure.values) == len(figure.floor) == 2
+        assert figure.commands is not None
+        assert figure.commands >= 1
+    told = adeq("bench", "paths", "--tasks", "2000", "--rounds", "1").stdout
+    assert told.splitlines()[3].split()[-1] == "commands"
+
+
+def test_a_path_that_is_not_taken_is_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    cancel = next(path for path in paths.PATHS if path.name.startswith("cancel"))
+    monkeypatch.setattr(paths, "PATHS", (replace(cancel, right=lambda told, size: False),))
+    with pytest.raises(AdeqError, match="cancel 1 in line: the last answer was"):
+        found("paths")
+
+
+def test_the_commands_of_scripts_are_those_that_the_server_names(own: EmbeddedServer) -> None:
+    with Scene.at(own.url, Plan()) as scene, scene.queue() as queue, redis.Redis.from_url(own.url) as other:
+        calls = [queue.calls.enqueue([(f"task-{n}", Task())], f"rid-{n}") for n in range(3)]
+        with other.monitor() as monitor:
+            _, commands, answer = scene.price(calls)
+            other.echo("the end")
+            seen = list(takewhile(lambda one: one["command"] != "ECHO the end", monitor.listen()))
+    assert answer[0].status == "created"
+    assert commands * len(calls) == sum(one["client_type"] == "lua" for one in seen) > 0
+
+
+def test_another_engine(tmp_path: Path, binary: Path) -> None:
+    engine = tmp_path / "server"
+    engine.write_text(f'#!/bin/sh\ntouch "{tmp_path}/ran"\nexec "{binary}" "$@"\n')
+    engine.chmod(0o755)
+    told = json.loads(
+        adeq("bench", "cost", "--tasks", "2000", "--rounds", "1", "--engine", str(engine), "-o", "json").stdout
+    )
+    assert told["engine"].split()[0] in ("Valkey", "Redis")
+    assert (tmp_path / "ran").exists()
+    with EmbeddedServer(binary=binary) as server:
+        assert told["engine"].lower() == server.engine.lower()
 
 
 def test_recovery_takes_as_long_as_the_lease(own: EmbeddedServer) -> None:
-    with Scene.at(own.url, False, 1000, 1, lambda _: None) as scene:
+    with Scene.at(own.url, Plan(tasks=1000, rounds=1)) as scene:
         (figure,) = idle.recovery(scene, lease=2)
     assert 1.5 < figure.median < 60
 
@@ -113,6 +193,9 @@ def test_what_cannot_be_measured() -> None:
     assert adeq("bench", "speed").status == 2
     assert adeq("bench", "cost", "--url", NOBODY).status == 3
     assert adeq("bench", "cost", "--tasks", "10").status == 2
+    assert adeq("bench", "cost", "--engine", "/nowhere").status == 2
+    assert "leave it out with --url" in error(2, "bench", "cost", "--engine", sys.executable, "--url", NOBODY)
+    assert "server" in error(2, "bench", "cost", "--engine", "/bin/true")
 
 
 def test_too_few_tasks_are_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:

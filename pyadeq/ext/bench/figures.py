@@ -13,7 +13,8 @@ class Figure(BaseModel):
     """One thing that was measured in several rounds.
 
     subject: of the run, `drain` for instance. what: in words. by: what it was measured at, `{"batch": 100}`. unit: of
-    values, one for each round. floor: those of bare commands that move the same data, in the same rounds.
+    values, one for each round. floor: those of bare commands that move the same data, in the same rounds. commands:
+    that the script of one call sends, where that was counted.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -24,6 +25,7 @@ class Figure(BaseModel):
     unit: str
     values: tuple[float, ...]
     floor: tuple[float, ...] = ()
+    commands: float | None = None
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -39,7 +41,7 @@ class Figure(BaseModel):
 
 
 class Report(BaseModel):
-    """All figures of a run, and what it ran on."""
+    """All figures of a run, and what it ran on. left_out: what was not measured, and why."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -52,6 +54,7 @@ class Report(BaseModel):
     rounds: int
     tasks: int
     figures: tuple[Figure, ...]
+    left_out: tuple[str, ...] = ()
 
 
 def quantile(values: Sequence[float], share: float) -> float:

@@ -8,10 +8,10 @@ from typing import Any
 from pyadeq import Failure, Queue
 from pyadeq.ext.bench import floor
 from pyadeq.ext.bench.figures import Figure
-from pyadeq.ext.bench.scene import Scene, fill
+from pyadeq.ext.bench.scene import HOUR, Scene, fill, take
 from pyadeq.ids import new_ulid
 
-HOUR, BATCH = 3600.0, 500
+BATCH = 500
 
 
 def memory(scene: Scene) -> Iterator[Figure]:
@@ -54,9 +54,7 @@ def _put(queue: Queue, count: int, **options: Any) -> None:
 
 def _run(queue: Queue, count: int) -> None:
     _put(queue, count)
-    taken = 0
-    while taken < count:
-        taken += len(queue.claim("bench", min(BATCH, count - taken), lease=HOUR))
+    take(queue, count)
 
 
 def _complete(queue: Queue, count: int) -> None:

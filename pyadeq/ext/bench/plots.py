@@ -27,7 +27,8 @@ def draw(report: Report, folder: Path) -> list[Path]:
         if len(some) < 2:
             continue
         groups = _groups(some)
-        figure, axes = pyplot.subplots(1, len(groups), figsize=(4.2 * len(groups) + 1.5, 4), squeeze=False)
+        size = (4.2 * len(groups) + 1.5, max(4, 0.25 * max(map(len, groups.values()))))
+        figure, axes = pyplot.subplots(1, len(groups), figsize=size, squeeze=False)
         for place, (name, lines) in zip(axes[0], groups.items(), strict=True):
             _bars(place, name, lines)
         figure.suptitle(f"{subject}: {report.engine}, pyadeq {report.pyadeq}, {report.machine}", fontsize=9)

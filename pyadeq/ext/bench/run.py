@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 from pyadeq import __version__
 from pyadeq.ext.bench.cost import cost
@@ -15,10 +16,11 @@ from pyadeq.ext.bench.growth import growth
 from pyadeq.ext.bench.idle import idle, recovery
 from pyadeq.ext.bench.latency import latency
 from pyadeq.ext.bench.memory import memory
-from pyadeq.ext.bench.scene import Scene
+from pyadeq.ext.bench.paths import paths
+from pyadeq.ext.bench.scene import Plan, Scene, Tell, untold
 
 SUBJECTS: Mapping[str, Callable[[Scene], Iterator[Figure]]] = {
-    one.__name__: one for one in (cost, drain, latency, growth, memory, idle, recovery)
+    one.__name__: one for one in (cost, paths, drain, latency, growth, memory, idle, recovery)
 }
 
 
@@ -27,25 +29,30 @@ def run(
     *,
     url: str | None = None,
     persistent: bool = True,
+    engine: Path | None = None,
     tasks: int = 20_000,
     rounds: int = 5,
-    tell: Callable[[str], None] = lambda _: None,
+    most: int = 1_000_000,
+    tell: Tell = untold,
 ) -> Report:
     """Measure, on a server at a URL, or on ones of our own: a new one for each subject, and wherever it grew large.
 
-    tell: hears what is measured now.
+    engine: the binary of our own. most: how long a backlog `growth` may make. tell: hears what is measured now.
     """
     load = os.getloadavg()[0]
+    plan = Plan(tasks=tasks, rounds=rounds, most=most, persistent=persistent, engine=engine)
     figures: list[Figure] = []
-    engine = ""
+    left_out: list[str] = []
+    found = ""
     for name in subjects:
-        with Scene.at(url, persistent, tasks, rounds, partial(_tell, tell, name)) as scene:
-            engine = scene.engine
+        with Scene.at(url, plan, partial(_tell, tell, name)) as scene:
+            found = scene.engine
             figures += SUBJECTS[name](scene)
+            left_out += [f"{name}: {words}" for words in scene.left_out]
     own = "append-only file, flushed every second" if persistent else "none"
     return Report(
         pyadeq=__version__,
-        engine=engine,
+        engine=found,
         persistence=own if url is None else "as the server has it",
         machine=f"{platform.system()} {platform.release()} {platform.machine()}, {os.cpu_count()} cores",
         python=platform.python_version(),
@@ -53,8 +60,9 @@ def run(
         rounds=rounds,
         tasks=tasks,
         figures=tuple(figures),
+        left_out=tuple(left_out),
     )
 
 
-def _tell(tell: Callable[[str], None], subject: str, words: str) -> None:
+def _tell(tell: Tell, subject: str, words: str) -> None:
     tell(f"{subject}: {words}")

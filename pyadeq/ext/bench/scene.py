@@ -5,36 +5,59 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
 from typing import Any
 
 import redis
 
-from pyadeq import Adeq, Call, EmbeddedServer, Queue, Task
+from pyadeq import Adeq, Call, EmbeddedServer, Lease, Locks, Queue, Task
 from pyadeq.ids import new_ulid
 
 PAYLOAD = b"x" * 200
+HOUR = 3600.0
+TOLD_EVERY = 50_000  # tasks that are put in line
 Command = tuple[Any, ...]
+Tell = Callable[[str], None]
+
+
+def untold(words: str) -> None:
+    """Nobody wants to hear what is measured now."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to measure.
+
+    tasks: how many a measurement takes; rounds: how often it is made; most: how many tasks there may be besides.
+    persistent: whether a server of our own has an append-only file. engine: its binary; None for the usual one.
+    """
+
+    tasks: int = 20_000
+    rounds: int = 5
+    most: int = 1_000_000
+    persistent: bool = True
+    engine: Path | None = None
 
 
 class Scene:
-    """A server with queues of our own on it. tasks: how many a measurement takes; rounds: how often it is made."""
+    """A server with queues of our own on it. own: whether the server is ours, too."""
 
-    def __init__(
-        self, adeq: Adeq, url: str, persistent: bool | None, tasks: int, rounds: int, tell: Callable[[str], None]
-    ) -> None:
-        self.adeq, self.url, self.tasks, self.rounds, self.tell = adeq, url, tasks, rounds, tell
+    def __init__(self, adeq: Adeq, url: str, plan: Plan, own: bool, tell: Tell) -> None:
+        self.adeq, self.url, self.plan, self.own, self.tell = adeq, url, plan, own, tell
+        self.tasks, self.rounds = plan.tasks, plan.rounds
         self.client: Any = adeq.client
         self.engine = engine_of(self.client)
-        self._persistent = persistent
+        self.left_out: list[str] = []
+        self._ends = False  # with the queue that is on it
 
     @classmethod
     @contextmanager
-    def at(
-        cls, url: str | None, persistent: bool, tasks: int, rounds: int, tell: Callable[[str], None]
-    ) -> Iterator[Scene]:
+    def at(cls, url: str | None, plan: Plan, tell: Tell = untold) -> Iterator[Scene]:
         """On a server, or on a new one of our own."""
-        with private(persistent) if url is None else nullcontext(url) as there, _client(there) as adeq:
-            yield cls(adeq, there, persistent if url is None else None, tasks, rounds, tell)
+        with private(plan) if url is None else nullcontext(url) as there, _client(there) as adeq:
+            yield cls(adeq, there, plan, url is None, tell)
 
     @contextmanager
     def anew(self) -> Iterator[Scene]:
@@ -42,10 +65,11 @@ class Scene:
 
         There is no other one than that of a URL.
         """
-        if self._persistent is None:
+        if not self.own:
             yield self
             return
-        with Scene.at(None, self._persistent, self.tasks, self.rounds, self.tell) as scene:
+        with Scene.at(None, self.plan, self.tell) as scene:
+            scene._ends = True
             yield scene
 
     @contextmanager
@@ -55,7 +79,17 @@ class Scene:
         try:
             yield queue
         finally:
-            self.remove(queue.base)
+            if not self._ends:  # millions of tasks take as long to delete as to make
+                self.remove(queue.base)
+
+    @contextmanager
+    def locks(self) -> Iterator[Locks]:
+        """A lock domain that nobody has used, and that is gone afterwards."""
+        locks = self.adeq.locks(f"bench-{new_ulid()}")
+        try:
+            yield locks
+        finally:
+            self.remove(locks.base)
 
     def remove(self, base: str) -> None:
         """Delete all keys of a base, at once: what is freed later would be charged to the next measurement."""
@@ -76,9 +110,23 @@ class Scene:
         work()
         return main_thread(self.client) - before
 
+    def price(self, calls: Sequence[Call[Any]]) -> tuple[float, float, Any]:
+        """Of calls one after the other: seconds of the main thread and commands of scripts, for each; the last answer.
+
+        A server counts what scripts send and what clients send alike; the clients' part is known.
+        """
+        work = self.calls(calls)
+        answers: list[Any] = []
+        before = self.commands()
+        cpu = self.cpu(lambda: answers.append(work()))
+        looks = 3  # of these commands that have been counted themselves: two of `cpu`, one of `commands`
+        inside = self.commands() - before - looks - len(calls)
+        return cpu / len(calls), inside / len(calls), calls[-1].decode(answers[0])
+
     def commands(self) -> int:
-        """How many commands the server has run, those inside of scripts not counted; without this one."""
-        return int(self.client.info("stats")["total_commands_processed"])
+        """How many commands the server has run, those inside of scripts too; without this one."""
+        stats = self.client.info("commandstats")
+        return sum(int(one["calls"]) for one in stats.values())
 
     def memory(self, queue: Queue) -> int:
         """What the server uses, but for the events of a queue, which are trimmed and do not grow with its tasks."""
@@ -127,17 +175,28 @@ def main_thread(client: Any) -> float:
     return float(info["used_cpu_user_main_thread"]) + float(info["used_cpu_sys_main_thread"])
 
 
-def fill(queue: Queue, count: int, payload: bytes = PAYLOAD, **options: Any) -> None:
-    """Put so many tasks in line."""
-    for _ in queue.enqueue_stream(Task(payload=payload, **options) for _ in range(count)):
-        pass
+def fill(queue: Queue, count: int, payload: bytes = PAYLOAD, tell: Tell = untold, **options: Any) -> None:
+    """Put so many tasks in line. tell: hears how many there are by now."""
+    receipts = queue.enqueue_stream(repeat(Task(payload=payload, **options), count))
+    for number, _ in enumerate(receipts, 1):
+        if number % TOLD_EVERY == 0:
+            tell(f"{number:,} of {count:,} tasks are there")
+
+
+def take(queue: Queue, count: int) -> list[Lease]:
+    """Leases of so many tasks that are in line, for an hour."""
+    leases: list[Lease] = []
+    while len(leases) < count:
+        leases += queue.claim("bench", min(1000, count - len(leases)), lease=HOUR)
+    return leases
 
 
 @contextmanager
-def private(persistent: bool) -> Iterator[str]:
+def private(plan: Plan) -> Iterator[str]:
     """The URL of a server of our own, with an append-only file, flushed every second, or with none."""
-    with EmbeddedServer(appendfsync="everysec", config={"save": "", "auto-aof-rewrite-percentage": "0"}) as server:
-        if not persistent:
+    config = {"save": "", "auto-aof-rewrite-percentage": "0"}
+    with EmbeddedServer(binary=plan.engine, appendfsync="everysec", config=config) as server:
+        if not plan.persistent:
             with redis.Redis.from_url(server.url) as client:
                 client.config_set("appendonly", "no")
         yield server.url

@@ -31,10 +31,17 @@ def bench(
     persist: Annotated[
         bool, typer.Option("--persist/--no-persist", help="An append-only file, flushed every second, or none.")
     ] = True,
+    engine: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, metavar="FILE", help="The program of our own servers: another one."),
+    ] = None,
     url: Annotated[
         str | None,
         typer.Option(help="Measure this server instead of one of our own. It should have nothing else to do."),
     ] = None,
+    most: Annotated[
+        int, typer.Option(min=0, help="growth: so many tasks in line, or delayed, at most; and half of the memory.")
+    ] = 1_000_000,
     plots: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw the figures there, as PNG files.")] = None,
     output: Output = Format.table,
 ) -> None:
@@ -46,9 +53,20 @@ def bench(
     """
     if all and subjects:
         raise ConfigError("--all: leave it out where subjects are named")
+    if engine is not None and url is not None:
+        raise ConfigError("--engine: leave it out with --url, which is a server that runs already")
     names = list(SUBJECTS) if all else [one.value for one in subjects] if subjects else list(QUICK)
     with connected(url) if url else nullcontext(), _told() as tell:  # what keeps it from the server is told as ever
-        report = run(list(dict.fromkeys(names)), url=url, persistent=persist, tasks=tasks, rounds=rounds, tell=tell)
+        report = run(
+            list(dict.fromkeys(names)),
+            url=url,
+            persistent=persist,
+            engine=engine,
+            tasks=tasks,
+            rounds=rounds,
+            most=most,
+            tell=tell,
+        )
     if plots is not None:
         drawn = draw(report, plots)
     if output != Format.table:
@@ -82,16 +100,23 @@ def _print(report: Report) -> None:
     about = f"{report.engine}, persistence: {report.persistence}; pyadeq {report.pyadeq}, Python {report.python}"
     print(f"{about}\n{report.machine}, load {report.load_before} before; {report.rounds} rounds\n")
     heads = ["subject", "what", "at", "median", "lowest", "highest", "unit", "× floor"]
-    stdout().print(columns(heads, map(_row, report.figures), right=["median", "lowest", "highest", "× floor"]))
+    counted = any(figure.commands is not None for figure in report.figures)
+    rows = [_row(figure, counted) for figure in report.figures]
+    right = ["median", "lowest", "highest", "× floor", "commands"]
+    stdout().print(columns(heads + right[-1:] * counted, rows, right=right))
+    if report.left_out:
+        print("\n" + "\n".join(f"left out: {words}" for words in report.left_out))
 
 
-def _row(figure: Figure) -> tuple[str, ...]:
+def _row(figure: Figure, counted: bool) -> tuple[str, ...]:
     at = ", ".join(
         f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}" for name, value in figure.by.items()
     )
     lowest, highest = (_number(pick(figure.values)) for pick in (min, max))
     ratio = "" if figure.ratio is None else f"{figure.ratio:.2f}"
-    return (figure.subject, figure.what, at, _number(figure.median), lowest, highest, figure.unit, ratio)
+    commands = "" if figure.commands is None else f"{figure.commands:,.1f}"
+    row = (figure.subject, figure.what, at, _number(figure.median), lowest, highest, figure.unit, ratio)
+    return (*row, commands) if counted else row
 
 
 def _number(value: float) -> str:
