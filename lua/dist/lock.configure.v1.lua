@@ -43,15 +43,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 2 then
   return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
 
 local clock = ARGV[1]
 if clock == '' then
@@ -71,8 +71,8 @@ local settings_count = ARGV[arg_at]
 settings_count = arg_uint(settings_count, 0, 1)
 if not settings_count then return refuse('settings_count', ARGV[arg_at], 'an integer from 0 to 1') end
 arg_at = arg_at + 1
-local settings_pairs = {}
-local arg_seen_settings = {}
+local settings_pairs, arg_seen_settings = arg_empty, arg_empty
+if settings_count > 0 then settings_pairs, arg_seen_settings = {}, {} end
 for i = 1, settings_count do
   local size = ARGV[arg_at]
   size = arg_uint(size, 0, 10)
@@ -153,6 +153,8 @@ local function base_time(layout_min, clock)
   local ms = math.floor(time[2] / 1000)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
+
+local config = KEYS[1]
 
 local stored = redis.call('HMGET', config, 'layout_min', 'clock', 'poll_ms', 'claim_ms', 'waiter_ms')
 local changes = settings_pairs[1] or {}
