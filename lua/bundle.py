@@ -19,14 +19,15 @@ from typing import Any
 
 from header import BuildError, read_include, read_script
 from model import ID, LANE, LIMIT, MAX_BYTES, MAX_ITEMS, MAX_SAFE, NAME, Arg, Group, Include, Script, Status
-from preamble import LAYOUT, preamble
-from scan import GLOBALS, LuaError, parse, tokens
+from preamble import LAYOUT, keys_of, preamble
+from scan import GLOBALS, LuaError, parse, substitute, tokens
 
 CONTRACT = 1
 REPLAY_MS = 45_000
 DRAGONFLY = "--!df flags=allow-undeclared-keys"
 # Lua's own limits in one function.
 MOST_LOCALS, MOST_UPVALUES = 199, 59
+_HEAD = re.compile(r"^local function \w+\([^)]*\)", re.M)
 
 _TYPES: dict[str, dict[str, Any]] = {
     "id": {"pattern": ID, "min": 1, "max": 200, "doc": "1 to 200 of A-Z a-z 0-9 . _ : / @ + -"},
@@ -126,31 +127,40 @@ def _check_against(script: Script, includes: dict[str, Include], codes: dict[str
             raise BuildError(script.path, line, f"{code} is not in errors.toml, which has {', '.join(codes)}")
 
 
-def bundle(script: Script, includes: dict[str, Include]) -> str:
+def assemble(script: Script, includes: dict[str, Include]) -> str:
     """The text to load: first line, header, preamble, includes, body."""
     parts = [includes[name] for name in script.includes]
     usual = [part for part in parts if part.name not in script.rare]
     rare = [part for part in parts if part.name in script.rare]
     names = set(script.free).union(*(part.free for part in parts))
     before, after = ([], []) if script.rest else _rare(script, rare, usual)
-    rest = [*(part.text.strip("\n") for part in rare), script.rest] if script.rest else []
+    rest = [*(_with_keys(script, part) for part in rare), script.rest] if script.rest else []
+    called = {} if script.rest else {part.name: f"arg_rare().{part.name}" for part in rare}
     first = f"#!lua flags={script.flag}" if script.flag else "#!lua"
     sections = [
         f"{first}\n-- generated from lua/{script.path} by lua/bundle.py; do not edit\n{script.header}",
         preamble(script, names),
         *before,
-        *(part.text.strip("\n") for part in usual),
+        *(substitute(_with_keys(script, part), called) for part in usual),
         *after,
-        script.body,
+        *keys_of(script, script.free),
+        substitute(script.body, called),
         *rest,
     ]
-    text = "\n\n".join(sections) + "\n"
+    return "\n\n".join(sections) + "\n"
+
+
+def bundle(script: Script, includes: dict[str, Include]) -> str:
+    """The text to load, checked: that it is Lua, uses no globals, and keeps within Lua's own limits."""
+    text = assemble(script, includes)
     try:
         chunk = parse(text[text.index("\n") :])  # the line numbers stay
     except LuaError as error:
         text = f"the generated script is no Lua: {error} (its line {error.line})"
         raise BuildError(script.path, 1, text) from None
     stray = sorted((chunk.free.keys() - GLOBALS) | chunk.written.keys())
+    for name in set(stray) & set(script.rare):
+        raise BuildError(script.path, 1, f"{name} is a RARELY include: it may be called, but is no value")
     if stray:
         raise BuildError(script.path, 1, f"the generated script has globals: {', '.join(stray)}")
     for function in chunk.functions:
@@ -164,23 +174,31 @@ def bundle(script: Script, includes: dict[str, Include]) -> str:
     return text
 
 
+def _with_keys(script: Script, part: Include) -> str:
+    """An include whose function reads its keys itself, when it runs.
+
+    Keys of the whole script would be upvalues, and Lua looks for each of them whenever it makes a function.
+    """
+    keys = "".join(f" {line}" for line in keys_of(script, part.needs.keys()))
+    return _HEAD.sub(lambda head: head[0] + keys, part.text.strip("\n"), count=1)
+
+
 def _rare(script: Script, rare: list[Include], usual: list[Include]) -> tuple[list[str], list[str]]:
     """What stands before and after the usual includes for those that few calls need.
 
     Lua makes every function of a script anew at every call, which takes longer than most commands. So these are made by
-    the first call of one of them.
+    the first call of one of them: wherever one is called, `arg_rare().name(…)` stands.
     """
     if not rare:
         return [], []
     wanted = set(script.free).union(*(part.free for part in usual))
     entries = [part.name for part in rare if part.name in wanted]
-    stubs = [f"local function {name}(...) return arg_rare().{name}(...) end" for name in entries]
     made = ", ".join(f"{name} = {name}" for name in entries)
     return (
-        ["\n".join(["local arg_rare", *stubs])],
+        ["local arg_rare"],
         [
             "local arg_made\nfunction arg_rare()\n  if arg_made then return arg_made end",
-            *(part.text.strip("\n") for part in rare),
+            *(_with_keys(script, part) for part in rare),
             f"  arg_made = {{ {made} }}\n  return arg_made\nend",
         ],
     )

@@ -8,9 +8,10 @@ twice the time.
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from dataclasses import replace
 
-from model import GATE, MAX_BYTES, MAX_ITEMS, MAX_SAFE, Arg, Group, Script, Type
+from model import MAX_BYTES, MAX_ITEMS, MAX_SAFE, Arg, Group, Script, Type
 
 # The newest layout that the scripts know; and that of a new base, the one before for as long as scripts that know no
 # newer one are in use beside these.
@@ -44,14 +45,14 @@ end""",
     "arg_int": """
 local function arg_int(v, min, max)
   if not v or #v > 17 or not arg_find(v, '^%-?%d+$') then return nil end
-  local n = tonumber(v) + 0
+  local n = v + 0
   if n >= min and n <= max and (n < 0 or #v <= 16) then return n end
 end""",
     "arg_uint": """
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end""",
     "arg_ids": f"""
 local function arg_ids(v, min, max)
@@ -99,11 +100,16 @@ end""",
 _USES = {name: set(re.findall(r"\b(arg_\w+)", text)) - {name} for name, text in _HELPERS.items()}
 
 
+def keys_of(script: Script, names: Container[str]) -> list[str]:
+    """The line, if any, that makes locals of those keys of a script that are among the names."""
+    every = {key.name: f"KEYS[{at}]" for at, key in enumerate(script.keys, 1) if key.name in names}
+    return [f"local {', '.join(every)} = {', '.join(every.values())}"] if every else []
+
+
 def preamble(script: Script, names: set[str]) -> str:
-    """The preamble of a script whose body and includes use `names` from outside."""
+    """The preamble of a script whose body and includes use `names` from outside; without its keys."""
     checks = [line for at, arg in enumerate(script.args, 1) for line in _scalar(at, arg)]
     checks += _groups(script)
-    keys = [f"local {key.name} = KEYS[{at}]" for at, key in enumerate(script.keys, 1) if key.type != GATE]
     used = names | set(re.findall(r"\b(?:arg_\w+|refuse)\b", "\n".join(checks)))
     for name in reversed(_HELPERS):
         if name in used:
@@ -111,11 +117,12 @@ def preamble(script: Script, names: set[str]) -> str:
     helpers = [text.strip() for name, text in _HELPERS.items() if name in used]
     count = len(script.keys)
     expected = [
+        "local KEYS, ARGV = KEYS, ARGV",  # a local is found sooner than a global
         f"if #KEYS ~= {count} then",
         f"  return redis.error_reply('ADEQ_ARG expected {count} keys, got ' .. #KEYS)",
         "end",
     ]
-    return "\n\n".join("\n".join(part) for part in (helpers, expected + keys, checks) if part)
+    return "\n\n".join("\n".join(part) for part in (helpers, expected, checks) if part)
 
 
 def want(type_: Type) -> str:
@@ -258,8 +265,7 @@ def _group(group: Group, weigh: bool) -> list[str]:
         f"local {name}_count = ARGV[arg_at]",
         *_check(count, f"{name}_count", "ARGV[arg_at]", f"'{name}_count'"),
         "arg_at = arg_at + 1",
-        f"local {', '.join(columns)} = {', '.join(['{}'] * len(columns))}",
-        *([f"local arg_seen_{name} = {{}}"] if group.pairs else []),
+        *_columns(group, columns),
         f"for i = 1, {name}_count do",
     ]
     for offset, arg in enumerate(group.fields):
@@ -274,6 +280,19 @@ def _group(group: Group, weigh: bool) -> list[str]:
     if group.pairs:
         lines += _indent(_pairs(group, weigh))
     return [*lines, "end"]
+
+
+def _columns(group: Group, columns: list[str]) -> list[str]:
+    """The lists that the fields of the items go into; where there may be no item they are made when there is one."""
+    names = ", ".join([*columns, *([f"arg_seen_{group.name}"] if group.pairs else [])])
+    size = names.count(",") + 1
+    tables = ", ".join(["{}"] * size)
+    if group.min > 0:
+        return [f"local {names} = {tables}"]
+    return [
+        f"local {names} = {', '.join(['arg_empty'] * size)}",
+        f"if {group.name}_count > 0 then {names} = {tables} end",
+    ]
 
 
 def _label(group: str, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -43,6 +44,7 @@ class Token(NamedTuple):
     kind: str  # name, keyword, number, string, op, end
     text: str
     line: int
+    at: int  # where it begins
 
     @property
     def literal(self) -> str | None:
@@ -59,7 +61,7 @@ def tokens(text: str) -> list[Token]:
         kind = match.lastgroup or "skip"
         if match["skip"] is None:
             kind = next(k for k in ("name", "number", "string", "op") if match[k] is not None)
-            found.append(Token("keyword" if match[0] in KEYWORDS else kind, match[0], line))
+            found.append(Token("keyword" if match[0] in KEYWORDS else kind, match[0], line, at))
         line += match[0].count("\n")
         at = match.end()
     return found
@@ -75,10 +77,13 @@ class Function:
 
 @dataclass
 class Chunk:
-    """`free`, `written`: name -> line of its first use; `top`: how the outermost statements begin."""
+    """`free`, `written`: name -> line of its first use; `uses`: all of those that are free; `top`: how the outermost
+    statements begin.
+    """
 
     tokens: list[Token]
     free: dict[str, int] = field(default_factory=dict)
+    uses: set[Token] = field(default_factory=set)
     written: dict[str, int] = field(default_factory=dict)
     functions: list[Function] = field(default_factory=list)
     top: list[str] = field(default_factory=list)
@@ -87,6 +92,17 @@ class Chunk:
 def parse(text: str) -> Chunk:
     """Read one file. Raises LuaError where it is not Lua 5.1."""
     return _Parser(text).chunk
+
+
+def substitute(text: str, called: Mapping[str, str]) -> str:
+    """The text with other expressions for functions that are not local in it, where they are called."""
+    parts, end = [], 0
+    for token in sorted(parse(text).uses, key=lambda token: token.at):
+        after = token.at + len(token.text)
+        if token.text in called and text[after:].lstrip().startswith("("):
+            parts += [text[end : token.at], called[token.text]]
+            end = after
+    return "".join([*parts, text[end:]])
 
 
 class _Parser:
@@ -103,7 +119,7 @@ class _Parser:
     @property
     def token(self) -> Token:
         every = self.chunk.tokens
-        return every[self.at] if self.at < len(every) else Token("end", "", every[-1].line if every else 1)
+        return every[self.at] if self.at < len(every) else Token("end", "", every[-1].line if every else 1, -1)
 
     @property
     def word(self) -> str:
@@ -155,6 +171,7 @@ class _Parser:
                         between.upvalues.add(scope[token.text])
                     return True
         self.chunk.free.setdefault(token.text, token.line)
+        self.chunk.uses.add(token)
         return False
 
     # Statements

@@ -72,23 +72,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 10 then
   return redis.error_reply('ADEQ_ARG expected 10 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local requests = KEYS[2]
-local graph = KEYS[3]
-local deadlines = KEYS[4]
-local unchecked = KEYS[5]
-local capacity = KEYS[6]
-local rates = KEYS[7]
-local events = KEYS[8]
-local channel = KEYS[9]
 
 local rid = ARGV[1]
 if not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$') then
@@ -196,7 +188,7 @@ end
 -- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
 -- with.
 -- NEEDS config requests base_time
-local function open_domain(rids)
+local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
@@ -216,9 +208,10 @@ local function open_domain(rids)
   }
 end
 
--- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail)
+local function emit(conf, event, id, detail) local events = KEYS[8]
+  if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
@@ -230,6 +223,8 @@ local function emit(conf, event, id, detail)
   if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
   redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
 end
+
+local requests, graph, deadlines, channel = KEYS[2], KEYS[3], KEYS[4], KEYS[9]
 
 local conf, refused = open_domain({ rid })
 if refused then return refused end
@@ -268,7 +263,7 @@ end
 
 -- record_of(conf, rid): the record of a request as this call has left it; false if there is none.
 -- NEEDS requests
-local function record_of(conf, rid)
+local function record_of(conf, rid) local requests = KEYS[2]
   if conf.texts[rid] == nil then conf.texts[rid] = redis.call('HGET', requests, rid) end
   return conf.texts[rid]
 end
@@ -325,7 +320,7 @@ end
 -- remember(conf, rid, outcome): keep for two minutes how a request ended: one that has ended never holds again. In
 -- `deadlines` those stand below zero, apart from the live.
 -- NEEDS deadlines set_record
-local function remember(conf, rid, outcome)
+local function remember(conf, rid, outcome) local deadlines = KEYS[4]
   set_record(conf, rid, 'ended ' .. outcome)
   redis.call('ZADD', deadlines, conf.now + 120000 - 1e15, rid)
   conf.due = math.min(conf.due, conf.now + 121000)
@@ -370,7 +365,7 @@ local function permits_of(code) return tonumber(string.match(code, '^p(%d+)$')) 
 
 -- read_capacity(conf, resource): its permits and whether they may be given out; nil if it has none.
 -- NEEDS capacity
-local function read_capacity(conf, resource)
+local function read_capacity(conf, resource) local capacity = KEYS[6]
   local max, status, silent_ms, seen_ms, used =
     string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
   if not max then return nil end
@@ -381,7 +376,7 @@ end
 
 -- write_capacity(resource, room): store what read_capacity reads.
 -- NEEDS capacity
-local function write_capacity(resource, room)
+local function write_capacity(resource, room) local capacity = KEYS[6]
   redis.call('HSET', capacity, resource, string.format('%.0f %s %s %s %.0f', room.max, room.status, room.silent_ms,
     room.seen_ms, room.used))
 end
@@ -398,7 +393,7 @@ end
 -- end_request(conf, rid, request, outcome, event, detail): take a request out of everything, and remember how it
 -- ended.
 -- NEEDS graph unchecked members_of remember tell note_freed permits_of use_permits
-local function end_request(conf, rid, request, outcome, event, detail)
+local function end_request(conf, rid, request, outcome, event, detail) local graph, unchecked = KEYS[3], KEYS[5]
   redis.call('ZREM', graph, unpack(members_of(rid, request)))
   remember(conf, rid, outcome)
   if request.order ~= '-' then
@@ -421,14 +416,14 @@ end
 
 -- set_deadline(conf, rid, deadline_ms): when a live request ends by itself. conf.due is not after any of these.
 -- NEEDS deadlines
-local function set_deadline(conf, rid, deadline_ms)
+local function set_deadline(conf, rid, deadline_ms) local deadlines = KEYS[4]
   redis.call('ZADD', deadlines, deadline_ms, rid)
   conf.due = math.min(conf.due, deadline_ms)
 end
 
 -- members_below(words, limit): the first members of the graph that begin with these words, and go on.
 -- NEEDS graph
-local function members_below(words, limit)
+local function members_below(words, limit) local graph = KEYS[3]
   return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
 end
 
@@ -441,7 +436,7 @@ end
 
 -- strongest(owner, resource): the code of the strongest hold of an owner on a resource; nil if it has none.
 -- NEEDS graph
-local function strongest(owner, resource)
+local function strongest(owner, resource) local graph = KEYS[3]
   local held = 'o ' .. owner .. ' h ' .. resource
   local last = redis.call('ZRANGE', graph, '(' .. held .. '!', '[' .. held .. ' ', 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
   return last and string.match(last, ' (%S+) %S+$')
@@ -462,7 +457,7 @@ end
 -- is_held_against(conf, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
 -- order permits, shared, exclusive.
 -- NEEDS graph permits_of read_capacity
-local function is_held_against(conf, part, owner)
+local function is_held_against(conf, part, owner) local graph = KEYS[3]
   local held = 'r ' .. part.resource .. ' h'
   local low, high = '[' .. held .. ' ', '(' .. held .. '!'
   if part.code == 'x' then
@@ -483,7 +478,7 @@ end
 -- is_behind(part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
 -- pass those shared waiters that wait for something else as well, up to 64 of them.
 -- NEEDS graph
-local function is_behind(part, order)
+local function is_behind(part, order) local graph = KEYS[3]
   local line, most = 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
   local ahead = redis.call('ZRANGE', graph, '[' .. line, '(' .. line .. order, 'BYLEX', 'LIMIT', 0, most)
   if #ahead == most then return true end
@@ -513,7 +508,7 @@ end
 
 -- link_request(rid, request): add its members to the graph.
 -- NEEDS graph members_of
-local function link_request(rid, request)
+local function link_request(rid, request) local graph = KEYS[3]
   local scored = {}
   for i, member in ipairs(members_of(rid, request)) do
     scored[2 * i - 1], scored[2 * i] = 0, member
@@ -548,7 +543,7 @@ end
 
 -- read_rules(conf): the settings that few calls need, added to conf.
 -- NEEDS config
-local function read_rules(conf)
+local function read_rules(conf) local config = KEYS[1]
   if conf.claim_ms then return end
   local row = redis.call('HMGET', config, 'poll_ms', 'claim_ms', 'waiter_ms', 'priority_step_ms', 'policy',
     'detect_visits', 'rate_burst')
@@ -561,7 +556,7 @@ end
 -- hand_over(conf, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
 -- it may follow it, in every line where it stood.
 -- NEEDS graph unchecked members_of grant read_rules tell note_freed
-local function hand_over(conf, rid, request)
+local function hand_over(conf, rid, request) local graph, unchecked = KEYS[3], KEYS[5]
   read_rules(conf)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))
   redis.call('ZREM', unchecked, rid)
@@ -575,7 +570,7 @@ end
 -- run of shared waiters together. Grants and ends are `left` at most; answers how many are left then. What stands in a
 -- waiter's way is the same in all its lines, so it is looked for once (conf.tried) until somebody else is granted.
 -- NEEDS deadlines members_below set_deadline record_of read_request end_wait find_obstacle hand_over
-local function promote(conf, resource, left)
+local function promote(conf, resource, left) local deadlines = KEYS[4]
   local most, members = left, members_below('r ' .. resource .. ' q', left)
   for _, member in ipairs(members) do
     local order, code, rid = string.match(member, '^r %S+ q (%S+) (%S+) %S+ (%S+)$')
@@ -630,7 +625,7 @@ end
 -- end_rids(conf, rids): end requests whose deadline has come: all of them first, for none may be granted what another
 -- leaves. Then the next in line have their turn.
 -- NEEDS deadlines note_line record_of live_request end_wait end_request promote_freed
-local function end_rids(conf, rids)
+local function end_rids(conf, rids) local deadlines = KEYS[4]
   for _, rid in ipairs(rids) do
     local resource = string.match(rid, '^promote (.*)$')
     local request = not resource and live_request(conf, rid)
@@ -651,7 +646,7 @@ end
 -- sweep_ended(conf, limit): forget how requests ended two minutes ago, and agents whose rate is not used, a hundred times
 -- the limit at most; when that is to be done again.
 -- NEEDS requests deadlines rates
-local function sweep_ended(conf, limit)
+local function sweep_ended(conf, limit) local requests, deadlines, rates = KEYS[2], KEYS[4], KEYS[7]
   local most = math.min(1000, 100 * limit)
   local rids = redis.call('ZRANGE', deadlines, '-inf', conf.now - 1e15, 'BYSCORE', 'LIMIT', 0, most)
   if #rids > 0 then
@@ -670,7 +665,7 @@ end
 -- ended two minutes ago; how many were ended. conf.caught_up: there are no more. conf.due is when there is something
 -- to do again; what can be forgotten may wait for a second, so that not every call has to see to it.
 -- NEEDS deadlines end_rids sweep_ended
-local function end_due(conf, limit)
+local function end_due(conf, limit) local deadlines = KEYS[4]
   conf.caught_up = conf.now < conf.due
   if conf.caught_up then return 0 end
   local rids = redis.call('ZRANGE', deadlines, 0, conf.now, 'BYSCORE', 'LIMIT', 0, limit)
@@ -684,7 +679,7 @@ end
 
 -- end_overdue(conf, rids): end those of some requests whose deadline has come, where end_due has not seen to all.
 -- NEEDS deadlines end_rids
-local function end_overdue(conf, rids)
+local function end_overdue(conf, rids) local deadlines = KEYS[4]
   if conf.caught_up or #rids == 0 then return end
   local due = {}
   for i, deadline_ms in ipairs(redis.call('ZMSCORE', deadlines, unpack(rids))) do
@@ -714,7 +709,7 @@ end
 -- recall(conf, rid): what a request that is known is answered: the status, what goes with it, and, if it lives,
 -- itself.
 -- NEEDS deadlines record_of read_request
-local function recall(conf, rid)
+local function recall(conf, rid) local deadlines = KEYS[4]
   local text = record_of(conf, rid)
   local outcome, detail = string.match(text, '^ended (%S+) ?(.*)$')
   if outcome == 'busy' or outcome == 'deadlock' or outcome == 'unavailable' or outcome == 'owner_waits' then
@@ -744,7 +739,7 @@ end
 -- for it: the part gets that fence. A shared hold that is to become exclusive makes the request an upgrade. Whether
 -- all are covered.
 -- NEEDS graph record_of read_request
-local function cover_parts(conf, request)
+local function cover_parts(conf, request) local graph = KEYS[3]
   local covered = true
   for _, part in ipairs(request.parts) do
     local held = 'o ' .. request.owner .. ' h ' .. part.resource
@@ -782,7 +777,7 @@ end
 -- refuse_rate(conf, agent): the ms after which an agent that asks too often may ask again; nil, and one more counted,
 -- if it may now. GCRA: the score is the time (µs) at which all it asked for would have come at the allowed rate.
 -- NEEDS rates
-local function refuse_rate(conf, agent)
+local function refuse_rate(conf, agent) local rates = KEYS[7]
   if not conf.rate_per_minute then return nil end
   local now, gap = conf.now * 1000, math.floor(60000000 / conf.rate_per_minute)
   local due = math.max(tonumber(redis.call('ZSCORE', rates, 'rate ' .. agent) or 0), now)
@@ -806,7 +801,7 @@ end
 -- is noted once, with whom it waits for. From the place `search.from[resource]` on all are known already. counted:
 -- permits play a part.
 -- NEEDS graph permits_of
-local function scan_line(search, resource, order, code, by, counted)
+local function scan_line(search, resource, order, code, by, counted) local graph = KEYS[3]
   local line, from = 'r ' .. resource .. ' q ', search.from[resource]
   if search.left < 0 or from and from <= order then return end
   local members = redis.call('ZRANGE', graph, order == '' and '[' .. line or '(' .. line .. order .. '!',
@@ -879,7 +874,7 @@ end
 -- place_before(request, order): a place just before another's in all lines of a request: behind the last who
 -- stands before that one. A later jump to the same place sorts before an earlier one.
 -- NEEDS graph requests
-local function place_before(request, order)
+local function place_before(request, order) local requests, graph = KEYS[2], KEYS[3]
   local last = string.rep('0', 26)
   for _, part in ipairs(request.parts) do
     local line = 'r ' .. part.resource .. ' q '
@@ -1055,7 +1050,7 @@ end
 
 -- join_line(conf, rid, request): let a request wait at its place.
 -- NEEDS set_deadline unchecked link_request write_request tell
-local function join_line(conf, rid, request)
+local function join_line(conf, rid, request) local unchecked = KEYS[5]
   request.state = 'waits'
   link_request(rid, request)
   write_request(conf, rid, request)
@@ -1068,7 +1063,7 @@ end
 -- admit(conf, rid, request): grant a new request, or let it wait, or refuse it: the status, and what goes with it.
 -- NEEDS requests read_rules end_around cover_parts unavailable refuse_rate find_obstacle grant tell waits_as is_idle find_place
 -- NEEDS circle_of break_circle join_line remember
-local function admit(conf, rid, request)
+local function admit(conf, rid, request) local requests = KEYS[2]
   read_rules(conf)
   end_around(conf, request.parts)
   local covered = cover_parts(conf, request)
@@ -1133,14 +1128,14 @@ end
 
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
-local function create_base()
+local function create_base() local config = KEYS[1]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
 end
 
 -- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,
 -- and publish what this call has told.
 -- NEEDS requests channel create_base
-local function close_domain(conf)
+local function close_domain(conf) local requests, channel = KEYS[2], KEYS[9]
   local changes = { '#now', conf.now_text, '#offset', conf.offset, '#fence', string.format('%.0f', conf.fence),
     '#waiting', conf.waiting, '#due', conf.due }
   for rid in pairs(conf.changed or {}) do
@@ -1154,7 +1149,7 @@ end
 
 -- place_of(request): the place in line of a waiter, from 1; the last one where it stands in several lines.
 -- NEEDS graph
-local function place_of(request)
+local function place_of(request) local graph = KEYS[3]
   local place = 0
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then
@@ -1168,7 +1163,7 @@ end
 -- wait_answer(conf, rid, request): what a waiter is told besides: its place, how often to ask, whether all circles
 -- were looked for.
 -- NEEDS unchecked read_rules place_of
-local function wait_answer(conf, rid, request)
+local function wait_answer(conf, rid, request) local unchecked = KEYS[5]
   read_rules(conf)
   return place_of(request), conf.poll_ms, redis.call('ZSCORE', unchecked, rid) and 0 or 1
 end

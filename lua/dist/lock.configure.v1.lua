@@ -5,7 +5,7 @@
 -- 2000, claim_ms 5000 (at least twice poll_ms and a second), waiter_ms 15000 (more than twice poll_ms),
 -- priority_step_ms 5000 (the head start of each priority before the next), policy requester (who gives way in a
 -- deadlock: requester, priority, youngest), rate_per_minute 0 (no limit on what an agent may ask for), rate_burst 10,
--- detect_visits 512, events_max 100000. A changed step holds for those who come; poll_ms is heard with the next poll,
+-- detect_visits 512, events_max 100000 (0: no events). A changed step holds for those who come; poll_ms is heard with the next poll,
 -- so lower it before claim_ms. Sent again, it sets the same again.
 --
 -- KEYS   config    hash           {base}:config
@@ -20,7 +20,7 @@
 -- PAIR   settings.rate_per_minute int 0..6000000
 -- PAIR   settings.rate_burst     int 1..1000000
 -- PAIR   settings.detect_visits  int 16..100000
--- PAIR   settings.events_max     int 100..10000000
+-- PAIR   settings.events_max     int 0..10000000
 -- GROUP  settings  0..1
 -- RETURN ok        now_ms:int settings:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
@@ -43,15 +43,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 2 then
   return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
 
 local clock = ARGV[1]
 if clock == '' then
@@ -71,8 +71,8 @@ local settings_count = ARGV[arg_at]
 settings_count = arg_uint(settings_count, 0, 1)
 if not settings_count then return refuse('settings_count', ARGV[arg_at], 'an integer from 0 to 1') end
 arg_at = arg_at + 1
-local settings_pairs = {}
-local arg_seen_settings = {}
+local settings_pairs, arg_seen_settings = arg_empty, arg_empty
+if settings_count > 0 then settings_pairs, arg_seen_settings = {}, {} end
 for i = 1, settings_count do
   local size = ARGV[arg_at]
   size = arg_uint(size, 0, 10)
@@ -112,8 +112,8 @@ for i = 1, settings_count do
       v = arg_uint(v, 16, 100000)
       if not v then return refuse('settings[' .. i .. '].detect_visits', raw, 'an integer from 16 to 100000') end
     elseif name == 'events_max' then
-      v = arg_uint(v, 100, 10000000)
-      if not v then return refuse('settings[' .. i .. '].events_max', raw, 'an integer from 100 to 10000000') end
+      v = arg_uint(v, 0, 10000000)
+      if not v then return refuse('settings[' .. i .. '].events_max', raw, 'an integer from 0 to 10000000') end
     else
       return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, poll_ms, claim_ms, waiter_ms, priority_step_ms, policy, rate_per_minute, rate_burst, detect_visits, events_max')
     end
@@ -153,6 +153,8 @@ local function base_time(layout_min, clock)
   local ms = math.floor(time[2] / 1000)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
+
+local config = KEYS[1]
 
 local stored = redis.call('HMGET', config, 'layout_min', 'clock', 'poll_ms', 'claim_ms', 'waiter_ms')
 local changes = settings_pairs[1] or {}

@@ -45,23 +45,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 10 then
   return redis.error_reply('ADEQ_ARG expected 10 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local requests = KEYS[2]
-local graph = KEYS[3]
-local deadlines = KEYS[4]
-local unchecked = KEYS[5]
-local capacity = KEYS[6]
-local rates = KEYS[7]
-local events = KEYS[8]
-local channel = KEYS[9]
 
 local rid = ARGV[1]
 if not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$') then
@@ -87,12 +79,6 @@ if #ARGV ~= 4 then
 end
 
 local arg_rare
-local function live_request(...) return arg_rare().live_request(...) end
-local function note_freed(...) return arg_rare().note_freed(...) end
-local function write_request(...) return arg_rare().write_request(...) end
-local function promote_freed(...) return arg_rare().promote_freed(...) end
-local function catch_up(...) return arg_rare().catch_up(...) end
-local function close_domain(...) return arg_rare().close_domain(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -117,7 +103,7 @@ end
 -- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
 -- with.
 -- NEEDS config requests base_time
-local function open_domain(rids)
+local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
@@ -139,7 +125,7 @@ end
 
 -- record_of(conf, rid): the record of a request as this call has left it; false if there is none.
 -- NEEDS requests
-local function record_of(conf, rid)
+local function record_of(conf, rid) local requests = KEYS[2]
   if conf.texts[rid] == nil then conf.texts[rid] = redis.call('HGET', requests, rid) end
   return conf.texts[rid]
 end
@@ -165,7 +151,7 @@ end
 
 -- link_request(rid, request): add its members to the graph.
 -- NEEDS graph members_of
-local function link_request(rid, request)
+local function link_request(rid, request) local graph = KEYS[3]
   local scored = {}
   for i, member in ipairs(members_of(rid, request)) do
     scored[2 * i - 1], scored[2 * i] = 0, member
@@ -216,15 +202,16 @@ end
 -- remember(conf, rid, outcome): keep for two minutes how a request ended: one that has ended never holds again. In
 -- `deadlines` those stand below zero, apart from the live.
 -- NEEDS deadlines set_record
-local function remember(conf, rid, outcome)
+local function remember(conf, rid, outcome) local deadlines = KEYS[4]
   set_record(conf, rid, 'ended ' .. outcome)
   redis.call('ZADD', deadlines, conf.now + 120000 - 1e15, rid)
   conf.due = math.min(conf.due, conf.now + 121000)
 end
 
--- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail)
+local function emit(conf, event, id, detail) local events = KEYS[8]
+  if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
@@ -276,7 +263,7 @@ local function permits_of(code) return tonumber(string.match(code, '^p(%d+)$')) 
 
 -- read_capacity(conf, resource): its permits and whether they may be given out; nil if it has none.
 -- NEEDS capacity
-local function read_capacity(conf, resource)
+local function read_capacity(conf, resource) local capacity = KEYS[6]
   local max, status, silent_ms, seen_ms, used =
     string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
   if not max then return nil end
@@ -287,7 +274,7 @@ end
 
 -- write_capacity(resource, room): store what read_capacity reads.
 -- NEEDS capacity
-local function write_capacity(resource, room)
+local function write_capacity(resource, room) local capacity = KEYS[6]
   redis.call('HSET', capacity, resource, string.format('%.0f %s %s %s %.0f', room.max, room.status, room.silent_ms,
     room.seen_ms, room.used))
 end
@@ -304,7 +291,7 @@ end
 -- end_request(conf, rid, request, outcome, event, detail): take a request out of everything, and remember how it
 -- ended.
 -- NEEDS graph unchecked members_of remember tell note_freed permits_of use_permits
-local function end_request(conf, rid, request, outcome, event, detail)
+local function end_request(conf, rid, request, outcome, event, detail) local graph, unchecked = KEYS[3], KEYS[5]
   redis.call('ZREM', graph, unpack(members_of(rid, request)))
   remember(conf, rid, outcome)
   if request.order ~= '-' then
@@ -327,14 +314,14 @@ end
 
 -- set_deadline(conf, rid, deadline_ms): when a live request ends by itself. conf.due is not after any of these.
 -- NEEDS deadlines
-local function set_deadline(conf, rid, deadline_ms)
+local function set_deadline(conf, rid, deadline_ms) local deadlines = KEYS[4]
   redis.call('ZADD', deadlines, deadline_ms, rid)
   conf.due = math.min(conf.due, deadline_ms)
 end
 
 -- members_below(words, limit): the first members of the graph that begin with these words, and go on.
 -- NEEDS graph
-local function members_below(words, limit)
+local function members_below(words, limit) local graph = KEYS[3]
   return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
 end
 
@@ -347,7 +334,7 @@ end
 
 -- strongest(owner, resource): the code of the strongest hold of an owner on a resource; nil if it has none.
 -- NEEDS graph
-local function strongest(owner, resource)
+local function strongest(owner, resource) local graph = KEYS[3]
   local held = 'o ' .. owner .. ' h ' .. resource
   local last = redis.call('ZRANGE', graph, '(' .. held .. '!', '[' .. held .. ' ', 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
   return last and string.match(last, ' (%S+) %S+$')
@@ -368,7 +355,7 @@ end
 -- is_held_against(conf, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
 -- order permits, shared, exclusive.
 -- NEEDS graph permits_of read_capacity
-local function is_held_against(conf, part, owner)
+local function is_held_against(conf, part, owner) local graph = KEYS[3]
   local held = 'r ' .. part.resource .. ' h'
   local low, high = '[' .. held .. ' ', '(' .. held .. '!'
   if part.code == 'x' then
@@ -389,7 +376,7 @@ end
 -- is_behind(part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
 -- pass those shared waiters that wait for something else as well, up to 64 of them.
 -- NEEDS graph
-local function is_behind(part, order)
+local function is_behind(part, order) local graph = KEYS[3]
   local line, most = 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
   local ahead = redis.call('ZRANGE', graph, '[' .. line, '(' .. line .. order, 'BYLEX', 'LIMIT', 0, most)
   if #ahead == most then return true end
@@ -444,7 +431,7 @@ end
 
 -- read_rules(conf): the settings that few calls need, added to conf.
 -- NEEDS config
-local function read_rules(conf)
+local function read_rules(conf) local config = KEYS[1]
   if conf.claim_ms then return end
   local row = redis.call('HMGET', config, 'poll_ms', 'claim_ms', 'waiter_ms', 'priority_step_ms', 'policy',
     'detect_visits', 'rate_burst')
@@ -457,7 +444,7 @@ end
 -- hand_over(conf, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
 -- it may follow it, in every line where it stood.
 -- NEEDS graph unchecked members_of grant read_rules tell note_freed
-local function hand_over(conf, rid, request)
+local function hand_over(conf, rid, request) local graph, unchecked = KEYS[3], KEYS[5]
   read_rules(conf)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))
   redis.call('ZREM', unchecked, rid)
@@ -471,7 +458,7 @@ end
 -- run of shared waiters together. Grants and ends are `left` at most; answers how many are left then. What stands in a
 -- waiter's way is the same in all its lines, so it is looked for once (conf.tried) until somebody else is granted.
 -- NEEDS deadlines members_below set_deadline record_of read_request end_wait find_obstacle hand_over
-local function promote(conf, resource, left)
+local function promote(conf, resource, left) local deadlines = KEYS[4]
   local most, members = left, members_below('r ' .. resource .. ' q', left)
   for _, member in ipairs(members) do
     local order, code, rid = string.match(member, '^r %S+ q (%S+) (%S+) %S+ (%S+)$')
@@ -526,7 +513,7 @@ end
 -- end_rids(conf, rids): end requests whose deadline has come: all of them first, for none may be granted what another
 -- leaves. Then the next in line have their turn.
 -- NEEDS deadlines note_line record_of live_request end_wait end_request promote_freed
-local function end_rids(conf, rids)
+local function end_rids(conf, rids) local deadlines = KEYS[4]
   for _, rid in ipairs(rids) do
     local resource = string.match(rid, '^promote (.*)$')
     local request = not resource and live_request(conf, rid)
@@ -547,7 +534,7 @@ end
 -- sweep_ended(conf, limit): forget how requests ended two minutes ago, and agents whose rate is not used, a hundred times
 -- the limit at most; when that is to be done again.
 -- NEEDS requests deadlines rates
-local function sweep_ended(conf, limit)
+local function sweep_ended(conf, limit) local requests, deadlines, rates = KEYS[2], KEYS[4], KEYS[7]
   local most = math.min(1000, 100 * limit)
   local rids = redis.call('ZRANGE', deadlines, '-inf', conf.now - 1e15, 'BYSCORE', 'LIMIT', 0, most)
   if #rids > 0 then
@@ -566,7 +553,7 @@ end
 -- ended two minutes ago; how many were ended. conf.caught_up: there are no more. conf.due is when there is something
 -- to do again; what can be forgotten may wait for a second, so that not every call has to see to it.
 -- NEEDS deadlines end_rids sweep_ended
-local function end_due(conf, limit)
+local function end_due(conf, limit) local deadlines = KEYS[4]
   conf.caught_up = conf.now < conf.due
   if conf.caught_up then return 0 end
   local rids = redis.call('ZRANGE', deadlines, 0, conf.now, 'BYSCORE', 'LIMIT', 0, limit)
@@ -580,7 +567,7 @@ end
 
 -- end_overdue(conf, rids): end those of some requests whose deadline has come, where end_due has not seen to all.
 -- NEEDS deadlines end_rids
-local function end_overdue(conf, rids)
+local function end_overdue(conf, rids) local deadlines = KEYS[4]
   if conf.caught_up or #rids == 0 then return end
   local due = {}
   for i, deadline_ms in ipairs(redis.call('ZMSCORE', deadlines, unpack(rids))) do
@@ -599,14 +586,14 @@ end
 
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
-local function create_base()
+local function create_base() local config = KEYS[1]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
 end
 
 -- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,
 -- and publish what this call has told.
 -- NEEDS requests channel create_base
-local function close_domain(conf)
+local function close_domain(conf) local requests, channel = KEYS[2], KEYS[9]
   local changes = { '#now', conf.now_text, '#offset', conf.offset, '#fence', string.format('%.0f', conf.fence),
     '#waiting', conf.waiting, '#due', conf.due }
   for rid in pairs(conf.changed or {}) do
@@ -622,10 +609,12 @@ end
   return arg_made
 end
 
+local graph = KEYS[3]
+
 local conf, refused = open_domain({ rid })
 if refused then return refused end
-catch_up(conf, { rid })
-local request = live_request(conf, rid)
+arg_rare().catch_up(conf, { rid })
+local request = arg_rare().live_request(conf, rid)
 local status = request and 'waiting' or record_of(conf, rid) and 'lost' or 'unknown'
 if request and request.order == '-' then
   status = 'downgraded'
@@ -633,10 +622,10 @@ if request and request.order == '-' then
   for _, part in ipairs(request.parts) do
     if part.code == 'x' then part.code = 's' end
   end
-  note_freed(conf, request)
+  arg_rare().note_freed(conf, request)
   link_request(rid, request)
-  write_request(conf, rid, request)
-  promote_freed(conf)
+  arg_rare().write_request(conf, rid, request)
+  arg_rare().promote_freed(conf)
 end
-close_domain(conf)
+arg_rare().close_domain(conf)
 return { status, conf.now }

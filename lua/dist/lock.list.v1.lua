@@ -36,18 +36,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 4 then
   return redis.error_reply('ADEQ_ARG expected 4 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local requests = KEYS[2]
-local graph = KEYS[3]
-local deadlines = KEYS[4]
 
 local of_type = ARGV[1]
 if of_type ~= '' and (not of_type or #of_type > 100 or not arg_find(of_type, '^[%w._@+-]+$')) then
@@ -112,7 +109,7 @@ end
 -- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
 -- with.
 -- NEEDS config requests base_time
-local function open_domain(rids)
+local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
@@ -149,7 +146,7 @@ end
 
 -- record_of(conf, rid): the record of a request as this call has left it; false if there is none.
 -- NEEDS requests
-local function record_of(conf, rid)
+local function record_of(conf, rid) local requests = KEYS[2]
   if conf.texts[rid] == nil then conf.texts[rid] = redis.call('HGET', requests, rid) end
   return conf.texts[rid]
 end
@@ -165,7 +162,7 @@ end
 
 -- place_of(request): the place in line of a waiter, from 1; the last one where it stands in several lines.
 -- NEEDS graph
-local function place_of(request)
+local function place_of(request) local graph = KEYS[3]
   local place = 0
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then
@@ -178,13 +175,15 @@ end
 
 -- describe(rid, request): a live request as list and show answer it. Holders have place 0.
 -- NEEDS deadlines parts_text place_of
-local function describe(rid, request)
+local function describe(rid, request) local deadlines = KEYS[4]
   local waits = request.order ~= '-'
   return { 'found', rid, waits and 'waiting' or request.state, request.owner, request.agent, tonumber(request.priority),
     tonumber(request.since_ms), tonumber(request.born_ms), tonumber(request.ttl_ms), tonumber(request.until_ms),
     tonumber(request.granted_ms), tonumber(redis.call('ZSCORE', deadlines, rid) or 0), place_of(request),
     parts_text(request), request.purpose }
 end
+
+local graph = KEYS[3]
 
 local conf, refused = open_domain({})
 if refused then return refused end

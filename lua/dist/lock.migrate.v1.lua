@@ -28,16 +28,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 3 then
   return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local requests = KEYS[2]
 
 local done = ARGV[1]
 if done ~= '0' and done ~= '1' and done ~= '' then
@@ -78,7 +77,7 @@ end
 -- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
 -- with.
 -- NEEDS config requests base_time
-local function open_domain(rids)
+local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
@@ -102,7 +101,7 @@ end
 -- in which everything is by now (0 and 0 where nothing is stored), and the layout before, if this has raised it. done: all that
 -- was stored is rewritten.
 -- NEEDS config
-local function raise_layout(done)
+local function raise_layout(done) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout', 'rewritten')
   local before = row[1]
   if not before then return 0, 0 end

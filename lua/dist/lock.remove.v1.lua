@@ -32,18 +32,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 5 then
   return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local requests = KEYS[2]
-local capacity = KEYS[3]
-local channel = KEYS[4]
 
 local resource = ARGV[1]
 if not resource or #resource > 200 or not arg_find(resource, '^[%w._:/@+-]+$') then
@@ -83,7 +80,7 @@ end
 -- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
 -- with.
 -- NEEDS config requests base_time
-local function open_domain(rids)
+local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
@@ -105,7 +102,7 @@ end
 
 -- read_capacity(conf, resource): its permits and whether they may be given out; nil if it has none.
 -- NEEDS capacity
-local function read_capacity(conf, resource)
+local function read_capacity(conf, resource) local capacity = KEYS[3]
   local max, status, silent_ms, seen_ms, used =
     string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
   if not max then return nil end
@@ -116,14 +113,14 @@ end
 
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
-local function create_base()
+local function create_base() local config = KEYS[1]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
 end
 
 -- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,
 -- and publish what this call has told.
 -- NEEDS requests channel create_base
-local function close_domain(conf)
+local function close_domain(conf) local requests, channel = KEYS[2], KEYS[4]
   local changes = { '#now', conf.now_text, '#offset', conf.offset, '#fence', string.format('%.0f', conf.fence),
     '#waiting', conf.waiting, '#due', conf.due }
   for rid in pairs(conf.changed or {}) do
@@ -134,6 +131,8 @@ local function close_domain(conf)
   if not conf.exists then create_base() end
   for resource, words in pairs(conf.hints or {}) do redis.pcall('SPUBLISH', channel .. resource, words) end
 end
+
+local capacity = KEYS[3]
 
 local conf, refused = open_domain({})
 if refused then return refused end

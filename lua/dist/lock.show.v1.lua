@@ -33,19 +33,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 5 then
   return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local requests = KEYS[2]
-local graph = KEYS[3]
-local deadlines = KEYS[4]
-local capacity = KEYS[5]
 
 local resource = ARGV[1]
 if not resource or #resource > 200 or not arg_find(resource, '^[%w._:/@+-]+$') then
@@ -70,7 +66,6 @@ if #ARGV ~= 3 then
 end
 
 local arg_rare
-local function describe(...) return arg_rare().describe(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -95,7 +90,7 @@ end
 -- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
 -- with.
 -- NEEDS config requests base_time
-local function open_domain(rids)
+local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
@@ -117,7 +112,7 @@ end
 
 -- read_capacity(conf, resource): its permits and whether they may be given out; nil if it has none.
 -- NEEDS capacity
-local function read_capacity(conf, resource)
+local function read_capacity(conf, resource) local capacity = KEYS[5]
   local max, status, silent_ms, seen_ms, used =
     string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
   if not max then return nil end
@@ -128,7 +123,7 @@ end
 
 -- members_below(words, limit): the first members of the graph that begin with these words, and go on.
 -- NEEDS graph
-local function members_below(words, limit)
+local function members_below(words, limit) local graph = KEYS[3]
   return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
 end
 
@@ -149,7 +144,7 @@ end
 
 -- record_of(conf, rid): the record of a request as this call has left it; false if there is none.
 -- NEEDS requests
-local function record_of(conf, rid)
+local function record_of(conf, rid) local requests = KEYS[2]
   if conf.texts[rid] == nil then conf.texts[rid] = redis.call('HGET', requests, rid) end
   return conf.texts[rid]
 end
@@ -169,7 +164,7 @@ end
 
 -- place_of(request): the place in line of a waiter, from 1; the last one where it stands in several lines.
 -- NEEDS graph
-local function place_of(request)
+local function place_of(request) local graph = KEYS[3]
   local place = 0
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then
@@ -182,7 +177,7 @@ end
 
 -- describe(rid, request): a live request as list and show answer it. Holders have place 0.
 -- NEEDS deadlines parts_text place_of
-local function describe(rid, request)
+local function describe(rid, request) local deadlines = KEYS[4]
   local waits = request.order ~= '-'
   return { 'found', rid, waits and 'waiting' or request.state, request.owner, request.agent, tonumber(request.priority),
     tonumber(request.since_ms), tonumber(request.born_ms), tonumber(request.ttl_ms), tonumber(request.until_ms),
@@ -193,6 +188,8 @@ end
   arg_made = { describe = describe }
   return arg_made
 end
+
+local graph = KEYS[3]
 
 local conf, refused = open_domain({})
 if refused then return refused end
@@ -207,7 +204,7 @@ for i, kind in ipairs({ 'h', 'q' }) do
   counts[i] = redis.call('ZLEXCOUNT', graph, '[' .. line .. ' ', '(' .. line .. '!')
   for _, member in ipairs(members_below(line, limit)) do
     local rid = string.match(member, '%S+$')
-    answers[#answers + 1] = describe(rid, read_request(record_of(conf, rid)))
+    answers[#answers + 1] = arg_rare().describe(rid, read_request(record_of(conf, rid)))
   end
 end
 return { 'ok', conf.now, counts[1], counts[2], about, answers }

@@ -28,20 +28,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 6 then
   return redis.error_reply('ADEQ_ARG expected 6 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local requests = KEYS[2]
-local graph = KEYS[3]
-local deadlines = KEYS[4]
-local unchecked = KEYS[5]
-local capacity = KEYS[6]
 
 local now_ms = ARGV[1]
 if now_ms == '' then
@@ -77,7 +72,7 @@ end
 -- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
 -- with.
 -- NEEDS config requests base_time
-local function open_domain(rids)
+local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
@@ -96,6 +91,8 @@ local function open_domain(rids)
     fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
   }
 end
+
+local config, graph, deadlines, unchecked, capacity = KEYS[1], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 
 local conf, refused = open_domain({})
 if refused then return refused end

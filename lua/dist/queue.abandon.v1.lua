@@ -46,28 +46,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 15 then
   return redis.error_reply('ADEQ_ARG expected 15 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local task = KEYS[2]
-local payload = KEYS[3]
-local result = KEYS[4]
-local dead = KEYS[5]
-local once = KEYS[6]
-local once_due = KEYS[7]
-local by_user = KEYS[8]
-local by_tag = KEYS[9]
-local children = KEYS[10]
-local log = KEYS[11]
-local reply = KEYS[12]
-local events = KEYS[13]
-local counters = KEYS[14]
 
 local rid = ARGV[1]
 if rid ~= '' and (not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$')) then
@@ -127,7 +114,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -154,9 +141,10 @@ local function open_queue()
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail)
+local function emit(conf, event, id, detail) local events = KEYS[13]
+  if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
@@ -172,7 +160,7 @@ end
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
 -- NEEDS counters
-local function add_counts(tally)
+local function add_counts(tally) local counters = KEYS[14]
   for name, counted in pairs(tally) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -185,7 +173,7 @@ end
 -- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
 -- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- NEEDS task payload result log reply by_user by_tag children
-local function remove_task(conf, id, since_ms, why)
+local function remove_task(conf, id, since_ms, why) local task, payload, result, by_user, by_tag, children, log, reply = KEYS[2], KEYS[3], KEYS[4], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
   local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply')
   local stale = own[6] and log or reply  -- without a reply of its own, that of an older task of this id
   redis.call('DEL', task .. id, payload .. id, result .. id, log .. id, stale .. id)
@@ -201,7 +189,7 @@ end
 
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
 -- NEEDS once rid
-local function done_before(conf, verb)
+local function done_before(conf, verb) local once = KEYS[6]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > conf.now then return word end
@@ -219,7 +207,7 @@ end
 
 -- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
 -- NEEDS once once_due
-local function sweep_once(conf, limit)
+local function sweep_once(conf, limit) local once, once_due = KEYS[6], KEYS[7]
   local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   redis.call('ZREM', once_due, unpack(fields))
@@ -229,7 +217,7 @@ end
 
 -- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
 -- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms)
+local function hold_once(conf, field, id, keep_ms) local once, once_due = KEYS[6], KEYS[7]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -255,6 +243,8 @@ local function note_answers(conf, verb, answers)
   for i, answer in ipairs(answers) do words[i] = table.concat(answer, '=') end
   note_done(conf, verb, table.concat(words, ','))
 end
+
+local task, dead = KEYS[2], KEYS[5]
 
 local conf, refused = open_queue()
 if refused then return refused end

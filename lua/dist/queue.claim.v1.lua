@@ -69,7 +69,7 @@
 -- ROLE   work
 -- FLAGS  allow-oom
 -- COST   17 + n commands, 25 + n once a second, 1 more where the queue has schedules, 5 more where there are limits, 1 for each that a task holds, 6 for a task that joins or leaves a line, O(n log m)
--- INCLUDE base_time open_queue emit add_counts observe sweep retain push_wake lane_emptied check_slot peek_ready read_task
+-- INCLUDE base_time open_queue emit add_counts observe next_due sweep retain push_wake lane_emptied check_slot peek_ready read_task
 -- INCLUDE take_out write_lease add_payloads claim_tasks
 -- RARELY line_up make_ready note_end drop_task share_place promote_due read_lease read_limits limits_of room_left
 -- RARELY push_due await_deadline open_line open_lines free_limits end_leases read_policy backoff delay_until leave_order untie
@@ -77,7 +77,7 @@
 -- RARELY rank_after state_of push_control cancel_one cancel_children pass_on remove_task trim_set start_tied
 -- RARELY retire_worker sweep_workers trim_ended sweep_once sweep_rates sweep_shares housekeep reclaim_tasks
 -- RARELY window_left next_firing hold_limits find_full make_way join_limit held_back open_due_lines note_claimed
--- RARELY end_limited
+-- RARELY end_limited move_due
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -95,13 +95,13 @@ local function refuse(field, value, want)
 end
 local function arg_int(v, min, max)
   if not v or #v > 17 or not arg_find(v, '^%-?%d+$') then return nil end
-  local n = tonumber(v) + 0
+  local n = v + 0
   if n >= min and n <= max and (n < 0 or #v <= 16) then return n end
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 local function arg_lane(v)
   if not v or v == 'any' then return v end
@@ -112,47 +112,10 @@ local function arg_lane(v)
   if inst and #inst <= 100 then return v end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 39 then
   return redis.error_reply('ADEQ_ARG expected 39 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local running = KEYS[2]
-local leases = KEYS[3]
-local task = KEYS[4]
-local payload = KEYS[5]
-local ready = KEYS[6]
-local lanes = KEYS[7]
-local wake = KEYS[8]
-local delayed = KEYS[9]
-local finished = KEYS[10]
-local dead = KEYS[11]
-local workers = KEYS[12]
-local worker_hash = KEYS[13]
-local result = KEYS[14]
-local deadlines = KEYS[15]
-local once = KEYS[16]
-local once_due = KEYS[17]
-local by_user = KEYS[18]
-local by_tag = KEYS[19]
-local children = KEYS[20]
-local blocked = KEYS[21]
-local reply = KEYS[22]
-local channel = KEYS[23]
-local log = KEYS[24]
-local control = KEYS[25]
-local dependents = KEYS[26]
-local order = KEYS[27]
-local ends = KEYS[28]
-local schedules = KEYS[29]
-local limits = KEYS[30]
-local holding = KEYS[31]
-local waiting = KEYS[32]
-local limit_lines = KEYS[33]
-local rates = KEYS[34]
-local weights = KEYS[35]
-local shares = KEYS[36]
-local events = KEYS[37]
-local counters = KEYS[38]
 
 local worker = ARGV[1]
 if not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$') then
@@ -230,23 +193,6 @@ if #ARGV ~= arg_at - 1 then
 end
 
 local arg_rare
-local function drop_task(...) return arg_rare().drop_task(...) end
-local function promote_due(...) return arg_rare().promote_due(...) end
-local function bury_task(...) return arg_rare().bury_task(...) end
-local function reap_expired(...) return arg_rare().reap_expired(...) end
-local function expire_waiting(...) return arg_rare().expire_waiting(...) end
-local function pass_on(...) return arg_rare().pass_on(...) end
-local function trim_set(...) return arg_rare().trim_set(...) end
-local function start_tied(...) return arg_rare().start_tied(...) end
-local function housekeep(...) return arg_rare().housekeep(...) end
-local function reclaim_tasks(...) return arg_rare().reclaim_tasks(...) end
-local function window_left(...) return arg_rare().window_left(...) end
-local function next_firing(...) return arg_rare().next_firing(...) end
-local function hold_limits(...) return arg_rare().hold_limits(...) end
-local function held_back(...) return arg_rare().held_back(...) end
-local function open_due_lines(...) return arg_rare().open_due_lines(...) end
-local function note_claimed(...) return arg_rare().note_claimed(...) end
-local function end_limited(...) return arg_rare().end_limited(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -269,7 +215,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -296,9 +242,10 @@ local function open_queue()
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail)
+local function emit(conf, event, id, detail) local events = KEYS[37]
+  if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
@@ -314,7 +261,7 @@ end
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
 -- NEEDS counters
-local function add_counts(tally)
+local function add_counts(tally) local counters = KEYS[38]
   for name, counted in pairs(tally) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -336,52 +283,53 @@ local function observe(tally, name, value)
   buckets[bound] = (buckets[bound] or 0) + 1
 end
 
+-- next_due(conf, set, tally): see to what is due in a set, which is sorted by its times; the next time there, or MAX_SAFE.
+-- NEEDS move_due
+local function next_due(conf, set, tally)
+  local head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
+  if head[1] and tonumber(head[2]) <= conf.now then
+    arg_rare().move_due(conf, set, tally)
+    head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
+  end
+  return tonumber(head[2] or MAX_SAFE)
+end
+
 -- sweep(conf, tally): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
 -- of each; the time of the next of them, or 0.
--- NEEDS delayed leases deadlines ends limit_lines promote_due reap_expired expire_waiting pass_on open_due_lines
-local function sweep(conf, tally)
-  local next_ms = MAX_SAFE
-  local function sweep_set(set, move)
-    local head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
-    if head[1] and tonumber(head[2]) <= conf.now then
-      move(conf, 100, tally)
-      head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
-    end
-    if head[1] then next_ms = math.min(next_ms, tonumber(head[2])) end
-  end
-  sweep_set(leases, reap_expired)
+-- NEEDS delayed leases deadlines ends limit_lines next_due
+local function sweep(conf, tally) local leases, delayed, deadlines, ends, limit_lines = KEYS[3], KEYS[9], KEYS[15], KEYS[28], KEYS[33]
+  local next_ms = next_due(conf, leases, tally)
   if redis.call('EXISTS', deadlines, delayed) > 0 then
-    sweep_set(deadlines, expire_waiting)
-    sweep_set(delayed, promote_due)
+    next_ms = math.min(next_ms, next_due(conf, deadlines, tally), next_due(conf, delayed, tally))
   end
-  if conf.chains then sweep_set(ends, pass_on) end
-  if conf.limits then sweep_set(limit_lines, open_due_lines) end
+  if conf.chains then next_ms = math.min(next_ms, next_due(conf, ends, tally)) end
+  if conf.limits then next_ms = math.min(next_ms, next_due(conf, limit_lines, tally)) end
   return next_ms < MAX_SAFE and next_ms or 0
 end
 
 -- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
 -- NEEDS config finished dead trim_set
-local function retain(conf, tally)
+local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[10], KEYS[11]
   if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
-    trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
+    arg_rare().trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
   end
   if tally.dead then
     local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
-    trim_set(conf, dead, nil, max, 100 + tally.dead, tally)
+    arg_rare().trim_set(conf, dead, nil, max, 100 + tally.dead, tally)
   end
 end
 
 -- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
 -- NEEDS wake
-local function push_wake(conf, lane)
+local function push_wake(conf, lane) local wake = KEYS[8]
   if conf.paused then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
 -- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
 -- NEEDS lanes wake delayed deadlines
-local function lane_emptied(lane)
+local function lane_emptied(lane) local lanes, wake, delayed, deadlines = KEYS[7], KEYS[8], KEYS[9], KEYS[15]
   redis.call('SREM', lanes, lane)
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
@@ -393,7 +341,7 @@ end
 -- check_slot(): what this call is to its slot: 'fresh', with when the slot kept house last; 'replay',
 -- with the ids that the call was given before; 'stale'; or 'unregistered'.
 -- NEEDS worker_hash worker incarnation slot n
-local function check_slot()
+local function check_slot() local worker_hash = KEYS[13]
   local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot)
   if not row[1] then return 'unregistered' end
   local last, seen_ms, given = string.match(row[2] or '0 0 ', '^(%d+) (%d+) (.*)$')
@@ -406,7 +354,7 @@ end
 -- peek_ready(wanted, limit): the next tasks of these lanes: lowest priority band first and, inside a band, the lanes
 -- in order; or with lane_first the other way round. Lists of ids, scores and lane numbers, and per lane how many have been seen, one more than are taken if there are.
 -- NEEDS ready lane_first
-local function peek_ready(wanted, limit)
+local function peek_ready(wanted, limit) local ready = KEYS[6]
   local size = math.min(limit, math.ceil(limit / #wanted) + 15) + 1
   local pages, at, there, named = {}, {}, {}, {}
   local function turn(lane)
@@ -438,7 +386,7 @@ end
 -- ready, nil if the record is gone; about how many bytes it and its payload take in a reply; and whether it has ties. A
 -- payload above 1 KiB has its size in the record.
 -- NEEDS task
-local function read_task(id)
+local function read_task(id) local task = KEYS[4]
   local record = redis.call('HGETALL', task .. id)
   local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied = 0, 0, 0, nil, nil, 2048, false
   for f = 1, #record, 2 do
@@ -459,7 +407,7 @@ end
 -- take_out(conf, wanted, counts, there): remove the first counts[i] tasks of each lane. A lane that still has tasks keeps
 -- a wake-up token, for a worker that is free.
 -- NEEDS ready push_wake lane_emptied
-local function take_out(conf, wanted, counts, there)
+local function take_out(conf, wanted, counts, there) local ready = KEYS[6]
   for i, lane in ipairs(wanted) do
     local count = counts[i] or 0
     if count > 0 then redis.call('ZREMRANGEBYRANK', ready .. lane, 0, count - 1) end
@@ -482,7 +430,7 @@ end
 -- add_payloads(leased): fill in the payloads of claimed tasks, entry 7 of each; the ids of those that have none. An empty
 -- payload is stored too, so one that is not there was evicted.
 -- NEEDS payload
-local function add_payloads(leased)
+local function add_payloads(leased) local payload = KEYS[5]
   if #leased == 0 then return {} end
   local keys, missing = {}, {}
   for i, lease in ipairs(leased) do keys[i] = payload .. lease[2] end
@@ -498,7 +446,7 @@ end
 -- the reply would pass 4 MiB; seen_ms is when the slot kept house last. The deadline, and the answer's list of leases.
 -- NEEDS config task running leases worker_hash worker incarnation slot n busy emit observe
 -- NEEDS peek_ready read_task drop_task held_back hold_limits start_tied bury_task take_out note_claimed write_lease add_payloads
-local function claim_tasks(conf, wanted, limit, seen_ms, tally)
+local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, running, leases, task, worker_hash = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[13]
   if conf.paused then wanted = {} end
   local next_ids, scores, from, there = peek_ready(wanted, conf.limits and limit + 100 or limit)
   local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
@@ -511,18 +459,18 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally)
     bytes = bytes + size
     if (bytes > 4194304 and i > 1) or #leased == limit then break end
     local waits, limited
-    if conf.limits and since_ms then waits, limited = held_back(conf, id, record, scores[i], tied, tally) end
+    if conf.limits and since_ms then waits, limited = arg_rare().held_back(conf, id, record, scores[i], tied, tally) end
     counts[from[i]] = (counts[from[i]] or 0) + 1
     if not since_ms then
-      drop_task(conf, id)
-    elseif not waits and tied and start_tied(conf, id) then
+      arg_rare().drop_task(conf, id)
+    elseif not waits and tied and arg_rare().start_tied(conf, id) then
       redis.call('HSET', task .. id, 'reason', 'expired')
-      bury_task(conf, 'task.expired', id, 'expired', tied, tally)
+      arg_rare().bury_task(conf, 'task.expired', id, 'expired', tied, tally)
     elseif not waits then
       local at, attempt, delivery = #leased + 1, failed + 1, delivered + 1
       local token = token_start .. at
       local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
-      local holds = limited and hold_limits(conf, id, limited, fence + i) or ''
+      local holds = limited and arg_rare().hold_limits(conf, id, limited, fence + i) or ''
       ids[at], taken[at], leased[at] = id, i, { 'leased', id, token, fence + i, attempt, delivery, '', record }
       held[2 * at - 1] = id
       held[2 * at] = write_lease(conf, token, scores[i], wanted[from[i]], tied, holds, runs, fence + i, worker)
@@ -531,7 +479,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally)
     end
   end
   take_out(conf, wanted, counts, there)
-  if conf.fair then note_claimed(wanted, from, scores, taken) end
+  if conf.fair then arg_rare().note_claimed(wanted, from, scores, taken) end
   redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
     n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '), 'busy',
     busy < 0 and '' or busy + #leased)
@@ -561,7 +509,7 @@ end
 
 -- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- NEEDS ready lanes push_wake
-local function make_ready(conf, by_lane)
+local function make_ready(conf, by_lane) local ready, lanes = KEYS[6], KEYS[7]
   for lane, members in pairs(by_lane) do
     redis.call('ZADD', ready .. lane, unpack(members))
     redis.call('SADD', lanes, lane)
@@ -573,7 +521,7 @@ end
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
 -- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
 -- NEEDS config ends
-local function note_end(conf, how, id, parent, stamp)
+local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[28]
   conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, conf.now_text,
     how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
@@ -582,7 +530,7 @@ end
 
 -- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
 -- NEEDS task payload log dependents note_end emit
-local function drop_task(conf, id)
+local function drop_task(conf, id) local task, payload, log, dependents = KEYS[4], KEYS[5], KEYS[24], KEYS[26]
   if conf.chains and redis.call('EXISTS', dependents .. id) == 1 then note_end(conf, 'f', id) end
   redis.call('DEL', task .. id, payload .. id, log .. id)
   emit(conf, 'task.alert', id, 'reason=record_missing')
@@ -592,7 +540,7 @@ end
 -- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
 -- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
 -- NEEDS config shares weights
-local function share_place(conf, lane, user, band)
+local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[35], KEYS[36]
   local name = lane .. ' ' .. band .. user
   conf.shares = conf.shares or {}
   local own = conf.shares[name]
@@ -616,7 +564,7 @@ end
 
 -- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first.
 -- NEEDS config task delayed emit line_up make_ready drop_task share_place
-local function promote_due(conf, limit, tally)
+local function promote_due(conf, limit, tally) local config, task, delayed = KEYS[1], KEYS[4], KEYS[9]
   local ids = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return 0 end
   local place = redis.call('HINCRBY', config, 'place', #ids) - #ids
@@ -661,7 +609,7 @@ end
 -- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
 -- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
 -- NEEDS limits
-local function read_limits(conf, keys)
+local function read_limits(conf, keys) local limits = KEYS[30]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*$', ':*')) end
   local rules = redis.call('HMGET', limits, unpack(names))
@@ -701,7 +649,7 @@ end
 -- room_left(conf, limit): how many more tasks a limit lets start now, and when to look again for one more, in 5 s at the latest.
 -- limit.idle: its rate has let one start for 5 s, and none has.
 -- NEEDS holding rates
-local function room_left(conf, limit)
+local function room_left(conf, limit) local holding, rates = KEYS[31], KEYS[34]
   local room, look_ms = MAX_SAFE, conf.now + 5000
   if limit.most then
     limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
@@ -722,7 +670,7 @@ end
 -- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
 -- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
 -- NEEDS wake
-local function push_due(lane)
+local function push_due(lane) local wake = KEYS[8]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
@@ -730,7 +678,7 @@ end
 -- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
 -- last, fails; or expires, if it was never leased: the earlier of the two.
 -- NEEDS task deadlines push_due
-local function await_deadline(conf, id, since_ms)
+local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4], KEYS[15]
   local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
@@ -748,7 +696,7 @@ end
 -- before is not taken, by workers of his lane perhaps that are not there, so that more may go. Holders without a lease, as an
 -- evicting server leaves them, are forgotten.
 -- NEEDS task blocked leases holding waiting limit_lines line_up await_deadline read_limits room_left
-local function open_line(conf, key, batch, again)
+local function open_line(conf, key, batch, again) local leases, task, blocked, holding, waiting, limit_lines = KEYS[3], KEYS[4], KEYS[21], KEYS[31], KEYS[32], KEYS[33]
   local limit, room, look_ms, passed = read_limits(conf, { key })[1], 100, conf.now, 0
   for _, id in ipairs(again and redis.call('ZRANGE', holding .. key, 0, 9) or {}) do
     if not redis.call('ZSCORE', leases, id) then redis.call('ZREM', holding .. key, id) end
@@ -793,7 +741,7 @@ end
 
 -- free_limits(conf, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
 -- NEEDS running holding waiting open_lines
-local function free_limits(conf, ids)
+local function free_limits(conf, ids) local running, holding, waiting = KEYS[2], KEYS[31], KEYS[32]
   local freed, keys = {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do
     for key in string.gmatch(lease and string.match(lease, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
@@ -811,7 +759,7 @@ end
 
 -- end_leases(conf, ids): nobody holds these tasks any more.
 -- NEEDS running leases free_limits
-local function end_leases(conf, ids)
+local function end_leases(conf, ids) local running, leases = KEYS[2], KEYS[3]
   if #ids == 0 then return end
   if conf.limits then free_limits(conf, ids) end
   redis.call('HDEL', running, unpack(ids))
@@ -838,7 +786,7 @@ end
 
 -- delay_until(conf, due_ms, id, lane): put a task aside.
 -- NEEDS delayed push_due
-local function delay_until(conf, due_ms, id, lane)
+local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[9]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - conf.now < 10000 then push_due(lane) end
 end
@@ -846,7 +794,7 @@ end
 -- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
 -- the next one has come, which pass_on tells it.
 -- NEEDS order note_end
-local function leave_order(conf, id, key)
+local function leave_order(conf, id, key) local order = KEYS[27]
   local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
   redis.call('ZREM', order .. key, id)
   if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
@@ -856,7 +804,7 @@ end
 -- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
 -- somebody waits for its reply, and for how long its result is kept.
 -- NEEDS task once deadlines note_end leave_order
-local function untie(conf, id, how)
+local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[15], KEYS[16]
   redis.call('ZREM', deadlines, id)
   local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
   for i, kind in ipairs({ 'unique:', 'scope:' }) do
@@ -874,7 +822,7 @@ end
 -- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
 -- it is not shown; the server deletes it later, by its own clock.
 -- NEEDS config reply channel
-local function answer_waiters(conf, id, how, value)
+local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[22], KEYS[23]
   conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
   redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
     'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
@@ -884,7 +832,7 @@ end
 -- bury_task(conf, event, id, reason, tied, tally, error): move a task to the dead set; the caller has taken it out of the
 -- set it was in, and writes the reason and the error into the record.
 -- NEEDS dead emit untie answer_waiters
-local function bury_task(conf, event, id, reason, tied, tally, error)
+local function bury_task(conf, event, id, reason, tied, tally, error) local dead = KEYS[11]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, conf.now, id)
   emit(conf, event, id, 'reason=' .. reason)
@@ -893,7 +841,7 @@ end
 
 -- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
 -- NEEDS task finished emit untie answer_waiters
-local function cancel_task(conf, id, tied, tally)
+local function cancel_task(conf, id, tied, tally) local task, finished = KEYS[4], KEYS[10]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
   redis.call('ZADD', finished, conf.now, id)
@@ -906,7 +854,7 @@ end
 -- place, the n-th waits for the backoff of n-1, max_crashes of them end it.
 -- NEEDS config running task leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
 -- NEEDS cancel_task drop_task line_up make_ready
-local function reap_expired(conf, limit, tally)
+local function reap_expired(conf, limit, tally) local config, running, leases, task = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
   local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return 0 end
   local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
@@ -947,7 +895,7 @@ end
 
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
 -- NEEDS task
-local function read_record(id)
+local function read_record(id) local task = KEYS[4]
   local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0
   if #flat == 0 then return nil, 0 end
   for f = 1, #flat, 2 do
@@ -959,7 +907,7 @@ end
 
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
 -- NEEDS ready delayed blocked leases finished dead
-local function find_set(id, record)
+local function find_set(id, record) local leases, ready, delayed, finished, dead, blocked = KEYS[3], KEYS[6], KEYS[9], KEYS[10], KEYS[11], KEYS[21]
   if not record then return nil end
   for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
     local score = redis.call('ZSCORE', set, id)
@@ -969,7 +917,7 @@ end
 
 -- next_lane(conf, id, record): let a task that nobody has taken wait in the next of its fallback lanes; which that is.
 -- NEEDS task emit
-local function next_lane(conf, id, record)
+local function next_lane(conf, id, record) local task = KEYS[4]
   local lane, rest = string.match(record.fallback, '^([^,]+),?(.*)$')
   redis.call('HSET', task .. id, 'lane', lane, 'fallback', rest)
   local timer = record.unclaimed ~= 'fail' and 'fallback_after_ms' or nil
@@ -982,7 +930,7 @@ end
 -- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
 -- lane, at its old place; how many.
 -- NEEDS task ready deadlines read_record find_set lane_emptied line_up make_ready next_lane share_place await_deadline bury_task drop_task
-local function expire_waiting(conf, limit, tally)
+local function expire_waiting(conf, limit, tally) local task, ready, deadlines = KEYS[4], KEYS[6], KEYS[15]
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
   redis.call('ZREM', deadlines, unpack(ids))
@@ -1024,7 +972,7 @@ end
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
 -- NEEDS task blocked delay_until await_deadline line_up share_place bury_task cancel_task
-local function tell_waiting(conf, id, place, how, batch, tally)
+local function tell_waiting(conf, id, place, how, batch, tally) local task, blocked = KEYS[4], KEYS[21]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
@@ -1069,7 +1017,7 @@ end
 
 -- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
 -- NEEDS delayed blocked leases finished dead
-local function state_of(conf, set, score, record)
+local function state_of(conf, set, score, record) local leases, delayed, finished, dead, blocked = KEYS[3], KEYS[9], KEYS[10], KEYS[11], KEYS[21]
   if not set then return nil end
   if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
@@ -1079,7 +1027,7 @@ end
 -- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
 -- by itself where nobody waits for it.
 -- NEEDS control
-local function push_control(conf, name)
+local function push_control(conf, name) local control = KEYS[25]
   conf.called = conf.called or {}
   if conf.called[name] then return end
   conf.called[name] = true
@@ -1089,7 +1037,7 @@ end
 
 -- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
 -- NEEDS running leases read_record find_set state_of push_control lane_emptied cancel_task
-local function cancel_one(conf, id, tally)
+local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
   local state = state_of(conf, set, score, record)
@@ -1114,7 +1062,7 @@ end
 -- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a circle. How many, and
 -- the last of them with its score.
 -- NEEDS task children rank_after cancel_one note_end
-local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally)
+local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[4], KEYS[20]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -1133,7 +1081,7 @@ end
 -- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
 -- NEEDS ends dependents emit make_ready tell_waiting cancel_children
-local function pass_on(conf, limit, tally)
+local function pass_on(conf, limit, tally) local dependents, ends = KEYS[26], KEYS[28]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
     make_ready(conf, batch.by_lane)
@@ -1173,7 +1121,7 @@ end
 -- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
 -- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- NEEDS task payload result log reply by_user by_tag children
-local function remove_task(conf, id, since_ms, why)
+local function remove_task(conf, id, since_ms, why) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[4], KEYS[5], KEYS[14], KEYS[18], KEYS[19], KEYS[20], KEYS[22], KEYS[24]
   local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply')
   local stale = own[6] and log or reply  -- without a reply of its own, that of an older task of this id
   redis.call('DEL', task .. id, payload .. id, result .. id, log .. id, stale .. id)
@@ -1190,7 +1138,7 @@ end
 -- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit; how many. The dead go with an event each.
 -- NEEDS dead emit remove_task
-local function trim_set(conf, set, keep_ms, max, limit, tally)
+local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[11]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
     gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
@@ -1212,7 +1160,7 @@ end
 -- start_tied(conf, id): end what a task with ties holds only until its first lease, its scope and its deadline. True if it
 -- expired before.
 -- NEEDS task once deadlines
-local function start_tied(conf, id)
+local function start_tied(conf, id) local task, deadlines, once = KEYS[4], KEYS[15], KEYS[16]
   local own = redis.call('HMGET', task .. id, 'scope', 'expires_at_ms', 'deliveries')
   redis.call('ZREM', deadlines, id)
   local field = own[1] and 'scope:' .. own[1]
@@ -1223,7 +1171,7 @@ end
 -- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
 -- that a late re-send of their registration is not taken for a new one.
 -- NEEDS worker_hash
-local function retire_worker(name)
+local function retire_worker(name) local worker_hash = KEYS[13]
   local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced')
   local replaced = string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')')
   redis.call('DEL', worker_hash .. name)
@@ -1233,7 +1181,7 @@ end
 
 -- sweep_workers(conf, tally): forget workers that have been silent for 30 s, at most 100; their leases expire by themselves.
 -- NEEDS workers emit retire_worker
-local function sweep_workers(conf, tally)
+local function sweep_workers(conf, tally) local workers = KEYS[12]
   local gone = redis.call('ZRANGE', workers, '-inf', conf.now - 30000, 'BYSCORE', 'LIMIT', 0, 100)
   for _, name in ipairs(gone) do
     redis.call('ZREM', workers, name)
@@ -1246,7 +1194,7 @@ end
 -- trim_ended(conf, limit, tally): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
 -- finished and of the dead; how many.
 -- NEEDS config finished dead trim_set
-local function trim_ended(conf, limit, tally)
+local function trim_ended(conf, limit, tally) local config, finished, dead = KEYS[1], KEYS[10], KEYS[11]
   local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
   return trim_set(conf, finished, finished_keep_ms, conf.finished_max, limit, tally)
@@ -1255,7 +1203,7 @@ end
 
 -- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
 -- NEEDS once once_due
-local function sweep_once(conf, limit)
+local function sweep_once(conf, limit) local once, once_due = KEYS[16], KEYS[17]
   local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   redis.call('ZREM', once_due, unpack(fields))
@@ -1265,7 +1213,7 @@ end
 
 -- sweep_rates(conf): forget the rates that let a full burst start by now, 100 of them.
 -- NEEDS rates
-local function sweep_rates(conf)
+local function sweep_rates(conf) local rates = KEYS[34]
   local over = redis.call('ZRANGE', rates, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 100)
   if #over > 0 then redis.call('ZREM', rates, unpack(over)) end
 end
@@ -1273,7 +1221,7 @@ end
 -- sweep_shares(wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their next one
 -- starts like a newcomer's.
 -- NEEDS shares
-local function sweep_shares(wanted)
+local function sweep_shares(wanted) local shares = KEYS[36]
   for _, lane in ipairs(wanted) do
     local claimed = redis.call('ZMSCORE', shares .. lane, '0 claimed', '1 claimed', '2 claimed', '3 claimed', '4 claimed',
       '5 claimed', '6 claimed', '7 claimed', '8 claimed', '9 claimed')
@@ -1289,7 +1237,7 @@ end
 -- housekeep(conf, tally, wanted): once a second for each slot that claims: note the worker's presence, forget silent workers, old
 -- ended tasks and keys of `once` whose time is over. False if more of these are left, for the next call.
 -- NEEDS workers worker sweep_workers sweep_rates sweep_shares trim_ended sweep_once
-local function housekeep(conf, tally, wanted)
+local function housekeep(conf, tally, wanted) local workers = KEYS[12]
   redis.call('ZADD', workers, conf.now_text, worker)
   sweep_workers(conf, tally)
   if conf.limits then sweep_rates(conf) end
@@ -1299,7 +1247,7 @@ end
 
 -- reclaim_tasks(conf, given): answer a re-sent claim: of the tasks it was given, those still under the same token.
 -- NEEDS running leases incarnation slot n read_lease read_task add_payloads
-local function reclaim_tasks(conf, given)
+local function reclaim_tasks(conf, given) local running, leases = KEYS[2], KEYS[3]
   local leased, index, deadline_ms = {}, 0, conf.now + conf.lease_ms
   for id in string.gmatch(given, '%S+') do
     index = index + 1
@@ -1318,7 +1266,7 @@ end
 -- one of them has waited for the window, or so many are in line as can be taken, or none. Whoever asks has the token of the
 -- lane; it is left for others, should he not come again.
 -- NEEDS task ready push_wake
-local function window_left(conf, wanted, window_ms, limit)
+local function window_left(conf, wanted, window_ms, limit) local task, ready = KEYS[4], KEYS[6]
   local left_ms
   for _, lane in ipairs(wanted) do
     local id = redis.call('ZRANGE', ready .. lane, 0, 0)[1]
@@ -1337,7 +1285,7 @@ end
 
 -- next_firing(conf): when a schedule is due next, of a queue that has any; 0: none is, or the queue takes no new tasks.
 -- NEEDS schedules
-local function next_firing(conf)
+local function next_firing(conf) local schedules = KEYS[29]
   if conf.draining then return 0 end
   local head = redis.call('ZRANGE', schedules, 0, 0, 'WITHSCORES')
   local due_ms = tonumber(head[2] or MAX_SAFE)
@@ -1347,7 +1295,7 @@ end
 -- hold_limits(conf, id, limited, fence): a task starts: it counts for its limits until its lease ends. The keys of those that it
 -- holds, for its lease.
 -- NEEDS holding rates
-local function hold_limits(conf, id, limited, fence)
+local function hold_limits(conf, id, limited, fence) local holding, rates = KEYS[31], KEYS[34]
   local keys = {}
   for _, limit in ipairs(limited) do
     if limit.most then
@@ -1376,7 +1324,7 @@ end
 -- nobody in line goes for already, or, where there is one for each, the first in line. It is cancelled by end_limited, for what
 -- this claim does with it is not written yet.
 -- NEEDS blocked holding waiting
-local function make_way(conf, limit)
+local function make_way(conf, limit) local blocked, holding, waiting = KEYS[21], KEYS[31], KEYS[32]
   local lined = redis.call('ZCARD', waiting .. limit.key)
   if lined < limit.most then
     local oldest = redis.call('ZRANGE', holding .. limit.key, lined, lined)[1]
@@ -1396,7 +1344,7 @@ end
 -- join_limit(conf, id, score, limit, look_ms, tied): let a task wait in the line of a limit, by its place; the line is looked at
 -- again at the latest then. Meanwhile it may expire, but it does not wait for a worker to come.
 -- NEEDS task blocked deadlines waiting limit_lines
-local function join_limit(conf, id, score, limit, look_ms, tied)
+local function join_limit(conf, id, score, limit, look_ms, tied) local task, deadlines, blocked, waiting, limit_lines = KEYS[4], KEYS[15], KEYS[21], KEYS[32], KEYS[33]
   redis.call('ZADD', blocked, score, id)
   redis.call('ZADD', waiting .. limit.key, score, id)
   redis.call('ZADD', limit_lines, 'LT', look_ms, limit.key)
@@ -1411,7 +1359,7 @@ end
 -- held_back(conf, id, record, score, tied, tally): whether a limit does not let a task start now: then it waits in its line, or is
 -- dead or cancelled, as the limit's policy says. Else the limits that it is to hold.
 -- NEEDS task emit bury_task cancel_task limits_of find_full make_way join_limit
-local function held_back(conf, id, record, score, tied, tally)
+local function held_back(conf, id, record, score, tied, tally) local task = KEYS[4]
   local user, tags, words = '', '', ''
   for f = 1, #record, 2 do
     local name = record[f]
@@ -1441,14 +1389,14 @@ end
 
 -- open_due_lines(conf, limit): see to the lines of limits that are to be looked at by now, a tenth of so many, for each may let 100 go.
 -- NEEDS limit_lines open_lines
-local function open_due_lines(conf, limit)
+local function open_due_lines(conf, limit) local limit_lines = KEYS[33]
   open_lines(conf, redis.call('ZRANGE', limit_lines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit / 10), true)
 end
 
 -- note_claimed(wanted, from, scores, taken): of fair shares, how far those have come that were claimed, in each lane and band; taken
 -- says which of the tasks that peek_ready found. A lane that stays empty for a day is forgotten.
 -- NEEDS ready shares
-local function note_claimed(wanted, from, scores, taken)
+local function note_claimed(wanted, from, scores, taken) local ready, shares = KEYS[6], KEYS[36]
   local highest = {}
   for _, i in ipairs(taken) do
     local lane, band = wanted[from[i]], math.floor(scores[i] / BAND)
@@ -1467,7 +1415,7 @@ end
 -- one was let go that waits for another limit now, and answer the earlier of a time (0: none) and that when the line of a limit
 -- is looked at next.
 -- NEEDS limit_lines cancel_one open_lines
-local function end_limited(conf, next_ms, tally)
+local function end_limited(conf, next_ms, tally) local limit_lines = KEYS[33]
   for _, id in ipairs(conf.victims) do cancel_one(conf, id, tally) end
   local lined, seen = {}, {}
   for _, key in ipairs(conf.spared) do
@@ -1480,7 +1428,17 @@ local function end_limited(conf, next_ms, tally)
   return math.min(look_ms, next_ms)
 end
 
-  arg_made = { drop_task = drop_task, promote_due = promote_due, bury_task = bury_task, reap_expired = reap_expired, expire_waiting = expire_waiting, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, housekeep = housekeep, reclaim_tasks = reclaim_tasks, window_left = window_left, next_firing = next_firing, hold_limits = hold_limits, held_back = held_back, open_due_lines = open_due_lines, note_claimed = note_claimed, end_limited = end_limited }
+-- move_due(conf, set, tally): see to what is due in a set, at most 100 of it.
+-- NEEDS delayed leases deadlines ends limit_lines promote_due reap_expired expire_waiting pass_on open_due_lines
+local function move_due(conf, set, tally) local leases, delayed, deadlines, ends, limit_lines = KEYS[3], KEYS[9], KEYS[15], KEYS[28], KEYS[33]
+  local moves = {
+    [leases] = reap_expired, [deadlines] = expire_waiting, [delayed] = promote_due, [ends] = pass_on,
+    [limit_lines] = open_due_lines,
+  }
+  moves[set](conf, 100, tally)
+end
+
+  arg_made = { drop_task = drop_task, bury_task = bury_task, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, housekeep = housekeep, reclaim_tasks = reclaim_tasks, window_left = window_left, next_firing = next_firing, hold_limits = hold_limits, held_back = held_back, note_claimed = note_claimed, end_limited = end_limited, move_due = move_due }
   return arg_made
 end
 
@@ -1493,17 +1451,17 @@ if standing == 'unregistered' then return { 'unregistered' } end
 
 local tally, deadline_ms, leased = {}, nil, nil
 local next_ms = sweep(conf, tally)
-local left_ms = window_ms > 0 and window_left(conf, item_lane, window_ms, limit) or 0
+local left_ms = window_ms > 0 and arg_rare().window_left(conf, item_lane, window_ms, limit) or 0
 if standing == 'replay' then
-  deadline_ms, leased = reclaim_tasks(conf, known)
+  deadline_ms, leased = arg_rare().reclaim_tasks(conf, known)
 else
-  if math.abs(conf.now - known) >= 1000 and housekeep(conf, tally, item_lane) then known = conf.now end
+  if math.abs(conf.now - known) >= 1000 and arg_rare().housekeep(conf, tally, item_lane) then known = conf.now end
   deadline_ms, leased = claim_tasks(conf, left_ms > 0 and {} or item_lane, limit, known, tally)
 end
 if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, conf.now + left_ms) end
-if conf.limits then next_ms = end_limited(conf, next_ms, tally) end
-local fires_ms = conf.schedules and next_firing(conf) or 0
-if conf.noted then pass_on(conf, 100, tally) end
+if conf.limits then next_ms = arg_rare().end_limited(conf, next_ms, tally) end
+local fires_ms = conf.schedules and arg_rare().next_firing(conf) or 0
+if conf.noted then arg_rare().pass_on(conf, 100, tally) end
 retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, next_ms, fires_ms, conf.lease_ms, deadline_ms, leased }

@@ -3,7 +3,7 @@
 -- queue.configure.v1: change settings of a queue, and create it if need be. The clock is chosen at creation, once. The same
 -- call, sent again, sets nothing again.
 -- Without settings it answers those that are stored. What is not stored is at its default: lease_ms 15000, max_attempts 3,
--- max_crashes 5, backoff_base_ms 1000, backoff_multiplier_pct 200, backoff_cap_ms 300000, jitter_pct 10, events_max 100000,
+-- max_crashes 5, backoff_base_ms 1000, backoff_multiplier_pct 200, backoff_cap_ms 300000, jitter_pct 10, events_max 100000 (0: no events),
 -- finished_keep_ms 7 days, finished_max 100000, dead_keep_ms 30 days, dead_max 100000, result_ms as long as the record,
 -- idempotency_ms 1 day, reply_ms 1 hour, timeout_grace_ms 10000, fair 0:
 -- with 1 users take turns, each according to its weight, whatever they have in line.
@@ -21,7 +21,7 @@
 -- PAIR   settings.backoff_multiplier_pct int 100..10000
 -- PAIR   settings.backoff_cap_ms int 0..604800000
 -- PAIR   settings.jitter_pct     int 0..100
--- PAIR   settings.events_max     int 100..10000000
+-- PAIR   settings.events_max     int 0..10000000
 -- PAIR   settings.finished_keep_ms int 0..315360000000
 -- PAIR   settings.finished_max   int 0..100000000
 -- PAIR   settings.dead_keep_ms   int 0..315360000000
@@ -54,17 +54,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 4 then
   return redis.error_reply('ADEQ_ARG expected 4 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local once = KEYS[2]
-local once_due = KEYS[3]
 
 local rid = ARGV[1]
 if rid ~= '' and (not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$')) then
@@ -88,8 +86,8 @@ local settings_count = ARGV[arg_at]
 settings_count = arg_uint(settings_count, 0, 1)
 if not settings_count then return refuse('settings_count', ARGV[arg_at], 'an integer from 0 to 1') end
 arg_at = arg_at + 1
-local settings_pairs = {}
-local arg_seen_settings = {}
+local settings_pairs, arg_seen_settings = arg_empty, arg_empty
+if settings_count > 0 then settings_pairs, arg_seen_settings = {}, {} end
 for i = 1, settings_count do
   local size = ARGV[arg_at]
   size = arg_uint(size, 0, 17)
@@ -122,8 +120,8 @@ for i = 1, settings_count do
       v = arg_uint(v, 0, 100)
       if not v then return refuse('settings[' .. i .. '].jitter_pct', raw, 'an integer from 0 to 100') end
     elseif name == 'events_max' then
-      v = arg_uint(v, 100, 10000000)
-      if not v then return refuse('settings[' .. i .. '].events_max', raw, 'an integer from 100 to 10000000') end
+      v = arg_uint(v, 0, 10000000)
+      if not v then return refuse('settings[' .. i .. '].events_max', raw, 'an integer from 0 to 10000000') end
     elseif name == 'finished_keep_ms' then
       v = arg_uint(v, 0, 315360000000)
       if not v then return refuse('settings[' .. i .. '].finished_keep_ms', raw, 'an integer from 0 to 315360000000') end
@@ -175,7 +173,6 @@ if #ARGV ~= arg_at - 1 then
 end
 
 local arg_rare
-local function set_fair(...) return arg_rare().set_fair(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -198,7 +195,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -227,7 +224,7 @@ end
 
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
 -- NEEDS once rid
-local function done_before(conf, verb)
+local function done_before(conf, verb) local once = KEYS[2]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > conf.now then return word end
@@ -235,7 +232,7 @@ end
 
 -- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
 -- NEEDS once once_due
-local function sweep_once(conf, limit)
+local function sweep_once(conf, limit) local once, once_due = KEYS[2], KEYS[3]
   local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   redis.call('ZREM', once_due, unpack(fields))
@@ -245,7 +242,7 @@ end
 
 -- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
 -- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms)
+local function hold_once(conf, field, id, keep_ms) local once, once_due = KEYS[2], KEYS[3]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -271,7 +268,7 @@ function arg_rare()
 -- set_fair(conf, changes): switch fair shares on or off, once: the setting is the place from which they hold, 0 for none. Who comes
 -- after the change stands behind all who are in line.
 -- NEEDS config
-local function set_fair(conf, changes)
+local function set_fair(conf, changes) local config = KEYS[1]
   local place = math.max(tonumber(redis.call('HGET', config, 'place') or 0), conf.fair_top)
   local value = string.format('%.0f', conf.fair or 0)
   if changes.fair and not conf.fair then value = string.format('%.0f', place + 1) end
@@ -288,6 +285,8 @@ end
   return arg_made
 end
 
+local config = KEYS[1]
+
 local stored = redis.call('HGET', config, 'clock')
 if stored then
   local conf, refused = open_queue()
@@ -302,7 +301,7 @@ else
 end
 local conf, changes = open_queue(), settings_pairs[1] or {}
 if #changes > 0 and not done_before(conf, 'configure') then
-  if changes.fair ~= nil then set_fair(conf, changes) end
+  if changes.fair ~= nil then arg_rare().set_fair(conf, changes) end
   redis.call('HSET', config, unpack(changes))
   note_done(conf, 'configure', 'done')
 end

@@ -68,6 +68,7 @@ local MAX_SAFE = 9007199254740991
 local BAND = 281474976710656
 local unpack = table.unpack or unpack
 local arg_find = string.find
+local arg_empty = {}
 local function refuse(field, value, want)
   local got = 'nothing'
   if type(value) == 'number' then
@@ -78,50 +79,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 37 then
   return redis.error_reply('ADEQ_ARG expected 37 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local running = KEYS[2]
-local leases = KEYS[3]
-local task = KEYS[4]
-local ready = KEYS[5]
-local lanes = KEYS[6]
-local wake = KEYS[7]
-local finished = KEYS[8]
-local payload = KEYS[9]
-local result = KEYS[10]
-local delayed = KEYS[11]
-local deadlines = KEYS[12]
-local once = KEYS[13]
-local dead = KEYS[14]
-local by_user = KEYS[15]
-local by_tag = KEYS[16]
-local children = KEYS[17]
-local limits = KEYS[18]
-local holding = KEYS[19]
-local waiting = KEYS[20]
-local limit_lines = KEYS[21]
-local rates = KEYS[22]
-local weights = KEYS[23]
-local shares = KEYS[24]
-local counters = KEYS[25]
-local workers = KEYS[26]
-local worker_hash = KEYS[27]
-local reply = KEYS[28]
-local channel = KEYS[29]
-local log = KEYS[30]
-local control = KEYS[31]
-local blocked = KEYS[32]
-local dependents = KEYS[33]
-local order = KEYS[34]
-local ends = KEYS[35]
-local events = KEYS[36]
 
 local worker = ARGV[1]
 if not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$') then
@@ -157,7 +123,8 @@ local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 0, 1000)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 0 to 1000') end
 arg_at = arg_at + 1
-local item_id, item_token = {}, {}
+local item_id, item_token = arg_empty, arg_empty
+if item_count > 0 then item_id, item_token = {}, {} end
 for i = 1, item_count do
   local v = ARGV[arg_at]
   if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
@@ -176,10 +143,6 @@ if #ARGV ~= arg_at - 1 then
 end
 
 local arg_rare
-local function add_counts(...) return arg_rare().add_counts(...) end
-local function return_leases(...) return arg_rare().return_leases(...) end
-local function retain(...) return arg_rare().retain(...) end
-local function pass_on(...) return arg_rare().pass_on(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -202,7 +165,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -229,9 +192,10 @@ local function open_queue()
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail)
+local function emit(conf, event, id, detail) local events = KEYS[36]
+  if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
@@ -247,7 +211,7 @@ end
 -- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
 -- that a late re-send of their registration is not taken for a new one.
 -- NEEDS worker_hash
-local function retire_worker(name)
+local function retire_worker(name) local worker_hash = KEYS[27]
   local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced')
   local replaced = string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')')
   redis.call('DEL', worker_hash .. name)
@@ -262,7 +226,7 @@ function arg_rare()
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
 -- NEEDS counters
-local function add_counts(tally)
+local function add_counts(tally) local counters = KEYS[25]
   for name, counted in pairs(tally) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -274,7 +238,7 @@ end
 
 -- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
 -- NEEDS wake
-local function push_wake(conf, lane)
+local function push_wake(conf, lane) local wake = KEYS[7]
   if conf.paused then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
@@ -292,7 +256,7 @@ end
 
 -- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- NEEDS ready lanes push_wake
-local function make_ready(conf, by_lane)
+local function make_ready(conf, by_lane) local ready, lanes = KEYS[5], KEYS[6]
   for lane, members in pairs(by_lane) do
     redis.call('ZADD', ready .. lane, unpack(members))
     redis.call('SADD', lanes, lane)
@@ -303,14 +267,14 @@ end
 -- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
 -- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
 -- NEEDS wake
-local function push_due(lane)
+local function push_due(lane) local wake = KEYS[7]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
 -- delay_until(conf, due_ms, id, lane): put a task aside.
 -- NEEDS delayed push_due
-local function delay_until(conf, due_ms, id, lane)
+local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[11]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - conf.now < 10000 then push_due(lane) end
 end
@@ -318,7 +282,7 @@ end
 -- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
 -- last, fails; or expires, if it was never leased: the earlier of the two.
 -- NEEDS task deadlines push_due
-local function await_deadline(conf, id, since_ms)
+local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4], KEYS[12]
   local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
@@ -355,7 +319,7 @@ end
 
 -- settled_before(id, token, answers): what this token's settlement answered, if it is among these; else lease_lost.
 -- NEEDS task
-local function settled_before(id, token, answers)
+local function settled_before(id, token, answers) local task = KEYS[4]
   local settled = redis.call('HGET', task .. id, 'settled') or ''
   local by, answer, value = string.match(settled, '^(%S+) (%S+) ?(%d*)$')
   if by ~= token or not answers[answer] then return { 'lease_lost' } end
@@ -367,7 +331,7 @@ end
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
 -- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
 -- NEEDS config ends
-local function note_end(conf, how, id, parent, stamp)
+local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[35]
   conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, conf.now_text,
     how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
@@ -377,7 +341,7 @@ end
 -- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
 -- the next one has come, which pass_on tells it.
 -- NEEDS order note_end
-local function leave_order(conf, id, key)
+local function leave_order(conf, id, key) local order = KEYS[34]
   local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
   redis.call('ZREM', order .. key, id)
   if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
@@ -387,7 +351,7 @@ end
 -- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
 -- somebody waits for its reply, and for how long its result is kept.
 -- NEEDS task once deadlines note_end leave_order
-local function untie(conf, id, how)
+local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[12], KEYS[13]
   redis.call('ZREM', deadlines, id)
   local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
   for i, kind in ipairs({ 'unique:', 'scope:' }) do
@@ -405,7 +369,7 @@ end
 -- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
 -- it is not shown; the server deletes it later, by its own clock.
 -- NEEDS config reply channel
-local function answer_waiters(conf, id, how, value)
+local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[28], KEYS[29]
   conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
   redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
     'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
@@ -416,7 +380,7 @@ end
 -- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
 -- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
 -- NEEDS limits
-local function read_limits(conf, keys)
+local function read_limits(conf, keys) local limits = KEYS[18]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*$', ':*')) end
   local rules = redis.call('HMGET', limits, unpack(names))
@@ -438,7 +402,7 @@ end
 -- room_left(conf, limit): how many more tasks a limit lets start now, and when to look again for one more, in 5 s at the latest.
 -- limit.idle: its rate has let one start for 5 s, and none has.
 -- NEEDS holding rates
-local function room_left(conf, limit)
+local function room_left(conf, limit) local holding, rates = KEYS[19], KEYS[22]
   local room, look_ms = MAX_SAFE, conf.now + 5000
   if limit.most then
     limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
@@ -461,7 +425,7 @@ end
 -- before is not taken, by workers of his lane perhaps that are not there, so that more may go. Holders without a lease, as an
 -- evicting server leaves them, are forgotten.
 -- NEEDS task blocked leases holding waiting limit_lines line_up await_deadline read_limits room_left
-local function open_line(conf, key, batch, again)
+local function open_line(conf, key, batch, again) local leases, task, holding, waiting, limit_lines, blocked = KEYS[3], KEYS[4], KEYS[19], KEYS[20], KEYS[21], KEYS[32]
   local limit, room, look_ms, passed = read_limits(conf, { key })[1], 100, conf.now, 0
   for _, id in ipairs(again and redis.call('ZRANGE', holding .. key, 0, 9) or {}) do
     if not redis.call('ZSCORE', leases, id) then redis.call('ZREM', holding .. key, id) end
@@ -506,7 +470,7 @@ end
 
 -- free_limits(conf, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
 -- NEEDS running holding waiting open_lines
-local function free_limits(conf, ids)
+local function free_limits(conf, ids) local running, holding, waiting = KEYS[2], KEYS[19], KEYS[20]
   local freed, keys = {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do
     for key in string.gmatch(lease and string.match(lease, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
@@ -524,7 +488,7 @@ end
 
 -- end_leases(conf, ids): nobody holds these tasks any more.
 -- NEEDS running leases free_limits
-local function end_leases(conf, ids)
+local function end_leases(conf, ids) local running, leases = KEYS[2], KEYS[3]
   if #ids == 0 then return end
   if conf.limits then free_limits(conf, ids) end
   redis.call('HDEL', running, unpack(ids))
@@ -533,7 +497,7 @@ end
 
 -- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
 -- NEEDS task finished emit untie answer_waiters
-local function cancel_task(conf, id, tied, tally)
+local function cancel_task(conf, id, tied, tally) local task, finished = KEYS[4], KEYS[8]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
   redis.call('ZADD', finished, conf.now, id)
@@ -547,7 +511,7 @@ end
 -- released with the place, snoozed with the due time, cancelled, lease_lost.
 -- NEEDS running leases task emit line_up make_ready delay_until await_deadline read_lease settled_as settled_before
 -- NEEDS end_leases cancel_task
-local function return_leases(conf, ids, tokens, delays, tally)
+local function return_leases(conf, ids, tokens, delays, tally) local running, leases, task = KEYS[2], KEYS[3], KEYS[4]
   local held = redis.call('HMGET', running, unpack(ids))
   local deadline_ms = redis.call('ZMSCORE', leases, unpack(ids))
   local answers, ended, by_lane = {}, {}, {}
@@ -586,7 +550,7 @@ end
 -- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
 -- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- NEEDS task payload result log reply by_user by_tag children
-local function remove_task(conf, id, since_ms, why)
+local function remove_task(conf, id, since_ms, why) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[4], KEYS[9], KEYS[10], KEYS[15], KEYS[16], KEYS[17], KEYS[28], KEYS[30]
   local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply')
   local stale = own[6] and log or reply  -- without a reply of its own, that of an older task of this id
   redis.call('DEL', task .. id, payload .. id, result .. id, log .. id, stale .. id)
@@ -603,7 +567,7 @@ end
 -- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit; how many. The dead go with an event each.
 -- NEEDS dead emit remove_task
-local function trim_set(conf, set, keep_ms, max, limit, tally)
+local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[14]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
     gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
@@ -625,7 +589,7 @@ end
 -- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
 -- NEEDS config finished dead trim_set
-local function retain(conf, tally)
+local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[8], KEYS[14]
   if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
     trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
   end
@@ -638,7 +602,7 @@ end
 -- bury_task(conf, event, id, reason, tied, tally, error): move a task to the dead set; the caller has taken it out of the
 -- set it was in, and writes the reason and the error into the record.
 -- NEEDS dead emit untie answer_waiters
-local function bury_task(conf, event, id, reason, tied, tally, error)
+local function bury_task(conf, event, id, reason, tied, tally, error) local dead = KEYS[14]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, conf.now, id)
   emit(conf, event, id, 'reason=' .. reason)
@@ -649,7 +613,7 @@ end
 -- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
 -- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
 -- NEEDS config shares weights
-local function share_place(conf, lane, user, band)
+local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[23], KEYS[24]
   local name = lane .. ' ' .. band .. user
   conf.shares = conf.shares or {}
   local own = conf.shares[name]
@@ -675,7 +639,7 @@ end
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
 -- NEEDS task blocked delay_until await_deadline line_up share_place bury_task cancel_task
-local function tell_waiting(conf, id, place, how, batch, tally)
+local function tell_waiting(conf, id, place, how, batch, tally) local task, blocked = KEYS[4], KEYS[32]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
@@ -720,7 +684,7 @@ end
 
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
 -- NEEDS task
-local function read_record(id)
+local function read_record(id) local task = KEYS[4]
   local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0
   if #flat == 0 then return nil, 0 end
   for f = 1, #flat, 2 do
@@ -732,7 +696,7 @@ end
 
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
 -- NEEDS ready delayed blocked leases finished dead
-local function find_set(id, record)
+local function find_set(id, record) local leases, ready, finished, delayed, dead, blocked = KEYS[3], KEYS[5], KEYS[8], KEYS[11], KEYS[14], KEYS[32]
   if not record then return nil end
   for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
     local score = redis.call('ZSCORE', set, id)
@@ -742,7 +706,7 @@ end
 
 -- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
 -- NEEDS delayed blocked leases finished dead
-local function state_of(conf, set, score, record)
+local function state_of(conf, set, score, record) local leases, finished, delayed, dead, blocked = KEYS[3], KEYS[8], KEYS[11], KEYS[14], KEYS[32]
   if not set then return nil end
   if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
@@ -752,7 +716,7 @@ end
 -- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
 -- by itself where nobody waits for it.
 -- NEEDS control
-local function push_control(conf, name)
+local function push_control(conf, name) local control = KEYS[31]
   conf.called = conf.called or {}
   if conf.called[name] then return end
   conf.called[name] = true
@@ -762,7 +726,7 @@ end
 
 -- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
 -- NEEDS lanes wake delayed deadlines
-local function lane_emptied(lane)
+local function lane_emptied(lane) local lanes, wake, delayed, deadlines = KEYS[6], KEYS[7], KEYS[11], KEYS[12]
   redis.call('SREM', lanes, lane)
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
@@ -773,7 +737,7 @@ end
 
 -- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
 -- NEEDS running leases read_record find_set state_of push_control lane_emptied cancel_task
-local function cancel_one(conf, id, tally)
+local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
   local state = state_of(conf, set, score, record)
@@ -798,7 +762,7 @@ end
 -- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a circle. How many, and
 -- the last of them with its score.
 -- NEEDS task children rank_after cancel_one note_end
-local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally)
+local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[4], KEYS[17]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -817,7 +781,7 @@ end
 -- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
 -- NEEDS ends dependents emit make_ready tell_waiting cancel_children
-local function pass_on(conf, limit, tally)
+local function pass_on(conf, limit, tally) local dependents, ends = KEYS[33], KEYS[35]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
     make_ready(conf, batch.by_lane)
@@ -858,14 +822,16 @@ end
   return arg_made
 end
 
+local workers, worker_hash = KEYS[26], KEYS[27]
+
 local conf, refused = open_queue()
 if refused then return refused end
 if item_count > 0 then
   local tally = {}
-  return_leases(conf, item_id, item_token, nil, tally)
-  if conf.noted then pass_on(conf, 100, tally) end
-  retain(conf, tally)
-  add_counts(tally)
+  arg_rare().return_leases(conf, item_id, item_token, nil, tally)
+  if conf.noted then arg_rare().pass_on(conf, 100, tally) end
+  arg_rare().retain(conf, tally)
+  arg_rare().add_counts(tally)
 end
 local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'replaced')
 if not row[1] then

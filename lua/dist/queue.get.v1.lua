@@ -39,25 +39,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 11 then
   return redis.error_reply('ADEQ_ARG expected 11 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local running = KEYS[2]
-local leases = KEYS[3]
-local task = KEYS[4]
-local payload = KEYS[5]
-local result = KEYS[6]
-local ready = KEYS[7]
-local delayed = KEYS[8]
-local blocked = KEYS[9]
-local finished = KEYS[10]
-local dead = KEYS[11]
 
 local now_ms = ARGV[1]
 if now_ms == '' then
@@ -105,7 +95,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -134,7 +124,7 @@ end
 
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
 -- NEEDS task
-local function read_record(id)
+local function read_record(id) local task = KEYS[4]
   local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0
   if #flat == 0 then return nil, 0 end
   for f = 1, #flat, 2 do
@@ -146,7 +136,7 @@ end
 
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
 -- NEEDS ready delayed blocked leases finished dead
-local function find_set(id, record)
+local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
   if not record then return nil end
   for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
     local score = redis.call('ZSCORE', set, id)
@@ -156,7 +146,7 @@ end
 
 -- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
 -- NEEDS delayed blocked leases finished dead
-local function state_of(conf, set, score, record)
+local function state_of(conf, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
   if not set then return nil end
   if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
@@ -166,7 +156,7 @@ end
 -- summarise(id, state, score, record): a task as get and list answer it: its state, the time or place that its score
 -- says, and its record with the parts of the current or last lease spelled out.
 -- NEEDS running
-local function summarise(id, state, score, record)
+local function summarise(id, state, score, record) local running = KEYS[2]
   local held = redis.call('HGET', running, id)
   local started, attempt, delivery, crashes, fence, worker =
     string.match(held or record.ran or '', '(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
@@ -182,6 +172,8 @@ local function summarise(id, state, score, record)
   end
   return { 'found', id, state, at_ms, place, shown }
 end
+
+local payload, result = KEYS[5], KEYS[6]
 
 local conf, refused = open_queue()
 if refused then return refused end

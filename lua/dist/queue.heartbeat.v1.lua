@@ -34,6 +34,7 @@
 local LAYOUT = 1
 local unpack = table.unpack or unpack
 local arg_find = string.find
+local arg_empty = {}
 local function refuse(field, value, want)
   local got = 'nothing'
   if type(value) == 'number' then
@@ -45,24 +46,19 @@ local function refuse(field, value, want)
 end
 local function arg_int(v, min, max)
   if not v or #v > 17 or not arg_find(v, '^%-?%d+$') then return nil end
-  local n = tonumber(v) + 0
+  local n = v + 0
   if n >= min and n <= max and (n < 0 or #v <= 16) then return n end
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 7 then
   return redis.error_reply('ADEQ_ARG expected 7 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local running = KEYS[2]
-local leases = KEYS[3]
-local task = KEYS[4]
-local workers = KEYS[5]
-local worker_hash = KEYS[6]
 
 local worker = ARGV[1]
 if worker ~= '' and (not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$')) then
@@ -94,7 +90,8 @@ local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 0, 1000)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 0 to 1000') end
 arg_at = arg_at + 1
-local item_id, item_token = {}, {}
+local item_id, item_token = arg_empty, arg_empty
+if item_count > 0 then item_id, item_token = {}, {} end
 for i = 1, item_count do
   local v = ARGV[arg_at]
   if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
@@ -113,7 +110,6 @@ if #ARGV ~= arg_at - 1 then
 end
 
 local arg_rare
-local function over_time(...) return arg_rare().over_time(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -136,7 +132,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -182,7 +178,7 @@ end
 -- renew_presence(conf): a worker's sign of life, if it is known; what is wanted of it, and how many tasks at a time (0: nobody
 -- said).
 -- NEEDS workers worker_hash worker busy
-local function renew_presence(conf)
+local function renew_presence(conf) local workers, worker_hash = KEYS[5], KEYS[6]
   local own = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'mode', 'wanted', 'heard')
   if not own[1] then return 'run', 0 end
   redis.call('ZADD', workers, 'XX', conf.now_text, worker)
@@ -198,7 +194,7 @@ function arg_rare()
 -- over_time(conf, id, started_ms): for how many ms a task has run beyond its timeout; below 0 if it has not, or has none.
 -- How long its lease is renewed for all that is conf.grace_ms then.
 -- NEEDS config task
-local function over_time(conf, id, started_ms)
+local function over_time(conf, id, started_ms) local config, task = KEYS[1], KEYS[4]
   local timeout_ms = redis.call('HGET', task .. id, 'timeout_ms')
   if not timeout_ms or conf.now < started_ms + timeout_ms then return -1 end
   conf.grace_ms = conf.grace_ms or tonumber(redis.call('HGET', config, 'timeout_grace_ms') or 10000)
@@ -208,6 +204,8 @@ end
   arg_made = { over_time = over_time }
   return arg_made
 end
+
+local running, leases = KEYS[2], KEYS[3]
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -222,7 +220,7 @@ local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
 local answers, renewed = {}, {}
 for i = 1, item_count do
   local lease = read_lease(held[i])
-  local late_ms = lease and lease.tied and over_time(conf, item_id[i], lease.started_ms) or -1
+  local late_ms = lease and lease.tied and arg_rare().over_time(conf, item_id[i], lease.started_ms) or -1
   local lost = not lease or lease.token ~= item_token[i] or tonumber(deadlines[i] or 0) <= conf.now
   if lost or (late_ms >= 0 and late_ms >= conf.grace_ms) then
     answers[i] = { 'lease_lost' }

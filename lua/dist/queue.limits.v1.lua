@@ -23,6 +23,7 @@
 
 local LAYOUT = 1
 local arg_find = string.find
+local arg_empty = {}
 local function refuse(field, value, want)
   local got = 'nothing'
   if type(value) == 'number' then
@@ -33,9 +34,9 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 local function arg_limit(v)
   if v == 'all' then return v end
@@ -44,14 +45,10 @@ local function arg_limit(v)
   if known and (id == '*' or (#id <= 200 and arg_find(id, '^[%w._:/@+-]+$'))) then return v end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 5 then
   return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local limits = KEYS[2]
-local holding = KEYS[3]
-local waiting = KEYS[4]
-local rates = KEYS[5]
 
 local cursor = ARGV[1]
 if not cursor or #cursor > 19 then
@@ -69,7 +66,8 @@ local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 0, 200)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 0 to 200') end
 arg_at = arg_at + 1
-local item_key = {}
+local item_key = arg_empty
+if item_count > 0 then item_key = {} end
 for i = 1, item_count do
   local v = ARGV[arg_at]
   v = arg_limit(v)
@@ -102,7 +100,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -128,6 +126,8 @@ local function open_queue()
   if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
   return conf
 end
+
+local limits, holding, waiting, rates = KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -31,16 +31,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 3 then
   return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local events = KEYS[2]
 
 local done = ARGV[1]
 if done ~= '0' and done ~= '1' and done ~= '' then
@@ -87,7 +86,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -114,9 +113,10 @@ local function open_queue()
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail)
+local function emit(conf, event, id, detail) local events = KEYS[2]
+  if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
@@ -133,7 +133,7 @@ end
 -- in which everything is by now (0 and 0 where nothing is stored), and the layout before, if this has raised it. done: all that
 -- was stored is rewritten.
 -- NEEDS config
-local function raise_layout(done)
+local function raise_layout(done) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout', 'rewritten')
   local before = row[1]
   if not before then return 0, 0 end

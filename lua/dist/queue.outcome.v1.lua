@@ -44,24 +44,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 10 then
   return redis.error_reply('ADEQ_ARG expected 10 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local leases = KEYS[2]
-local task = KEYS[3]
-local result = KEYS[4]
-local ready = KEYS[5]
-local delayed = KEYS[6]
-local blocked = KEYS[7]
-local finished = KEYS[8]
-local dead = KEYS[9]
-local reply = KEYS[10]
 
 local now_ms = ARGV[1]
 if now_ms == '' then
@@ -109,7 +100,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -138,7 +129,7 @@ end
 
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
 -- NEEDS task
-local function read_record(id)
+local function read_record(id) local task = KEYS[3]
   local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0
   if #flat == 0 then return nil, 0 end
   for f = 1, #flat, 2 do
@@ -150,7 +141,7 @@ end
 
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
 -- NEEDS ready delayed blocked leases finished dead
-local function find_set(id, record)
+local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[2], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
   if not record then return nil end
   for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
     local score = redis.call('ZSCORE', set, id)
@@ -160,7 +151,7 @@ end
 
 -- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
 -- NEEDS delayed blocked leases finished dead
-local function state_of(conf, set, score, record)
+local function state_of(conf, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[2], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
   if not set then return nil end
   if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
@@ -170,7 +161,7 @@ end
 -- ended_as(conf, id, state, record): the answer to those who wait for a task that has ended, or that is not there: what it left
 -- as its reply, else what is kept with its record.
 -- NEEDS result reply
-local function ended_as(conf, id, state, record)
+local function ended_as(conf, id, state, record) local result, reply = KEYS[4], KEYS[10]
   local left = (record.reply or not state) and redis.call('GET', reply .. id)
   local until_ms, how, value = string.match(left or '', '^(%d+) (.-)\n(.*)$')
   if how and tonumber(until_ms) > conf.now then
@@ -186,6 +177,8 @@ local function ended_as(conf, id, state, record)
   local shown = tonumber(record.result_until_ms or MAX_SAFE) > conf.now
   return { 'completed', shown and redis.call('GET', result .. id) or '' }
 end
+
+local finished, dead = KEYS[8], KEYS[9]
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -26,6 +26,7 @@ local LAYOUT = 1
 local CREATED = 1
 local unpack = table.unpack or unpack
 local arg_find = string.find
+local arg_empty = {}
 local function refuse(field, value, want)
   local got = 'nothing'
   if type(value) == 'number' then
@@ -36,17 +37,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 4 then
   return redis.error_reply('ADEQ_ARG expected 4 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local once = KEYS[2]
-local once_due = KEYS[3]
 
 local epoch = ARGV[1]
 epoch = arg_uint(epoch, 1, 9007199254740991)
@@ -72,7 +71,8 @@ local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 0, 512)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 0 to 512') end
 arg_at = arg_at + 1
-local item_tag = {}
+local item_tag = arg_empty
+if item_count > 0 then item_tag = {} end
 for i = 1, item_count do
   local v = ARGV[arg_at]
   if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
@@ -106,7 +106,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -135,13 +135,13 @@ end
 
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
-local function create_base()
+local function create_base() local config = KEYS[1]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
 end
 
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
 -- NEEDS once rid
-local function done_before(conf, verb)
+local function done_before(conf, verb) local once = KEYS[2]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > conf.now then return word end
@@ -149,7 +149,7 @@ end
 
 -- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
 -- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms)
+local function hold_once(conf, field, id, keep_ms) local once, once_due = KEYS[2], KEYS[3]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -162,7 +162,7 @@ end
 
 -- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
 -- NEEDS once once_due
-local function sweep_once(conf, limit)
+local function sweep_once(conf, limit) local once, once_due = KEYS[2], KEYS[3]
   local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   redis.call('ZREM', once_due, unpack(fields))
@@ -177,6 +177,8 @@ local function note_done(conf, verb, word)
   hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
   sweep_once(conf, 10)
 end
+
+local config = KEYS[1]
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -34,18 +34,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 5 then
   return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local once = KEYS[2]
-local once_due = KEYS[3]
-local events = KEYS[4]
 
 local rid = ARGV[1]
 if rid ~= '' and (not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$')) then
@@ -91,7 +88,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -120,13 +117,14 @@ end
 
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
-local function create_base()
+local function create_base() local config = KEYS[1]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
 end
 
--- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail)
+local function emit(conf, event, id, detail) local events = KEYS[4]
+  if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
@@ -141,7 +139,7 @@ end
 
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
 -- NEEDS once rid
-local function done_before(conf, verb)
+local function done_before(conf, verb) local once = KEYS[2]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > conf.now then return word end
@@ -149,7 +147,7 @@ end
 
 -- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
 -- NEEDS once once_due
-local function sweep_once(conf, limit)
+local function sweep_once(conf, limit) local once, once_due = KEYS[2], KEYS[3]
   local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   redis.call('ZREM', once_due, unpack(fields))
@@ -159,7 +157,7 @@ end
 
 -- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
 -- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms)
+local function hold_once(conf, field, id, keep_ms) local once, once_due = KEYS[2], KEYS[3]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -180,7 +178,7 @@ end
 
 -- set_mode(conf, mode, event): let a queue run, or hold tasks back, or take in no new ones; once for each rid.
 -- NEEDS config emit create_base done_before note_done
-local function set_mode(conf, mode, event)
+local function set_mode(conf, mode, event) local config = KEYS[1]
   if done_before(conf, mode) then return end
   if not conf.exists then create_base() end
   note_done(conf, mode, 'done')

@@ -45,20 +45,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 7 then
   return redis.error_reply('ADEQ_ARG expected 7 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local running = KEYS[2]
-local leases = KEYS[3]
-local task = KEYS[4]
-local log = KEYS[5]
-local events = KEYS[6]
 
 local rid = ARGV[1]
 if not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$') then
@@ -84,8 +79,7 @@ local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 1, 1000)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 1000') end
 arg_at = arg_at + 1
-local item_id, item_token, item_pairs = {}, {}, {}
-local arg_seen_item = {}
+local item_id, item_token, item_pairs, arg_seen_item = {}, {}, {}, {}
 for i = 1, item_count do
   local v = ARGV[arg_at]
   if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
@@ -164,7 +158,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -191,9 +185,10 @@ local function open_queue()
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail)
+local function emit(conf, event, id, detail) local events = KEYS[6]
+  if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
@@ -225,7 +220,7 @@ end
 -- note_progress(conf, id, own, fresh): write how far a running task has come, unless the same call did so before, which fresh
 -- knows by id. False if its record is gone. A line of the log alone is no event.
 -- NEEDS task log rid emit
-local function note_progress(conf, id, own, fresh)
+local function note_progress(conf, id, own, fresh) local task, log = KEYS[4], KEYS[5]
   if fresh[id] == nil then
     local row = redis.call('HMGET', task .. id, 'created_ms', 'progress_rid')
     if not row[1] then return false end
@@ -245,6 +240,8 @@ local function note_progress(conf, id, own, fresh)
   if own.ppm or own.text then emit(conf, 'task.progress', id, own.ppm and 'ppm=' .. own.ppm or '') end
   return true
 end
+
+local running, leases = KEYS[2], KEYS[3]
 
 local conf, refused = open_queue()
 if refused then return refused end

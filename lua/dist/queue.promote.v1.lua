@@ -44,28 +44,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 15 then
   return redis.error_reply('ADEQ_ARG expected 15 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local task = KEYS[2]
-local payload = KEYS[3]
-local ready = KEYS[4]
-local lanes = KEYS[5]
-local wake = KEYS[6]
-local delayed = KEYS[7]
-local log = KEYS[8]
-local dependents = KEYS[9]
-local ends = KEYS[10]
-local weights = KEYS[11]
-local shares = KEYS[12]
-local events = KEYS[13]
-local counters = KEYS[14]
 
 local limit = ARGV[1]
 if limit == '' then
@@ -94,8 +81,6 @@ if #ARGV ~= 4 then
 end
 
 local arg_rare
-local function note_end(...) return arg_rare().note_end(...) end
-local function share_place(...) return arg_rare().share_place(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -118,7 +103,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -145,9 +130,10 @@ local function open_queue()
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail)
+local function emit(conf, event, id, detail) local events = KEYS[13]
+  if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
@@ -163,7 +149,7 @@ end
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
 -- NEEDS counters
-local function add_counts(tally)
+local function add_counts(tally) local counters = KEYS[14]
   for name, counted in pairs(tally) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -175,7 +161,7 @@ end
 
 -- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
 -- NEEDS wake
-local function push_wake(conf, lane)
+local function push_wake(conf, lane) local wake = KEYS[6]
   if conf.paused then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
@@ -193,7 +179,7 @@ end
 
 -- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- NEEDS ready lanes push_wake
-local function make_ready(conf, by_lane)
+local function make_ready(conf, by_lane) local ready, lanes = KEYS[4], KEYS[5]
   for lane, members in pairs(by_lane) do
     redis.call('ZADD', ready .. lane, unpack(members))
     redis.call('SADD', lanes, lane)
@@ -203,15 +189,15 @@ end
 
 -- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
 -- NEEDS task payload log dependents note_end emit
-local function drop_task(conf, id)
-  if conf.chains and redis.call('EXISTS', dependents .. id) == 1 then note_end(conf, 'f', id) end
+local function drop_task(conf, id) local task, payload, log, dependents = KEYS[2], KEYS[3], KEYS[8], KEYS[9]
+  if conf.chains and redis.call('EXISTS', dependents .. id) == 1 then arg_rare().note_end(conf, 'f', id) end
   redis.call('DEL', task .. id, payload .. id, log .. id)
   emit(conf, 'task.alert', id, 'reason=record_missing')
 end
 
 -- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first.
 -- NEEDS config task delayed emit line_up make_ready drop_task share_place
-local function promote_due(conf, limit, tally)
+local function promote_due(conf, limit, tally) local config, task, delayed = KEYS[1], KEYS[2], KEYS[7]
   local ids = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return 0 end
   local place = redis.call('HINCRBY', config, 'place', #ids) - #ids
@@ -224,7 +210,7 @@ local function promote_due(conf, limit, tally)
     else
       redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
       local band = tonumber(own[3] or 5)
-      local own_place = conf.fair and share_place(conf, own[2] or 'any', own[4] or '', band) or place + i
+      local own_place = conf.fair and arg_rare().share_place(conf, own[2] or 'any', own[4] or '', band) or place + i
       line_up(by_lane, own[2] or 'any', band * BAND + own_place, id)
       promoted[#promoted + 1] = id
     end
@@ -244,7 +230,7 @@ function arg_rare()
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
 -- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
 -- NEEDS config ends
-local function note_end(conf, how, id, parent, stamp)
+local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[10]
   conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, conf.now_text,
     how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
@@ -255,7 +241,7 @@ end
 -- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
 -- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
 -- NEEDS config shares weights
-local function share_place(conf, lane, user, band)
+local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[11], KEYS[12]
   local name = lane .. ' ' .. band .. user
   conf.shares = conf.shares or {}
   local own = conf.shares[name]

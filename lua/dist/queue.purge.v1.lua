@@ -58,9 +58,9 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 local function arg_lane(v)
   if not v or v == 'any' then return v end
@@ -71,33 +71,10 @@ local function arg_lane(v)
   if inst and #inst <= 100 then return v end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 25 then
   return redis.error_reply('ADEQ_ARG expected 25 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local task = KEYS[2]
-local payload = KEYS[3]
-local result = KEYS[4]
-local ready = KEYS[5]
-local lanes = KEYS[6]
-local wake = KEYS[7]
-local delayed = KEYS[8]
-local blocked = KEYS[9]
-local finished = KEYS[10]
-local dead = KEYS[11]
-local deadlines = KEYS[12]
-local once = KEYS[13]
-local once_due = KEYS[14]
-local by_user = KEYS[15]
-local by_tag = KEYS[16]
-local children = KEYS[17]
-local reply = KEYS[18]
-local channel = KEYS[19]
-local log = KEYS[20]
-local order = KEYS[21]
-local ends = KEYS[22]
-local events = KEYS[23]
-local counters = KEYS[24]
 
 local rid = ARGV[1]
 if rid ~= '' and (not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$')) then
@@ -143,7 +120,6 @@ if #ARGV ~= 7 then
 end
 
 local arg_rare
-local function note_end(...) return arg_rare().note_end(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -166,7 +142,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -193,9 +169,10 @@ local function open_queue()
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail)
+local function emit(conf, event, id, detail) local events = KEYS[23]
+  if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
@@ -211,7 +188,7 @@ end
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
 -- NEEDS counters
-local function add_counts(tally)
+local function add_counts(tally) local counters = KEYS[24]
   for name, counted in pairs(tally) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -224,17 +201,17 @@ end
 -- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
 -- the next one has come, which pass_on tells it.
 -- NEEDS order note_end
-local function leave_order(conf, id, key)
+local function leave_order(conf, id, key) local order = KEYS[21]
   local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
   redis.call('ZREM', order .. key, id)
-  if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
+  if first[1] == id and first[3] then arg_rare().note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
 end
 
 -- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
 -- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
 -- somebody waits for its reply, and for how long its result is kept.
 -- NEEDS task once deadlines note_end leave_order
-local function untie(conf, id, how)
+local function untie(conf, id, how) local task, deadlines, once = KEYS[2], KEYS[12], KEYS[13]
   redis.call('ZREM', deadlines, id)
   local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
   for i, kind in ipairs({ 'unique:', 'scope:' }) do
@@ -243,7 +220,7 @@ local function untie(conf, id, how)
   end
   if own[5] or own[6] then
     redis.call('HDEL', task .. id, 'awaited', 'gathered')
-    note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
+    arg_rare().note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
   end
   if own[8] then leave_order(conf, id, own[8]) end
   return own[3], own[4] and tonumber(own[4])
@@ -251,7 +228,7 @@ end
 
 -- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
 -- NEEDS lanes wake delayed deadlines
-local function lane_emptied(lane)
+local function lane_emptied(lane) local lanes, wake, delayed, deadlines = KEYS[6], KEYS[7], KEYS[8], KEYS[12]
   redis.call('SREM', lanes, lane)
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
@@ -263,7 +240,7 @@ end
 -- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
 -- it is not shown; the server deletes it later, by its own clock.
 -- NEEDS config reply channel
-local function answer_waiters(conf, id, how, value)
+local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[18], KEYS[19]
   conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
   redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
     'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
@@ -273,7 +250,7 @@ end
 -- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
 -- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- NEEDS task payload result log reply by_user by_tag children
-local function remove_task(conf, id, since_ms, why)
+local function remove_task(conf, id, since_ms, why) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[2], KEYS[3], KEYS[4], KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[20]
   local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply')
   local stale = own[6] and log or reply  -- without a reply of its own, that of an older task of this id
   redis.call('DEL', task .. id, payload .. id, result .. id, log .. id, stale .. id)
@@ -289,7 +266,7 @@ end
 
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
 -- NEEDS once rid
-local function done_before(conf, verb)
+local function done_before(conf, verb) local once = KEYS[13]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > conf.now then return word end
@@ -297,7 +274,7 @@ end
 
 -- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
 -- NEEDS once once_due
-local function sweep_once(conf, limit)
+local function sweep_once(conf, limit) local once, once_due = KEYS[13], KEYS[14]
   local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   redis.call('ZREM', once_due, unpack(fields))
@@ -307,7 +284,7 @@ end
 
 -- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
 -- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms)
+local function hold_once(conf, field, id, keep_ms) local once, once_due = KEYS[13], KEYS[14]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -334,7 +311,7 @@ function arg_rare()
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
 -- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
 -- NEEDS config ends
-local function note_end(conf, how, id, parent, stamp)
+local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[22]
   conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, conf.now_text,
     how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
@@ -344,6 +321,8 @@ end
   arg_made = { note_end = note_end }
   return arg_made
 end
+
+local task, ready, lanes, delayed, blocked, finished, dead, once, once_due = KEYS[2], KEYS[5], KEYS[6], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[13], KEYS[14]
 
 local conf, refused = open_queue()
 if refused then return refused end

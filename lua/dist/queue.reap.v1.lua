@@ -70,50 +70,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 37 then
   return redis.error_reply('ADEQ_ARG expected 37 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local running = KEYS[2]
-local leases = KEYS[3]
-local task = KEYS[4]
-local payload = KEYS[5]
-local ready = KEYS[6]
-local lanes = KEYS[7]
-local wake = KEYS[8]
-local delayed = KEYS[9]
-local finished = KEYS[10]
-local dead = KEYS[11]
-local workers = KEYS[12]
-local worker_hash = KEYS[13]
-local result = KEYS[14]
-local deadlines = KEYS[15]
-local once = KEYS[16]
-local by_user = KEYS[17]
-local by_tag = KEYS[18]
-local children = KEYS[19]
-local reply = KEYS[20]
-local channel = KEYS[21]
-local log = KEYS[22]
-local control = KEYS[23]
-local blocked = KEYS[24]
-local dependents = KEYS[25]
-local order = KEYS[26]
-local ends = KEYS[27]
-local limits = KEYS[28]
-local holding = KEYS[29]
-local waiting = KEYS[30]
-local limit_lines = KEYS[31]
-local rates = KEYS[32]
-local weights = KEYS[33]
-local shares = KEYS[34]
-local events = KEYS[35]
-local counters = KEYS[36]
 
 local limit = ARGV[1]
 if limit == '' then
@@ -142,9 +107,6 @@ if #ARGV ~= 4 then
 end
 
 local arg_rare
-local function note_end(...) return arg_rare().note_end(...) end
-local function pass_on(...) return arg_rare().pass_on(...) end
-local function free_limits(...) return arg_rare().free_limits(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -167,7 +129,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -194,9 +156,10 @@ local function open_queue()
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail)
+local function emit(conf, event, id, detail) local events = KEYS[35]
+  if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
@@ -212,7 +175,7 @@ end
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
 -- NEEDS counters
-local function add_counts(tally)
+local function add_counts(tally) local counters = KEYS[36]
   for name, counted in pairs(tally) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -224,7 +187,7 @@ end
 
 -- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
 -- NEEDS wake
-local function push_wake(conf, lane)
+local function push_wake(conf, lane) local wake = KEYS[8]
   if conf.paused then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
@@ -242,7 +205,7 @@ end
 
 -- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- NEEDS ready lanes push_wake
-local function make_ready(conf, by_lane)
+local function make_ready(conf, by_lane) local ready, lanes = KEYS[6], KEYS[7]
   for lane, members in pairs(by_lane) do
     redis.call('ZADD', ready .. lane, unpack(members))
     redis.call('SADD', lanes, lane)
@@ -253,14 +216,14 @@ end
 -- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
 -- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
 -- NEEDS wake
-local function push_due(lane)
+local function push_due(lane) local wake = KEYS[8]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
 -- delay_until(conf, due_ms, id, lane): put a task aside.
 -- NEEDS delayed push_due
-local function delay_until(conf, due_ms, id, lane)
+local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[9]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - conf.now < 10000 then push_due(lane) end
 end
@@ -268,7 +231,7 @@ end
 -- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
 -- last, fails; or expires, if it was never leased: the earlier of the two.
 -- NEEDS task deadlines push_due
-local function await_deadline(conf, id, since_ms)
+local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4], KEYS[15]
   local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
@@ -300,17 +263,17 @@ end
 -- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
 -- the next one has come, which pass_on tells it.
 -- NEEDS order note_end
-local function leave_order(conf, id, key)
+local function leave_order(conf, id, key) local order = KEYS[26]
   local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
   redis.call('ZREM', order .. key, id)
-  if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
+  if first[1] == id and first[3] then arg_rare().note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
 end
 
 -- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
 -- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
 -- somebody waits for its reply, and for how long its result is kept.
 -- NEEDS task once deadlines note_end leave_order
-local function untie(conf, id, how)
+local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[15], KEYS[16]
   redis.call('ZREM', deadlines, id)
   local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
   for i, kind in ipairs({ 'unique:', 'scope:' }) do
@@ -319,7 +282,7 @@ local function untie(conf, id, how)
   end
   if own[5] or own[6] then
     redis.call('HDEL', task .. id, 'awaited', 'gathered')
-    note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
+    arg_rare().note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
   end
   if own[8] then leave_order(conf, id, own[8]) end
   return own[3], own[4] and tonumber(own[4])
@@ -327,9 +290,9 @@ end
 
 -- end_leases(conf, ids): nobody holds these tasks any more.
 -- NEEDS running leases free_limits
-local function end_leases(conf, ids)
+local function end_leases(conf, ids) local running, leases = KEYS[2], KEYS[3]
   if #ids == 0 then return end
-  if conf.limits then free_limits(conf, ids) end
+  if conf.limits then arg_rare().free_limits(conf, ids) end
   redis.call('HDEL', running, unpack(ids))
   redis.call('ZREM', leases, unpack(ids))
 end
@@ -355,7 +318,7 @@ end
 -- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
 -- it is not shown; the server deletes it later, by its own clock.
 -- NEEDS config reply channel
-local function answer_waiters(conf, id, how, value)
+local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[20], KEYS[21]
   conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
   redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
     'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
@@ -364,7 +327,7 @@ end
 
 -- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
 -- NEEDS task finished emit untie answer_waiters
-local function cancel_task(conf, id, tied, tally)
+local function cancel_task(conf, id, tied, tally) local task, finished = KEYS[4], KEYS[10]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
   redis.call('ZADD', finished, conf.now, id)
@@ -376,7 +339,7 @@ end
 -- bury_task(conf, event, id, reason, tied, tally, error): move a task to the dead set; the caller has taken it out of the
 -- set it was in, and writes the reason and the error into the record.
 -- NEEDS dead emit untie answer_waiters
-local function bury_task(conf, event, id, reason, tied, tally, error)
+local function bury_task(conf, event, id, reason, tied, tally, error) local dead = KEYS[11]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, conf.now, id)
   emit(conf, event, id, 'reason=' .. reason)
@@ -385,8 +348,8 @@ end
 
 -- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
 -- NEEDS task payload log dependents note_end emit
-local function drop_task(conf, id)
-  if conf.chains and redis.call('EXISTS', dependents .. id) == 1 then note_end(conf, 'f', id) end
+local function drop_task(conf, id) local task, payload, log, dependents = KEYS[4], KEYS[5], KEYS[22], KEYS[25]
+  if conf.chains and redis.call('EXISTS', dependents .. id) == 1 then arg_rare().note_end(conf, 'f', id) end
   redis.call('DEL', task .. id, payload .. id, log .. id)
   emit(conf, 'task.alert', id, 'reason=record_missing')
 end
@@ -395,7 +358,7 @@ end
 -- place, the n-th waits for the backoff of n-1, max_crashes of them end it.
 -- NEEDS config running task leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
 -- NEEDS cancel_task drop_task line_up make_ready
-local function reap_expired(conf, limit, tally)
+local function reap_expired(conf, limit, tally) local config, running, leases, task = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
   local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return 0 end
   local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
@@ -437,7 +400,7 @@ end
 -- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
 -- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- NEEDS task payload result log reply by_user by_tag children
-local function remove_task(conf, id, since_ms, why)
+local function remove_task(conf, id, since_ms, why) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[4], KEYS[5], KEYS[14], KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[22]
   local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply')
   local stale = own[6] and log or reply  -- without a reply of its own, that of an older task of this id
   redis.call('DEL', task .. id, payload .. id, result .. id, log .. id, stale .. id)
@@ -454,7 +417,7 @@ end
 -- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit; how many. The dead go with an event each.
 -- NEEDS dead emit remove_task
-local function trim_set(conf, set, keep_ms, max, limit, tally)
+local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[11]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
     gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
@@ -476,7 +439,7 @@ end
 -- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
 -- NEEDS config finished dead trim_set
-local function retain(conf, tally)
+local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[10], KEYS[11]
   if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
     trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
   end
@@ -489,7 +452,7 @@ end
 -- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
 -- that a late re-send of their registration is not taken for a new one.
 -- NEEDS worker_hash
-local function retire_worker(name)
+local function retire_worker(name) local worker_hash = KEYS[13]
   local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced')
   local replaced = string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')')
   redis.call('DEL', worker_hash .. name)
@@ -499,7 +462,7 @@ end
 
 -- sweep_workers(conf, tally): forget workers that have been silent for 30 s, at most 100; their leases expire by themselves.
 -- NEEDS workers emit retire_worker
-local function sweep_workers(conf, tally)
+local function sweep_workers(conf, tally) local workers = KEYS[12]
   local gone = redis.call('ZRANGE', workers, '-inf', conf.now - 30000, 'BYSCORE', 'LIMIT', 0, 100)
   for _, name in ipairs(gone) do
     redis.call('ZREM', workers, name)
@@ -517,7 +480,7 @@ function arg_rare()
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
 -- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
 -- NEEDS config ends
-local function note_end(conf, how, id, parent, stamp)
+local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[27]
   conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, conf.now_text,
     how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
@@ -528,7 +491,7 @@ end
 -- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
 -- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
 -- NEEDS config shares weights
-local function share_place(conf, lane, user, band)
+local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[33], KEYS[34]
   local name = lane .. ' ' .. band .. user
   conf.shares = conf.shares or {}
   local own = conf.shares[name]
@@ -554,7 +517,7 @@ end
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
 -- NEEDS task blocked delay_until await_deadline line_up share_place bury_task cancel_task
-local function tell_waiting(conf, id, place, how, batch, tally)
+local function tell_waiting(conf, id, place, how, batch, tally) local task, blocked = KEYS[4], KEYS[24]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
@@ -599,7 +562,7 @@ end
 
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
 -- NEEDS task
-local function read_record(id)
+local function read_record(id) local task = KEYS[4]
   local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0
   if #flat == 0 then return nil, 0 end
   for f = 1, #flat, 2 do
@@ -611,7 +574,7 @@ end
 
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
 -- NEEDS ready delayed blocked leases finished dead
-local function find_set(id, record)
+local function find_set(id, record) local leases, ready, delayed, finished, dead, blocked = KEYS[3], KEYS[6], KEYS[9], KEYS[10], KEYS[11], KEYS[24]
   if not record then return nil end
   for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
     local score = redis.call('ZSCORE', set, id)
@@ -621,7 +584,7 @@ end
 
 -- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
 -- NEEDS delayed blocked leases finished dead
-local function state_of(conf, set, score, record)
+local function state_of(conf, set, score, record) local leases, delayed, finished, dead, blocked = KEYS[3], KEYS[9], KEYS[10], KEYS[11], KEYS[24]
   if not set then return nil end
   if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
@@ -631,7 +594,7 @@ end
 -- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
 -- by itself where nobody waits for it.
 -- NEEDS control
-local function push_control(conf, name)
+local function push_control(conf, name) local control = KEYS[23]
   conf.called = conf.called or {}
   if conf.called[name] then return end
   conf.called[name] = true
@@ -641,7 +604,7 @@ end
 
 -- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
 -- NEEDS lanes wake delayed deadlines
-local function lane_emptied(lane)
+local function lane_emptied(lane) local lanes, wake, delayed, deadlines = KEYS[7], KEYS[8], KEYS[9], KEYS[15]
   redis.call('SREM', lanes, lane)
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
@@ -652,7 +615,7 @@ end
 
 -- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
 -- NEEDS running leases read_record find_set state_of push_control lane_emptied cancel_task
-local function cancel_one(conf, id, tally)
+local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
   local state = state_of(conf, set, score, record)
@@ -677,7 +640,7 @@ end
 -- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a circle. How many, and
 -- the last of them with its score.
 -- NEEDS task children rank_after cancel_one note_end
-local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally)
+local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[4], KEYS[19]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -696,7 +659,7 @@ end
 -- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
 -- NEEDS ends dependents emit make_ready tell_waiting cancel_children
-local function pass_on(conf, limit, tally)
+local function pass_on(conf, limit, tally) local dependents, ends = KEYS[25], KEYS[27]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
     make_ready(conf, batch.by_lane)
@@ -737,7 +700,7 @@ end
 -- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
 -- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
 -- NEEDS limits
-local function read_limits(conf, keys)
+local function read_limits(conf, keys) local limits = KEYS[28]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*$', ':*')) end
   local rules = redis.call('HMGET', limits, unpack(names))
@@ -759,7 +722,7 @@ end
 -- room_left(conf, limit): how many more tasks a limit lets start now, and when to look again for one more, in 5 s at the latest.
 -- limit.idle: its rate has let one start for 5 s, and none has.
 -- NEEDS holding rates
-local function room_left(conf, limit)
+local function room_left(conf, limit) local holding, rates = KEYS[29], KEYS[32]
   local room, look_ms = MAX_SAFE, conf.now + 5000
   if limit.most then
     limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
@@ -782,7 +745,7 @@ end
 -- before is not taken, by workers of his lane perhaps that are not there, so that more may go. Holders without a lease, as an
 -- evicting server leaves them, are forgotten.
 -- NEEDS task blocked leases holding waiting limit_lines line_up await_deadline read_limits room_left
-local function open_line(conf, key, batch, again)
+local function open_line(conf, key, batch, again) local leases, task, blocked, holding, waiting, limit_lines = KEYS[3], KEYS[4], KEYS[24], KEYS[29], KEYS[30], KEYS[31]
   local limit, room, look_ms, passed = read_limits(conf, { key })[1], 100, conf.now, 0
   for _, id in ipairs(again and redis.call('ZRANGE', holding .. key, 0, 9) or {}) do
     if not redis.call('ZSCORE', leases, id) then redis.call('ZREM', holding .. key, id) end
@@ -827,7 +790,7 @@ end
 
 -- free_limits(conf, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
 -- NEEDS running holding waiting open_lines
-local function free_limits(conf, ids)
+local function free_limits(conf, ids) local running, holding, waiting = KEYS[2], KEYS[29], KEYS[30]
   local freed, keys = {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do
     for key in string.gmatch(lease and string.match(lease, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
@@ -853,7 +816,7 @@ if refused then return refused end
 local tally = {}
 local reaped = reap_expired(conf, limit, tally)
 sweep_workers(conf, tally)
-if conf.noted then pass_on(conf, 100, tally) end
+if conf.noted then arg_rare().pass_on(conf, 100, tally) end
 retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, reaped }

@@ -46,9 +46,9 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 local function arg_ids(v, min, max)
   local list, n = {}, 0
@@ -83,14 +83,10 @@ local function arg_lanes(v, min, max)
   if n >= min and n <= max then return list end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 6 then
   return redis.error_reply('ADEQ_ARG expected 6 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local workers = KEYS[2]
-local worker_hash = KEYS[3]
-local control = KEYS[4]
-local events = KEYS[5]
 
 local worker = ARGV[1]
 if not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$') then
@@ -120,8 +116,8 @@ local about_count = ARGV[arg_at]
 about_count = arg_uint(about_count, 0, 1)
 if not about_count then return refuse('about_count', ARGV[arg_at], 'an integer from 0 to 1') end
 arg_at = arg_at + 1
-local about_pairs = {}
-local arg_seen_about = {}
+local about_pairs, arg_seen_about = arg_empty, arg_empty
+if about_count > 0 then about_pairs, arg_seen_about = {}, {} end
 for i = 1, about_count do
   local size = ARGV[arg_at]
   size = arg_uint(size, 0, 8)
@@ -201,7 +197,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -228,9 +224,10 @@ local function open_queue()
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail)
+local function emit(conf, event, id, detail) local events = KEYS[5]
+  if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
@@ -246,7 +243,7 @@ end
 -- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
 -- that a late re-send of their registration is not taken for a new one.
 -- NEEDS worker_hash
-local function retire_worker(name)
+local function retire_worker(name) local worker_hash = KEYS[3]
   local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced')
   local replaced = string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')')
   redis.call('DEL', worker_hash .. name)
@@ -257,13 +254,15 @@ end
 -- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
 -- by itself where nobody waits for it.
 -- NEEDS control
-local function push_control(conf, name)
+local function push_control(conf, name) local control = KEYS[4]
   conf.called = conf.called or {}
   if conf.called[name] then return end
   conf.called[name] = true
   if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
   redis.call('PEXPIRE', control .. name, 60000)
 end
+
+local workers, worker_hash = KEYS[2], KEYS[3]
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -50,27 +50,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 14 then
   return redis.error_reply('ADEQ_ARG expected 14 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local task = KEYS[2]
-local ready = KEYS[3]
-local lanes = KEYS[4]
-local wake = KEYS[5]
-local dead = KEYS[6]
-local deadlines = KEYS[7]
-local once = KEYS[8]
-local once_due = KEYS[9]
-local weights = KEYS[10]
-local shares = KEYS[11]
-local events = KEYS[12]
-local counters = KEYS[13]
 
 local rid = ARGV[1]
 if rid ~= '' and (not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$')) then
@@ -110,7 +98,6 @@ if #ARGV ~= arg_at - 1 then
 end
 
 local arg_rare
-local function share_place(...) return arg_rare().share_place(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -133,7 +120,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -160,9 +147,10 @@ local function open_queue()
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail)
+local function emit(conf, event, id, detail) local events = KEYS[12]
+  if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
@@ -178,7 +166,7 @@ end
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
 -- NEEDS counters
-local function add_counts(tally)
+local function add_counts(tally) local counters = KEYS[13]
   for name, counted in pairs(tally) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -190,7 +178,7 @@ end
 
 -- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
 -- NEEDS wake
-local function push_wake(conf, lane)
+local function push_wake(conf, lane) local wake = KEYS[5]
   if conf.paused then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
@@ -208,7 +196,7 @@ end
 
 -- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- NEEDS ready lanes push_wake
-local function make_ready(conf, by_lane)
+local function make_ready(conf, by_lane) local ready, lanes = KEYS[3], KEYS[4]
   for lane, members in pairs(by_lane) do
     redis.call('ZADD', ready .. lane, unpack(members))
     redis.call('SADD', lanes, lane)
@@ -219,7 +207,7 @@ end
 -- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
 -- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
 -- NEEDS wake
-local function push_due(lane)
+local function push_due(lane) local wake = KEYS[5]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
@@ -227,7 +215,7 @@ end
 -- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
 -- last, fails; or expires, if it was never leased: the earlier of the two.
 -- NEEDS task deadlines push_due
-local function await_deadline(conf, id, since_ms)
+local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[2], KEYS[7]
   local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
@@ -242,14 +230,14 @@ end
 
 -- holder_of(id, field): the other task that a key of `once` stands for, if there is one.
 -- NEEDS once task
-local function holder_of(id, field)
+local function holder_of(id, field) local task, once = KEYS[2], KEYS[8]
   local holder = field and redis.call('HGET', once, field)
   if holder and holder ~= id and redis.call('HEXISTS', task .. holder, 'created_ms') == 1 then return holder end
 end
 
 -- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
 -- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms)
+local function hold_once(conf, field, id, keep_ms) local once, once_due = KEYS[8], KEYS[9]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -262,7 +250,7 @@ end
 
 -- revive_task(conf, id, unique, scope): take a task out of the dead set, as if it had not run; it takes its keys again.
 -- NEEDS task dead hold_once
-local function revive_task(conf, id, unique, scope)
+local function revive_task(conf, id, unique, scope) local task, dead = KEYS[2], KEYS[6]
   redis.call('ZREM', dead, id)
   redis.call('HDEL', task .. id, 'attempts', 'crashes', 'expires_at_ms', 'reason', 'error', 'exit_code',
     'progress_ppm', 'progress_text')
@@ -273,7 +261,7 @@ end
 
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
 -- NEEDS once rid
-local function done_before(conf, verb)
+local function done_before(conf, verb) local once = KEYS[8]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > conf.now then return word end
@@ -291,7 +279,7 @@ end
 
 -- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
 -- NEEDS once once_due
-local function sweep_once(conf, limit)
+local function sweep_once(conf, limit) local once, once_due = KEYS[8], KEYS[9]
   local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   redis.call('ZREM', once_due, unpack(fields))
@@ -323,7 +311,7 @@ function arg_rare()
 -- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
 -- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
 -- NEEDS config shares weights
-local function share_place(conf, lane, user, band)
+local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[10], KEYS[11]
   local name = lane .. ' ' .. band .. user
   conf.shares = conf.shares or {}
   local own = conf.shares[name]
@@ -349,6 +337,8 @@ end
   return arg_made
 end
 
+local config, task, dead = KEYS[1], KEYS[2], KEYS[6]
+
 local conf, refused = open_queue()
 if refused then return refused end
 
@@ -370,7 +360,7 @@ for i = 1, item_count do
     answers[i], retried = { 'retried' }, retried + 1
     revive_task(conf, id, row[2], row[3])
     local band = tonumber(row[5] or 5)
-    local own_place = conf.fair and share_place(conf, row[4] or 'any', row[7] or '', band) or place + i
+    local own_place = conf.fair and arg_rare().share_place(conf, row[4] or 'any', row[7] or '', band) or place + i
     line_up(by_lane, row[4] or 'any', band * BAND + own_place, id)
     if row[6] then await_deadline(conf, id, conf.now) end
     emit(conf, 'task.retried', id, 'reason=by_hand')

@@ -46,9 +46,9 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 local function arg_limit(v)
   if v == 'all' then return v end
@@ -57,14 +57,10 @@ local function arg_limit(v)
   if known and (id == '*' or (#id <= 200 and arg_find(id, '^[%w._:/@+-]+$'))) then return v end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 6 then
   return redis.error_reply('ADEQ_ARG expected 6 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local limits = KEYS[2]
-local once = KEYS[3]
-local once_due = KEYS[4]
-local events = KEYS[5]
 
 local rid = ARGV[1]
 if not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$') then
@@ -90,8 +86,7 @@ local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 1, 1000)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 1000') end
 arg_at = arg_at + 1
-local item_key, item_pairs = {}, {}
-local arg_seen_item = {}
+local item_key, item_pairs, arg_seen_item = {}, {}, {}
 for i = 1, item_count do
   local v = ARGV[arg_at]
   v = arg_limit(v)
@@ -170,7 +165,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -197,9 +192,10 @@ local function open_queue()
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail)
+local function emit(conf, event, id, detail) local events = KEYS[5]
+  if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
@@ -214,13 +210,13 @@ end
 
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
-local function create_base()
+local function create_base() local config = KEYS[1]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
 end
 
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
 -- NEEDS once rid
-local function done_before(conf, verb)
+local function done_before(conf, verb) local once = KEYS[3]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > conf.now then return word end
@@ -238,7 +234,7 @@ end
 
 -- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
 -- NEEDS once once_due
-local function sweep_once(conf, limit)
+local function sweep_once(conf, limit) local once, once_due = KEYS[3], KEYS[4]
   local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   redis.call('ZREM', once_due, unpack(fields))
@@ -248,7 +244,7 @@ end
 
 -- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
 -- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms)
+local function hold_once(conf, field, id, keep_ms) local once, once_due = KEYS[3], KEYS[4]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -274,6 +270,8 @@ local function note_answers(conf, verb, answers)
   for i, answer in ipairs(answers) do words[i] = table.concat(answer, '=') end
   note_done(conf, verb, table.concat(words, ','))
 end
+
+local config, limits = KEYS[1], KEYS[2]
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -33,24 +33,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 10 then
   return redis.error_reply('ADEQ_ARG expected 10 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local leases = KEYS[2]
-local ready = KEYS[3]
-local lanes = KEYS[4]
-local delayed = KEYS[5]
-local blocked = KEYS[6]
-local finished = KEYS[7]
-local dead = KEYS[8]
-local workers = KEYS[9]
-local counters = KEYS[10]
 
 local now_ms = ARGV[1]
 if now_ms == '' then
@@ -84,7 +75,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -110,6 +101,8 @@ local function open_queue()
   if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
   return conf
 end
+
+local leases, ready, lanes, delayed, blocked, finished, dead, workers, counters = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 
 local conf, refused = open_queue()
 if refused then return refused end

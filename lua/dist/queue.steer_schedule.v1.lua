@@ -44,21 +44,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 8 then
   return redis.error_reply('ADEQ_ARG expected 8 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local wake = KEYS[2]
-local once = KEYS[3]
-local once_due = KEYS[4]
-local schedules = KEYS[5]
-local schedule = KEYS[6]
-local events = KEYS[7]
 
 local name = ARGV[1]
 if not name or #name > 100 or not arg_find(name, '^[%w._@+-]+$') then
@@ -126,7 +120,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -153,9 +147,10 @@ local function open_queue()
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail)
+local function emit(conf, event, id, detail) local events = KEYS[7]
+  if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
@@ -170,7 +165,7 @@ end
 
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
 -- NEEDS once rid
-local function done_before(conf, verb)
+local function done_before(conf, verb) local once = KEYS[3]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > conf.now then return word end
@@ -178,7 +173,7 @@ end
 
 -- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
 -- NEEDS once once_due
-local function sweep_once(conf, limit)
+local function sweep_once(conf, limit) local once, once_due = KEYS[3], KEYS[4]
   local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   redis.call('ZREM', once_due, unpack(fields))
@@ -188,7 +183,7 @@ end
 
 -- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
 -- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms)
+local function hold_once(conf, field, id, keep_ms) local once, once_due = KEYS[3], KEYS[4]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -210,19 +205,21 @@ end
 -- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
 -- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
 -- NEEDS wake
-local function push_due(lane)
+local function push_due(lane) local wake = KEYS[2]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
 -- plan_firing(conf, next_ms): note when this schedule is due next; 0: never by itself. Who waits for work learns of it.
 -- NEEDS name schedules schedule push_due
-local function plan_firing(conf, next_ms)
+local function plan_firing(conf, next_ms) local schedules, schedule = KEYS[5], KEYS[6]
   local due_ms = next_ms > 0 and next_ms or MAX_SAFE
   redis.call('ZADD', schedules, string.format('%.0f', due_ms), name)
   redis.call('HSET', schedule .. name, 'next_ms', string.format('%.0f', next_ms))
   if due_ms - conf.now < 10000 then push_due('any') end
 end
+
+local config, schedules, schedule = KEYS[1], KEYS[5], KEYS[6]
 
 local conf, refused = open_queue()
 if refused then return refused end

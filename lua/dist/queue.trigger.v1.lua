@@ -102,9 +102,9 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 local function arg_ids(v, min, max)
   local list, n = {}, 0
@@ -139,43 +139,10 @@ local function arg_lanes(v, min, max)
   if n >= min and n <= max then return list end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 35 then
   return redis.error_reply('ADEQ_ARG expected 35 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local running = KEYS[2]
-local leases = KEYS[3]
-local task = KEYS[4]
-local payload = KEYS[5]
-local result = KEYS[6]
-local ready = KEYS[7]
-local lanes = KEYS[8]
-local wake = KEYS[9]
-local delayed = KEYS[10]
-local finished = KEYS[11]
-local dead = KEYS[12]
-local deadlines = KEYS[13]
-local once = KEYS[14]
-local once_due = KEYS[15]
-local by_user = KEYS[16]
-local by_tag = KEYS[17]
-local children = KEYS[18]
-local blocked = KEYS[19]
-local reply = KEYS[20]
-local channel = KEYS[21]
-local log = KEYS[22]
-local control = KEYS[23]
-local dependents = KEYS[24]
-local order = KEYS[25]
-local ends = KEYS[26]
-local schedule = KEYS[27]
-local limits = KEYS[28]
-local waiting = KEYS[29]
-local limit_lines = KEYS[30]
-local weights = KEYS[31]
-local shares = KEYS[32]
-local events = KEYS[33]
-local counters = KEYS[34]
 
 local name = ARGV[1]
 if not name or #name > 100 or not arg_find(name, '^[%w._@+-]+$') then
@@ -215,8 +182,7 @@ local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 1, 1)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 1') end
 arg_at = arg_at + 1
-local item_id, item_payload, item_pairs = {}, {}, {}
-local arg_seen_item = {}
+local item_id, item_payload, item_pairs, arg_seen_item = {}, {}, {}, {}
 for i = 1, item_count do
   local v = ARGV[arg_at]
   if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
@@ -355,27 +321,6 @@ if #ARGV ~= arg_at - 1 then
 end
 
 local arg_rare
-local function sweep_once(...) return arg_rare().sweep_once(...) end
-local function await_deadline(...) return arg_rare().await_deadline(...) end
-local function delay_until(...) return arg_rare().delay_until(...) end
-local function join_gathering(...) return arg_rare().join_gathering(...) end
-local function await_others(...) return arg_rare().await_others(...) end
-local function hold_keys(...) return arg_rare().hold_keys(...) end
-local function merge_task(...) return arg_rare().merge_task(...) end
-local function find_missing(...) return arg_rare().find_missing(...) end
-local function find_twin(...) return arg_rare().find_twin(...) end
-local function known_as(...) return arg_rare().known_as(...) end
-local function retain(...) return arg_rare().retain(...) end
-local function share_place(...) return arg_rare().share_place(...) end
-local function pass_on(...) return arg_rare().pass_on(...) end
-local function note_done(...) return arg_rare().note_done(...) end
-local function fire_once(...) return arg_rare().fire_once(...) end
-local function refuse_new(...) return arg_rare().refuse_new(...) end
-local function done_before(...) return arg_rare().done_before(...) end
-local function join_limit(...) return arg_rare().join_limit(...) end
-local function find_line(...) return arg_rare().find_line(...) end
-local function is_here(...) return arg_rare().is_here(...) end
-local function join_order(...) return arg_rare().join_order(...) end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -398,7 +343,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -425,9 +370,10 @@ local function open_queue()
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail)
+local function emit(conf, event, id, detail) local events = KEYS[33]
+  if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
@@ -443,7 +389,7 @@ end
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
 -- NEEDS counters
-local function add_counts(tally)
+local function add_counts(tally) local counters = KEYS[34]
   for name, counted in pairs(tally) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -455,7 +401,7 @@ end
 
 -- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
 -- NEEDS wake
-local function push_wake(conf, lane)
+local function push_wake(conf, lane) local wake = KEYS[9]
   if conf.paused then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
@@ -473,7 +419,7 @@ end
 
 -- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- NEEDS ready lanes push_wake
-local function make_ready(conf, by_lane)
+local function make_ready(conf, by_lane) local ready, lanes = KEYS[7], KEYS[8]
   for lane, members in pairs(by_lane) do
     redis.call('ZADD', ready .. lane, unpack(members))
     redis.call('SADD', lanes, lane)
@@ -483,7 +429,7 @@ end
 
 -- index_task(conf, by_index, id, own): note a new task for the indexes of its user, tags and parent.
 -- NEEDS by_user by_tag children line_up
-local function index_task(conf, by_index, id, own)
+local function index_task(conf, by_index, id, own) local by_user, by_tag, children = KEYS[16], KEYS[17], KEYS[18]
   if own.user then line_up(by_index, by_user .. own.user, conf.now_text, id) end
   if own.tags then
     local seen = {}
@@ -498,7 +444,7 @@ end
 -- write_record(id, stamp, conf, own, size): the record of a new task. `ties` says that it has more than the usual at its
 -- first lease, its return or its end. An older task of this id may have left a stub, whose settlement stays known.
 -- NEEDS task trace
-local function write_record(id, stamp, conf, own, size)
+local function write_record(id, stamp, conf, own, size) local task = KEYS[4]
   local key = task .. id
   redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))
   if size > 1024 then redis.call('HSET', key, 'size', size) end
@@ -513,65 +459,65 @@ end
 -- in the line of a limit, where others wait already.
 -- NEEDS await_others join_gathering delay_until line_up await_deadline share_place find_line join_limit
 local function place_task(conf, id, own, place, by_lane)
-  if own.parent and conf.chains then join_gathering(conf, id, own.parent) end
-  if own.after or own.gather or own.behind then return await_others(conf, id, own, place) end
+  if own.parent and conf.chains then arg_rare().join_gathering(conf, id, own.parent) end
+  if own.after or own.gather or own.behind then return arg_rare().await_others(conf, id, own, place) end
   local due_ms = math.max(conf.now + (own.delay_ms or 0), own.run_after_ms or 0)
   local tied = own.fallback_after_ms or own.expires_at_ms
   if due_ms > conf.now then
-    delay_until(conf, due_ms, id, own.lane or 'any')
+    arg_rare().delay_until(conf, due_ms, id, own.lane or 'any')
   else
     local band = own.priority or 5
-    local score = band * BAND + (conf.fair and share_place(conf, own.lane or 'any', own.user or '', band) or place)
-    local limit = conf.limits and find_line(conf, own)
+    local score = band * BAND + (conf.fair and arg_rare().share_place(conf, own.lane or 'any', own.user or '', band) or place)
+    local limit = conf.limits and arg_rare().find_line(conf, own)
     if limit then
       conf.lined[#conf.lined + 1] = id
-      return join_limit(conf, id, string.format('%.0f', score), limit, conf.now + 5000, tied)
+      return arg_rare().join_limit(conf, id, string.format('%.0f', score), limit, conf.now + 5000, tied)
     end
     line_up(by_lane, own.lane or 'any', score, id)
   end
-  if tied then await_deadline(conf, id, due_ms) end
+  if tied then arg_rare().await_deadline(conf, id, due_ms) end
 end
 
 -- add_tasks(conf, ids, data, envelopes, stamps, tally): take in those tasks that are new, each with what its envelope says
 -- and the stamp of the call and its index in it. One answer each.
 -- NEEDS config payload emit known_as find_twin find_missing merge_task write_record hold_keys index_task place_task
 -- NEEDS make_ready sweep_once is_here join_order
-local function add_tasks(conf, ids, data, envelopes, stamps, tally)
+local function add_tasks(conf, ids, data, envelopes, stamps, tally) local config, payload = KEYS[1], KEYS[5]
   local last = redis.call('HINCRBY', config, 'place', #ids)
   local place = last - #ids
   conf.there, conf.lined, conf.last_place = {}, {}, string.format('%.0f', last)
-  local answers, created, seen, payloads, by_lane, by_index = {}, {}, {}, {}, {}, {}
+  local new, answers, created, seen, payloads, by_lane, by_index = { 'created' }, {}, {}, {}, {}, {}, {}
   for i, id in ipairs(ids) do
     local own, twin, by = envelopes[i], nil, nil
     local keyed = own.idempotency_key or own.unique or own.scope
-    local known = (conf.some_known and known_as(id, stamps[i])) or (seen[id] and 'exists')
-    if keyed and known ~= 'created' then twin, by = find_twin(conf, own, stamps[i]) end
-    local missing = not known and not twin and (own.after and find_missing(conf, own.after, stamps[i])
-      or own.needs_parent and find_missing(conf, { own.parent }, stamps[i]))
+    local known = (conf.some_known and arg_rare().known_as(id, stamps[i])) or (seen[id] and 'exists')
+    if keyed and known ~= 'created' then twin, by = arg_rare().find_twin(conf, own, stamps[i]) end
+    local missing = not known and not twin and (own.after and arg_rare().find_missing(conf, own.after, stamps[i])
+      or own.needs_parent and arg_rare().find_missing(conf, { own.parent }, stamps[i]))
     if twin and (by == 'rid' or not known) then
       answers[i] = { 'deduplicated', twin }
-      merge_task(conf, twin, by, stamps[i], own, data[i])
+      arg_rare().merge_task(conf, twin, by, stamps[i], own, data[i])
     elseif known then
       answers[i], seen[id] = { known }, true
-    elseif conf.moved and not is_here(own) then
+    elseif conf.moved and not arg_rare().is_here(own) then
       answers[i] = { 'moved' }
     elseif missing then
       answers[i] = { 'unknown', missing }
     else
-      answers[i], seen[id], created[#created + 1] = { 'created' }, true, id
+      answers[i], seen[id], created[#created + 1] = new, true, id
       if own.scope then
         redis.call('SET', payload .. id, data[i])  -- for a later item may replace it
       else
         payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, data[i]
       end
-      if own.ordering_key then join_order(id, own, place + i) end
+      if own.ordering_key then arg_rare().join_order(id, own, place + i) end
       write_record(id, stamps[i], conf, own, #data[i])
-      if keyed then hold_keys(conf, id, own, false) end
+      if keyed then arg_rare().hold_keys(conf, id, own, false) end
       index_task(conf, by_index, id, own)
       place_task(conf, id, own, place + i, by_lane)
     end
   end
-  if conf.held then sweep_once(conf, 10 + 2 * conf.held) end
+  if conf.held then arg_rare().sweep_once(conf, 10 + 2 * conf.held) end
   if #created == 0 then return answers end
   if #payloads > 0 then redis.call('MSET', unpack(payloads)) end
   for index, members in pairs(by_index) do redis.call('ZADD', index, unpack(members)) end
@@ -588,7 +534,7 @@ function arg_rare()
 
 -- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
 -- NEEDS once once_due
-local function sweep_once(conf, limit)
+local function sweep_once(conf, limit) local once, once_due = KEYS[14], KEYS[15]
   local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   redis.call('ZREM', once_due, unpack(fields))
@@ -599,7 +545,7 @@ end
 -- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
 -- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
 -- NEEDS wake
-local function push_due(lane)
+local function push_due(lane) local wake = KEYS[9]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
@@ -607,7 +553,7 @@ end
 -- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
 -- last, fails; or expires, if it was never leased: the earlier of the two.
 -- NEEDS task deadlines push_due
-local function await_deadline(conf, id, since_ms)
+local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4], KEYS[13]
   local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
@@ -622,7 +568,7 @@ end
 
 -- delay_until(conf, due_ms, id, lane): put a task aside.
 -- NEEDS delayed push_due
-local function delay_until(conf, due_ms, id, lane)
+local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[10]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - conf.now < 10000 then push_due(lane) end
 end
@@ -630,7 +576,7 @@ end
 -- join_gathering(conf, id, parent): where the parent waits for its children, note that this one counts, and for which
 -- task of that id: the one of this place.
 -- NEEDS task blocked
-local function join_gathering(conf, id, parent)
+local function join_gathering(conf, id, parent) local task, blocked = KEYS[4], KEYS[19]
   local score = redis.call('ZSCORE', blocked, parent)
   local own = score and redis.call('HMGET', task .. parent, 'gather', 'limited_by') or {}
   if own[1] and not own[2] then
@@ -640,7 +586,7 @@ end
 
 -- begin_chains(conf): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
 -- NEEDS config
-local function begin_chains(conf)
+local function begin_chains(conf) local config = KEYS[1]
   if not conf.chains then redis.call('HSET', config, 'chains', '1') end
   conf.chains = '1'
 end
@@ -649,7 +595,7 @@ end
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
 -- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
 -- NEEDS config ends
-local function note_end(conf, how, id, parent, stamp)
+local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[26]
   conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, conf.now_text,
     how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
@@ -659,7 +605,7 @@ end
 -- make_awaited(conf, id): somebody waits for the end of this task: it has ties from now on; or, if it has ended, its end is noted
 -- for all that this call adds.
 -- NEEDS task running finished dead note_end
-local function make_awaited(conf, id)
+local function make_awaited(conf, id) local running, task, finished, dead = KEYS[2], KEYS[4], KEYS[11], KEYS[12]
   if conf.there[id] == 'awaited' then return end
   conf.there[id] = 'awaited'
   local failed = redis.call('ZSCORE', dead, id) or redis.call('HEXISTS', task .. id, 'cancelled_ms') == 1
@@ -676,7 +622,7 @@ end
 -- await_others(conf, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
 -- `gather` children, which may come later; or those before it of its ordering key. What has ended before is noted as if it ended now.
 -- NEEDS task blocked deadlines dependents begin_chains make_awaited
-local function await_others(conf, id, own, place)
+local function await_others(conf, id, own, place) local task, deadlines, blocked, dependents = KEYS[4], KEYS[13], KEYS[19], KEYS[24]
   local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
   for _, other in ipairs(own.after or {}) do
     if not seen[other] then
@@ -693,7 +639,7 @@ end
 
 -- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
 -- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms)
+local function hold_once(conf, field, id, keep_ms) local once, once_due = KEYS[14], KEYS[15]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -707,7 +653,7 @@ end
 -- hold_keys(conf, id, own, is_twin): let a task stand for what its envelope says is to be there only once: the idempotency
 -- key for its time, the others (not for a twin, which has its own) until they are untied.
 -- NEEDS config task hold_once
-local function hold_keys(conf, id, own, is_twin)
+local function hold_keys(conf, id, own, is_twin) local config, task = KEYS[1], KEYS[4]
   if own.idempotency_key then
     conf.keep_ms = conf.keep_ms or redis.call('HGET', config, 'idempotency_ms') or 86400000
     hold_once(conf, 'key:' .. own.idempotency_key, id, conf.keep_ms)
@@ -721,7 +667,7 @@ end
 -- call may come again when that task has ended, so the answer is remembered; and with coalesce=last, a scope's task gets the
 -- newcomer's payload.
 -- NEEDS task payload hold_once hold_keys
-local function merge_task(conf, twin, by, stamp, own, data)
+local function merge_task(conf, twin, by, stamp, own, data) local task, payload = KEYS[4], KEYS[5]
   if by == 'rid' then return end
   hold_once(conf, 'rid:' .. stamp, twin, 60000)
   if by == 'key' then return end
@@ -735,7 +681,7 @@ end
 -- find_missing(conf, ids, stamp): the first of these tasks that there is not, or that a later item of the call makes; nil if
 -- all are there. Those that are there are not looked up again in this call.
 -- NEEDS task
-local function find_missing(conf, ids, stamp)
+local function find_missing(conf, ids, stamp) local task = KEYS[4]
   local call, index = string.match(stamp, '^(.*)/(%d+)$')
   for _, id in ipairs(ids) do
     if not conf.there[id] then
@@ -750,7 +696,7 @@ end
 -- find_twin(conf, own, stamp): the task that stands for a new one, and by what: by what this call was answered before
 -- (rid), its idempotency key (key), its scope, or its unique key; nil if none does.
 -- NEEDS once task
-local function find_twin(conf, own, stamp)
+local function find_twin(conf, own, stamp) local task, once = KEYS[4], KEYS[14]
   local names = { 'rid', 'key', 'scope', 'unique' }
   local found = redis.call('HMGET', once, 'rid:' .. stamp, 'key:' .. (own.idempotency_key or ''),
     'scope:' .. (own.scope or ''), 'unique:' .. (own.unique or ''))
@@ -765,7 +711,7 @@ end
 
 -- known_as(id, stamp): what an id answers that is in use: created to the call that made it, else exists; nil if it is free.
 -- NEEDS task
-local function known_as(id, stamp)
+local function known_as(id, stamp) local task = KEYS[4]
   local row = redis.call('HMGET', task .. id, 'rid', 'created_ms')
   if row[1] == stamp then return 'created' end
   if row[2] then return 'exists' end
@@ -774,7 +720,7 @@ end
 -- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
 -- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- NEEDS task payload result log reply by_user by_tag children
-local function remove_task(conf, id, since_ms, why)
+local function remove_task(conf, id, since_ms, why) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[4], KEYS[5], KEYS[6], KEYS[16], KEYS[17], KEYS[18], KEYS[20], KEYS[22]
   local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply')
   local stale = own[6] and log or reply  -- without a reply of its own, that of an older task of this id
   redis.call('DEL', task .. id, payload .. id, result .. id, log .. id, stale .. id)
@@ -791,7 +737,7 @@ end
 -- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit; how many. The dead go with an event each.
 -- NEEDS dead emit remove_task
-local function trim_set(conf, set, keep_ms, max, limit, tally)
+local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[12]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
     gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
@@ -813,7 +759,7 @@ end
 -- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
 -- NEEDS config finished dead trim_set
-local function retain(conf, tally)
+local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[11], KEYS[12]
   if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
     trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
   end
@@ -826,7 +772,7 @@ end
 -- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
 -- the next one has come, which pass_on tells it.
 -- NEEDS order note_end
-local function leave_order(conf, id, key)
+local function leave_order(conf, id, key) local order = KEYS[25]
   local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
   redis.call('ZREM', order .. key, id)
   if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
@@ -836,7 +782,7 @@ end
 -- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
 -- somebody waits for its reply, and for how long its result is kept.
 -- NEEDS task once deadlines note_end leave_order
-local function untie(conf, id, how)
+local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[13], KEYS[14]
   redis.call('ZREM', deadlines, id)
   local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
   for i, kind in ipairs({ 'unique:', 'scope:' }) do
@@ -854,7 +800,7 @@ end
 -- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
 -- it is not shown; the server deletes it later, by its own clock.
 -- NEEDS config reply channel
-local function answer_waiters(conf, id, how, value)
+local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[20], KEYS[21]
   conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
   redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
     'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
@@ -864,7 +810,7 @@ end
 -- bury_task(conf, event, id, reason, tied, tally, error): move a task to the dead set; the caller has taken it out of the
 -- set it was in, and writes the reason and the error into the record.
 -- NEEDS dead emit untie answer_waiters
-local function bury_task(conf, event, id, reason, tied, tally, error)
+local function bury_task(conf, event, id, reason, tied, tally, error) local dead = KEYS[12]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, conf.now, id)
   emit(conf, event, id, 'reason=' .. reason)
@@ -873,7 +819,7 @@ end
 
 -- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
 -- NEEDS task finished emit untie answer_waiters
-local function cancel_task(conf, id, tied, tally)
+local function cancel_task(conf, id, tied, tally) local task, finished = KEYS[4], KEYS[11]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
   redis.call('ZADD', finished, conf.now, id)
@@ -886,7 +832,7 @@ end
 -- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
 -- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
 -- NEEDS config shares weights
-local function share_place(conf, lane, user, band)
+local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[31], KEYS[32]
   local name = lane .. ' ' .. band .. user
   conf.shares = conf.shares or {}
   local own = conf.shares[name]
@@ -912,7 +858,7 @@ end
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
 -- NEEDS task blocked delay_until await_deadline line_up share_place bury_task cancel_task
-local function tell_waiting(conf, id, place, how, batch, tally)
+local function tell_waiting(conf, id, place, how, batch, tally) local task, blocked = KEYS[4], KEYS[19]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
@@ -957,7 +903,7 @@ end
 
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
 -- NEEDS task
-local function read_record(id)
+local function read_record(id) local task = KEYS[4]
   local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0
   if #flat == 0 then return nil, 0 end
   for f = 1, #flat, 2 do
@@ -969,7 +915,7 @@ end
 
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
 -- NEEDS ready delayed blocked leases finished dead
-local function find_set(id, record)
+local function find_set(id, record) local leases, ready, delayed, finished, dead, blocked = KEYS[3], KEYS[7], KEYS[10], KEYS[11], KEYS[12], KEYS[19]
   if not record then return nil end
   for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
     local score = redis.call('ZSCORE', set, id)
@@ -979,7 +925,7 @@ end
 
 -- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
 -- NEEDS delayed blocked leases finished dead
-local function state_of(conf, set, score, record)
+local function state_of(conf, set, score, record) local leases, delayed, finished, dead, blocked = KEYS[3], KEYS[10], KEYS[11], KEYS[12], KEYS[19]
   if not set then return nil end
   if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
@@ -989,7 +935,7 @@ end
 -- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
 -- by itself where nobody waits for it.
 -- NEEDS control
-local function push_control(conf, name)
+local function push_control(conf, name) local control = KEYS[23]
   conf.called = conf.called or {}
   if conf.called[name] then return end
   conf.called[name] = true
@@ -999,7 +945,7 @@ end
 
 -- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
 -- NEEDS lanes wake delayed deadlines
-local function lane_emptied(lane)
+local function lane_emptied(lane) local lanes, wake, delayed, deadlines = KEYS[8], KEYS[9], KEYS[10], KEYS[13]
   redis.call('SREM', lanes, lane)
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
@@ -1010,7 +956,7 @@ end
 
 -- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
 -- NEEDS running leases read_record find_set state_of push_control lane_emptied cancel_task
-local function cancel_one(conf, id, tally)
+local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
   local state = state_of(conf, set, score, record)
@@ -1035,7 +981,7 @@ end
 -- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a circle. How many, and
 -- the last of them with its score.
 -- NEEDS task children rank_after cancel_one note_end
-local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally)
+local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[4], KEYS[18]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -1054,7 +1000,7 @@ end
 -- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
 -- NEEDS ends dependents emit make_ready tell_waiting cancel_children
-local function pass_on(conf, limit, tally)
+local function pass_on(conf, limit, tally) local dependents, ends = KEYS[24], KEYS[26]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
     make_ready(conf, batch.by_lane)
@@ -1101,7 +1047,7 @@ end
 
 -- read_open(ids): which of these tasks, named with blanks between them, have not ended.
 -- NEEDS task finished dead
-local function read_open(ids)
+local function read_open(ids) local task, finished, dead = KEYS[4], KEYS[11], KEYS[12]
   local open = {}
   for id in string.gmatch(ids, '%S+') do
     local there = redis.call('HEXISTS', task .. id, 'created_ms') == 1
@@ -1114,7 +1060,7 @@ end
 -- with tasks of it that have not ended this one is left out, or follows them, or they are cancelled first. fired, exists
 -- (there is a task of that id) or skipped. What this call itself made before is `fired` again.
 -- NEEDS name schedule task emit known_as read_open cancel_one add_tasks
-local function fire_once(conf, id, at_text, data, envelope, stamp, tally)
+local function fire_once(conf, id, at_text, data, envelope, stamp, tally) local task, schedule = KEYS[4], KEYS[27]
   local key = schedule .. name
   local known = known_as(id, stamp)
   if known then return known == 'created' and 'fired' or 'exists' end
@@ -1166,7 +1112,7 @@ end
 
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
 -- NEEDS once rid
-local function done_before(conf, verb)
+local function done_before(conf, verb) local once = KEYS[14]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > conf.now then return word end
@@ -1175,7 +1121,7 @@ end
 -- join_limit(conf, id, score, limit, look_ms, tied): let a task wait in the line of a limit, by its place; the line is looked at
 -- again at the latest then. Meanwhile it may expire, but it does not wait for a worker to come.
 -- NEEDS task blocked deadlines waiting limit_lines
-local function join_limit(conf, id, score, limit, look_ms, tied)
+local function join_limit(conf, id, score, limit, look_ms, tied) local task, deadlines, blocked, waiting, limit_lines = KEYS[4], KEYS[13], KEYS[19], KEYS[29], KEYS[30]
   redis.call('ZADD', blocked, score, id)
   redis.call('ZADD', waiting .. limit.key, score, id)
   redis.call('ZADD', limit_lines, 'LT', look_ms, limit.key)
@@ -1191,7 +1137,7 @@ end
 -- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
 -- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
 -- NEEDS limits
-local function read_limits(conf, keys)
+local function read_limits(conf, keys) local limits = KEYS[28]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*$', ':*')) end
   local rules = redis.call('HMGET', limits, unpack(names))
@@ -1230,7 +1176,7 @@ end
 
 -- find_line(conf, own): the first of the limits of a new task in whose line others wait; it goes behind them at once.
 -- NEEDS waiting limits_of
-local function find_line(conf, own)
+local function find_line(conf, own) local waiting = KEYS[29]
   local limited = limits_of(conf, own.user or '', table.concat(own.tags or {}, ','), table.concat(own.limits or {}, ','))
   for _, limit in ipairs(limited) do
     if conf.in_line[limit.key] == nil then conf.in_line[limit.key] = redis.call('EXISTS', waiting .. limit.key) == 1 end
@@ -1241,7 +1187,7 @@ end
 -- is_here(own): whether this partition has what keeps a task here that belongs to another by now: one of its ordering key that
 -- has not ended; or, without such a key, its parent, or one that it waits for.
 -- NEEDS task order
-local function is_here(own)
+local function is_here(own) local task, order = KEYS[4], KEYS[25]
   if own.ordering_key then return redis.call('EXISTS', order .. own.ordering_key) == 1 end
   local other = own.parent or own.after and own.after[1]
   return other and redis.call('HEXISTS', task .. other, 'created_ms') == 1
@@ -1250,7 +1196,7 @@ end
 -- join_order(id, own, place): put a new task at the end of the line of its ordering key. Behind others it waits for its turn,
 -- which comes when it is the first.
 -- NEEDS order
-local function join_order(id, own, place)
+local function join_order(id, own, place) local order = KEYS[25]
   local line = order .. own.ordering_key
   own.behind = redis.call('EXISTS', line) == 1
   redis.call('ZADD', line, place, id)
@@ -1261,21 +1207,23 @@ end
   return arg_made
 end
 
+local schedule = KEYS[27]
+
 local conf, refused = open_queue()
 if refused then return refused end
-local before = done_before(conf, 'trigger')
+local before = arg_rare().done_before(conf, 'trigger')
 if before then return { before, conf.now } end
 local found = redis.call('HGET', schedule .. name, 'rev')
 if not found then return { 'not_found', conf.now } end
 if tonumber(found) ~= rev then return { 'stale', conf.now } end
-refused = conf.draining and refuse_new(conf, item_id, { {} }, { rid .. '/1' })
+refused = conf.draining and arg_rare().refuse_new(conf, item_id, { {} }, { rid .. '/1' })
 if refused then return refused end
 
 local tally = {}
 local at_text = at_ms > 0 and string.format('%.0f', at_ms) or conf.now_text
-local status = fire_once(conf, item_id[1], at_text, item_payload[1], item_pairs[1], rid .. '/1', tally)
-note_done(conf, 'trigger', status)
-if conf.noted then pass_on(conf, 100, tally) end
-retain(conf, tally)
+local status = arg_rare().fire_once(conf, item_id[1], at_text, item_payload[1], item_pairs[1], rid .. '/1', tally)
+arg_rare().note_done(conf, 'trigger', status)
+if conf.noted then arg_rare().pass_on(conf, 100, tally) end
+arg_rare().retain(conf, tally)
 add_counts(tally)
 return { status, conf.now }

@@ -44,29 +44,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 16 then
   return redis.error_reply('ADEQ_ARG expected 16 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local task = KEYS[2]
-local payload = KEYS[3]
-local result = KEYS[4]
-local finished = KEYS[5]
-local dead = KEYS[6]
-local once = KEYS[7]
-local once_due = KEYS[8]
-local by_user = KEYS[9]
-local by_tag = KEYS[10]
-local children = KEYS[11]
-local log = KEYS[12]
-local reply = KEYS[13]
-local events = KEYS[14]
-local counters = KEYS[15]
 
 local limit = ARGV[1]
 if limit == '' then
@@ -115,7 +101,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -142,9 +128,10 @@ local function open_queue()
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail)
+local function emit(conf, event, id, detail) local events = KEYS[14]
+  if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
@@ -160,7 +147,7 @@ end
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
 -- NEEDS counters
-local function add_counts(tally)
+local function add_counts(tally) local counters = KEYS[15]
   for name, counted in pairs(tally) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -173,7 +160,7 @@ end
 -- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
 -- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- NEEDS task payload result log reply by_user by_tag children
-local function remove_task(conf, id, since_ms, why)
+local function remove_task(conf, id, since_ms, why) local task, payload, result, by_user, by_tag, children, log, reply = KEYS[2], KEYS[3], KEYS[4], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
   local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply')
   local stale = own[6] and log or reply  -- without a reply of its own, that of an older task of this id
   redis.call('DEL', task .. id, payload .. id, result .. id, log .. id, stale .. id)
@@ -190,7 +177,7 @@ end
 -- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit; how many. The dead go with an event each.
 -- NEEDS dead emit remove_task
-local function trim_set(conf, set, keep_ms, max, limit, tally)
+local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[6]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
     gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
@@ -212,7 +199,7 @@ end
 -- trim_ended(conf, limit, tally): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
 -- finished and of the dead; how many.
 -- NEEDS config finished dead trim_set
-local function trim_ended(conf, limit, tally)
+local function trim_ended(conf, limit, tally) local config, finished, dead = KEYS[1], KEYS[5], KEYS[6]
   local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
   return trim_set(conf, finished, finished_keep_ms, conf.finished_max, limit, tally)
@@ -221,7 +208,7 @@ end
 
 -- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
 -- NEEDS once once_due
-local function sweep_once(conf, limit)
+local function sweep_once(conf, limit) local once, once_due = KEYS[7], KEYS[8]
   local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   redis.call('ZREM', once_due, unpack(fields))

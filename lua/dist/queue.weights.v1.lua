@@ -18,6 +18,7 @@
 local LAYOUT = 1
 local unpack = table.unpack or unpack
 local arg_find = string.find
+local arg_empty = {}
 local function refuse(field, value, want)
   local got = 'nothing'
   if type(value) == 'number' then
@@ -28,16 +29,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 2 then
   return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local weights = KEYS[2]
 
 local cursor = ARGV[1]
 if not cursor or #cursor > 19 then
@@ -55,7 +55,8 @@ local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 0, 1000)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 0 to 1000') end
 arg_at = arg_at + 1
-local item_user = {}
+local item_user = arg_empty
+if item_count > 0 then item_user = {} end
 for i = 1, item_count do
   local v = ARGV[arg_at]
   if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
@@ -89,7 +90,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -115,6 +116,8 @@ local function open_queue()
   if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
   return conf
 end
+
+local weights = KEYS[2]
 
 local conf, refused = open_queue()
 if refused then return refused end

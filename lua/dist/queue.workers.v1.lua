@@ -33,17 +33,15 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or (#v > 1 and not arg_find(v, '^%d+$')) then return nil end
-  local n = tonumber(v)
-  if n and n >= min and n <= max then return n end
+  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
 end
 
+local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 3 then
   return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
 end
-local config = KEYS[1]
-local workers = KEYS[2]
-local worker_hash = KEYS[3]
 
 local name = ARGV[1]
 if name ~= '' and (not name or #name > 100 or not arg_find(name, '^[%w._@+-]+$')) then
@@ -100,7 +98,7 @@ end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
 -- NEEDS config base_time
-local function open_queue()
+local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
   local now, now_text = base_time(row[1], row[2])
@@ -130,7 +128,7 @@ end
 -- shown_worker(name): what is known of a worker, as a flat list, without what is only for its calls; nil if it is not of the
 -- group or lacks the capability that is asked for.
 -- NEEDS worker_hash group capability
-local function shown_worker(name)
+local function shown_worker(name) local worker_hash = KEYS[3]
   local flat, shown, own = redis.call('HGETALL', worker_hash .. name), {}, {}
   for f = 1, #flat, 2 do
     local field = flat[f]
@@ -143,6 +141,8 @@ local function shown_worker(name)
   local able = capability == '' or string.find(',' .. (own.capabilities or '') .. ',', ',' .. capability .. ',', 1, true)
   if own.incarnation and able and (group == '' or own.group == group) then return shown end
 end
+
+local workers = KEYS[2]
 
 local conf, refused = open_queue()
 if refused then return refused end

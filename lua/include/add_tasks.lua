@@ -6,7 +6,7 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
   local last = redis.call('HINCRBY', config, 'place', #ids)
   local place = last - #ids
   conf.there, conf.lined, conf.last_place = {}, {}, string.format('%.0f', last)
-  local answers, created, seen, payloads, by_lane, by_index = {}, {}, {}, {}, {}, {}
+  local new, answers, created, seen, payloads, by_lane, by_index = { 'created' }, {}, {}, {}, {}, {}, {}
   for i, id in ipairs(ids) do
     local own, twin, by = envelopes[i], nil, nil
     local keyed = own.idempotency_key or own.unique or own.scope
@@ -24,7 +24,7 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
     elseif missing then
       answers[i] = { 'unknown', missing }
     else
-      answers[i], seen[id], created[#created + 1] = { 'created' }, true, id
+      answers[i], seen[id], created[#created + 1] = new, true, id
       if own.scope then
         redis.call('SET', payload .. id, data[i])  -- for a later item may replace it
       else

@@ -3,7 +3,7 @@
 -- 2000, claim_ms 5000 (at least twice poll_ms and a second), waiter_ms 15000 (more than twice poll_ms),
 -- priority_step_ms 5000 (the head start of each priority before the next), policy requester (who gives way in a
 -- deadlock: requester, priority, youngest), rate_per_minute 0 (no limit on what an agent may ask for), rate_burst 10,
--- detect_visits 512, events_max 100000. A changed step holds for those who come; poll_ms is heard with the next poll,
+-- detect_visits 512, events_max 100000 (0: no events). A changed step holds for those who come; poll_ms is heard with the next poll,
 -- so lower it before claim_ms. Sent again, it sets the same again.
 --
 -- KEYS   config    hash           {base}:config
@@ -18,7 +18,7 @@
 -- PAIR   settings.rate_per_minute int 0..6000000
 -- PAIR   settings.rate_burst     int 1..1000000
 -- PAIR   settings.detect_visits  int 16..100000
--- PAIR   settings.events_max     int 100..10000000
+-- PAIR   settings.events_max     int 0..10000000
 -- GROUP  settings  0..1
 -- RETURN ok        now_ms:int settings:pairs
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT

@@ -67,7 +67,7 @@
 -- ROLE   work
 -- FLAGS  allow-oom
 -- COST   17 + n commands, 25 + n once a second, 1 more where the queue has schedules, 5 more where there are limits, 1 for each that a task holds, 6 for a task that joins or leaves a line, O(n log m)
--- INCLUDE base_time open_queue emit add_counts observe sweep retain push_wake lane_emptied check_slot peek_ready read_task
+-- INCLUDE base_time open_queue emit add_counts observe next_due sweep retain push_wake lane_emptied check_slot peek_ready read_task
 -- INCLUDE take_out write_lease add_payloads claim_tasks
 -- RARELY line_up make_ready note_end drop_task share_place promote_due read_lease read_limits limits_of room_left
 -- RARELY push_due await_deadline open_line open_lines free_limits end_leases read_policy backoff delay_until leave_order untie
@@ -75,7 +75,7 @@
 -- RARELY rank_after state_of push_control cancel_one cancel_children pass_on remove_task trim_set start_tied
 -- RARELY retire_worker sweep_workers trim_ended sweep_once sweep_rates sweep_shares housekeep reclaim_tasks
 -- RARELY window_left next_firing hold_limits find_full make_way join_limit held_back open_due_lines note_claimed
--- RARELY end_limited
+-- RARELY end_limited move_due
 
 local conf, refused = open_queue()
 if refused then return refused end

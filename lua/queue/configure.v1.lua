@@ -1,7 +1,7 @@
 -- queue.configure.v1: change settings of a queue, and create it if need be. The clock is chosen at creation, once. The same
 -- call, sent again, sets nothing again.
 -- Without settings it answers those that are stored. What is not stored is at its default: lease_ms 15000, max_attempts 3,
--- max_crashes 5, backoff_base_ms 1000, backoff_multiplier_pct 200, backoff_cap_ms 300000, jitter_pct 10, events_max 100000,
+-- max_crashes 5, backoff_base_ms 1000, backoff_multiplier_pct 200, backoff_cap_ms 300000, jitter_pct 10, events_max 100000 (0: no events),
 -- finished_keep_ms 7 days, finished_max 100000, dead_keep_ms 30 days, dead_max 100000, result_ms as long as the record,
 -- idempotency_ms 1 day, reply_ms 1 hour, timeout_grace_ms 10000, fair 0:
 -- with 1 users take turns, each according to its weight, whatever they have in line.
@@ -19,7 +19,7 @@
 -- PAIR   settings.backoff_multiplier_pct int 100..10000
 -- PAIR   settings.backoff_cap_ms int 0..604800000
 -- PAIR   settings.jitter_pct     int 0..100
--- PAIR   settings.events_max     int 100..10000000
+-- PAIR   settings.events_max     int 0..10000000
 -- PAIR   settings.finished_keep_ms int 0..315360000000
 -- PAIR   settings.finished_max   int 0..100000000
 -- PAIR   settings.dead_keep_ms   int 0..315360000000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyadeq.models import Backoff
+from pyadeq.models import Backoff, Task
 from tests.lua.scenario import AnyCall, acks, scenario, sent
 from tests.lua.workbench import Workbench
 
@@ -274,6 +274,12 @@ def configure_all(bench: Workbench, _: int) -> AnyCall:
         idempotency=1,
         timeout_grace=1,
     )
+
+
+@scenario(1)
+def enqueue_without_events(bench: Workbench, _: int) -> AnyCall:
+    bench.real(bench.calls.configure(events_max=0))
+    return bench.calls.enqueue([("a", Task(payload=b"x"))], "r")
 
 
 @scenario(0)

@@ -13,9 +13,9 @@ from pyadeq._core.manifest import Script, library
 from tests.lua.arguments import noun_of
 from tests.lua.bench import START, MakeAny
 from tests.lua.branches import BranchClient
-from tests.lua.coverage import LUA, origins
 from tests.lua.scenario import Prepare, acks
 from tests.lua.scenarios import Scenario, small
+from tests.lua.sources import LUA, as_written, origins
 from tests.lua.test_refusals import refusal
 from tests.lua.unreachable import UNREACHABLE, entry_for
 from tests.lua.watched import Refused
@@ -81,10 +81,11 @@ def scripts() -> list[Script]:
 def ways(branches: BranchClient, script: Script) -> Iterator[tuple[int, Place]]:
     """The number and the place of each way of a script that has a source: what bundle.py writes has none."""
     (source,) = (one["source"] for one in library().manifest["scripts"] if one["id"] == script.id)
-    lines = origins(source, script.text)
+    lines, generated = origins(source, script.text), script.text.splitlines()
     for number, way in branches.ways(script.text).items():
         if way.line in lines:
-            yield number, (*lines[way.line], way.column, way.what)
+            before = as_written(generated[way.line - 1][: way.column])
+            yield number, (*lines[way.line], len(before), as_written(way.what))
 
 
 def smallest_first() -> Iterator[Scenario]:

@@ -186,6 +186,16 @@ def test_the_stream_is_bounded(bench: Workbench) -> None:
     assert 100 <= int(bench.ask("XLEN", ":events")) < 300
 
 
+def test_a_queue_may_be_without_events(bench: Workbench) -> None:
+    bench.real(bench.calls.configure(events_max=0))
+    before = bench.events()
+    bench.real(bench.calls.enqueue([("a", Task(payload=b"x"))], "r"))
+    assert bench.events() == before
+    bench.real(bench.calls.configure("on", events_max=100))
+    bench.real(bench.calls.enqueue([("b", Task(payload=b"x"))], "r"))
+    assert [one["event"] for one in bench.events()[len(before) :]] == [b"task.enqueued"]
+
+
 def test_a_thousand_tasks_in_a_thousand_lanes_fit_in_one_call(bench: Workbench) -> None:
     call = bench.calls.enqueue([(f"a{at}", Task(payload=b"x", lane=f"group/g{at}")) for at in range(1000)], "r")
     assert {receipt.status for receipt in bench.run(call)} == {"created"}

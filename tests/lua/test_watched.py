@@ -7,7 +7,7 @@ import re
 import pytest
 
 from pyadeq._core.manifest import Script, library
-from tests.lua.coverage import LUA
+from tests.lua.sources import LUA
 from tests.lua.watched import COMMANDS, Refused, WatchError
 from tests.lua.workbench import Workbench
 

@@ -339,7 +339,7 @@ def allowance(script: Script, args: Sequence[bytes]) -> int:
         tasks = min(int(limit), 1000) if limit.isdigit() and len(limit) < 5 else 0
     visits = MOST_VISITS if "visits" in names else 10_000 if script.id.startswith("lock.") else 0
     ids = len(args) + sum(arg.count(b",") for arg in args)
-    return 10_000 + 120 * ids + 400 * tasks + 100 * visits
+    return 12_000 + 120 * ids + 400 * tasks + 100 * visits
 
 
 def check_command(run: Run, keys: Sequence[bytes], name: str, arguments: Sequence[bytes]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyadeq._core.manifest import library
-from tests.lua.coverage import LUA
+from tests.lua.sources import LUA
 from tests.mutation.operators import mutants
 from tests.mutation.report import Result, shortfalls, survivors
 from tests.mutation.texts import all_mutants, mutated

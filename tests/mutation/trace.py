@@ -15,9 +15,9 @@ import pytest
 
 from pyadeq._core.call import Call, Reply
 from pyadeq._core.manifest import library
-from tests.lua.coverage import LUA
+from tests.lua.sources import LUA, origins
+from tests.lua.sources import sources as known
 from tests.lua.watched import WatchedClient
-from tests.mutation.texts import FOLDERS, original, places
 from tests.property.link import Link
 
 ROOT = LUA.parent
@@ -98,16 +98,11 @@ def parameters(name: str) -> str:
 @cache
 def sources() -> dict[tuple[str, int], Line]:
     """From a line of a generated script to the source and its line."""
-    found: dict[tuple[str, int], Line] = {}
-    for folder in FOLDERS:
-        for path in (LUA / folder).glob("*.lua"):
-            source, data = path.relative_to(LUA).as_posix(), path.read_bytes()
-            for place in places(source):
-                there = original(place.script_id).count(b"\n", 0, place.first + place.shift) + 1
-                here = data.count(b"\n", 0, place.first) + 1
-                for at in range(data.count(b"\n", place.first, place.last) + 1):
-                    found[place.script_id, there + at] = source, here + at
-    return found
+    return {
+        (script.id, at): line
+        for script in known().scripts
+        for at, line in origins(script.path, library()[script.id].text).items()
+    }
 
 
 def fingerprint(names: Sequence[str]) -> str:

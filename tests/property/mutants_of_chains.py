@@ -59,7 +59,7 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
     (partial(chains.test_every_end_is_passed_on, way="purge"), {
         "a purge tells nobody": (PURGED, "if own[1] and"),
         "purged tasks have completed": (PURGED, PURGED.replace("'f'", "'c'")),
-        "a sweep passes nothing on": ("if conf.chains then sweep_set(ends, pass_on) end", ""),
+        "a sweep passes nothing on": ("if conf.chains then next_ms =", "if false then next_ms ="),
     }),
     (chains.test_200_come_after_one_that_has_ended, {
         "enqueue passes nothing on": SILENT,
@@ -101,7 +101,7 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
     (chains.test_a_parent_gathers_250_children_of_several_calls, {
         "a parent gathers nothing": ("own.gather or (own.behind and 1 or 0)", "own.behind and 1 or 0"),
         "a parent is not told": ("if at ~= '0' then tell_waiting(", "if false then tell_waiting("),
-        "a child is not a parent's": ("if own.parent and conf.chains then join", "if false then join"),
+        "a child is not a parent's": ("if own.parent and conf.chains then", "if false then"),
         "a child has no ties": ("score % BAND), 'ties', '1')", "score % BAND))"),
         "a queue has no chains": ("redis.call('HSET', config, 'chains', '1')", "return"),
         "a child's own end only": ("how, id, own[6] and own[7] .. ' ' .. own[6])", "how, id)"),

@@ -11,6 +11,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from pyadeq._core.manifest import library
 from pyadeq.keys import queue_base
+from tests.lua.sources import changing, stands_in
 from tests.property.driver import Driver
 from tests.property.link import Scripts, load_scripts
 from tests.property.mutants import BY_CORNERS, BY_THE_MACHINE
@@ -30,8 +31,8 @@ SCHEDULES = {name: (scenario, mutant) for scenario, mutants in OF_SCHEDULES for 
 
 def load_mutant(client: redis.Redis, mutant: Mutant) -> Scripts:
     old, new = mutant
-    assert any(old in library()[id].text for id in library()), f"no script has the line any more: {old}"
-    return load_scripts(client, lambda text: text.replace(old, new))
+    assert any(stands_in(old, library()[id].text) for id in library()), f"no script has the line any more: {old}"
+    return load_scripts(client, changing(old, new))
 
 
 @pytest.mark.parametrize("mutant", BY_THE_MACHINE)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from pyadeq import library
+from tests.lua.sources import changing, stands_in
 
 
 def planted(old: str, new: str) -> Callable[[str], str]:
     """A change of all scripts that have a line."""
-    assert any(old in library()[id].text for id in library()), f"no script has the line any more: {old}"
-    return lambda text: text.replace(old, new)
+    assert any(stands_in(old, library()[id].text) for id in library()), f"no script has the line any more: {old}"
+    return changing(old, new)
 
 
 # The rule that is broken, and the lines of the scripts before and after.

@@ -172,17 +172,34 @@ def test_rare_includes_are_made_when_one_is_called(sources: Sources) -> None:
     sources.include("base", "-- base(a): x\nlocal function base(a) return a end\n")
     sources.include("deep", "-- deep(a): x\n-- NEEDS base\nlocal function deep(a) return base(a) + 1 end\n")
     sources.include("move", "-- move(a): x\n-- NEEDS deep\nlocal function move(a) return deep(a) * 2 end\n")
-    sources.include("sweep", "-- sweep(a): x\n-- NEEDS move\nlocal function sweep(a) return move(a) + move(a) end\n")
+    sources.include(
+        "sweep", "-- sweep(a): x\n-- NEEDS move\nlocal function sweep(a)\n  return move(a) + move (a)\nend\n"
+    )
     sources.script("RETURN ok\nINCLUDE base sweep\nRARELY deep move", "\nreturn { 'ok', sweep(base(20)) }\n")
     text = sources.build()["dist/demo.run.v1.lua"]
-    assert text.count("local function move(...) return arg_rare().move(...) end") == 1
-    assert "local function deep(...)" not in text  # nothing outside calls it
+    assert "return arg_rare().move(a) + arg_rare().move (a)" in text
+    assert "arg_made = { move = move }" in text  # nothing outside calls the other
     run = LuaRuntime().eval("function(text) KEYS, ARGV = { 'k' }, {} return loadstring(text)()[2] end")
     assert run(text.partition("\n")[2]) == 84
     sources.script("RETURN ok\nRARELY deep move\nINCLUDE base sweep", "\nreturn { sweep(1) }\n")
     assert "INCLUDE lines stand before RARELY lines" in sources.errors()
     sources.script("RETURN ok\nINCLUDE base sweep\nRARELY move deep", "\nreturn { sweep(base(1)) }\n")
     assert "include move needs deep: declare INCLUDE deep before it" in sources.errors()
+    sources.include("sweep", "-- sweep(a): x\n-- NEEDS move\nlocal function sweep(a) return { move } end\n")
+    sources.script("RETURN ok\nINCLUDE base sweep\nRARELY deep move", "\nreturn { 'ok', sweep(base(20)) }\n")
+    assert "move is a RARELY include: it may be called, but is no value" in sources.errors()
+
+
+def test_a_function_reads_its_keys(sources: Sources) -> None:
+    sources.include(
+        "look", "-- look(a): x\n-- NEEDS config tasks\nlocal function look(a)\n  return config .. tasks\nend\n"
+    )
+    sources.script("KEYS tasks hash {base}:tasks\nRETURN ok\nINCLUDE look", "\nreturn { 'ok', look(config) }\n")
+    text = sources.build()["dist/demo.run.v1.lua"]
+    assert "\nlocal function look(a) local config, tasks = KEYS[1], KEYS[2]\n" in text
+    assert "\nlocal config = KEYS[1]\n\nreturn" in text
+    run = LuaRuntime().eval("function(text) KEYS, ARGV = { 'k', 'l' }, {} return loadstring(text)()[2] end")
+    assert run(text.partition("\n")[2]) == "kl"
 
 
 def test_every_broken_file_is_named(sources: Sources) -> None:

@@ -7,6 +7,7 @@ import redis
 
 from pyadeq._core.manifest import library
 from pyadeq.keys import lock_base
+from tests.lua.sources import changing, stands_in
 from tests.property.locks.driver import NOTICED, Driver, write_history
 from tests.property.locks.link import Scripts, load_scripts
 from tests.property.locks.mutants import BY_CORNERS, BY_HISTORIES, Mutant, Scenario
@@ -20,8 +21,8 @@ MOST = 4000  # histories; most mutants are noticed within ten
 def load_mutant(client: redis.Redis, mutant: Mutant) -> Scripts:
     old, new = mutant
     texts = [library()[id].text for id in library() if id.startswith("lock.")]
-    assert any(old in text for text in texts), f"no script has the line any more: {old}"
-    return load_scripts(client, lambda text: text.replace(old, new))
+    assert any(stands_in(old, text) for text in texts), f"no script has the line any more: {old}"
+    return load_scripts(client, changing(old, new))
 
 
 @pytest.mark.parametrize("mutant", BY_HISTORIES)

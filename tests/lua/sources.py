@@ -1,0 +1,109 @@
+"""The sources of the scripts: where the lines of a script come from, and what it becomes when one is changed."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+LUA = Path(__file__).parents[2] / "lua"
+if str(LUA) not in sys.path:
+    sys.path.insert(0, str(LUA))
+
+import bundle  # noqa: E402
+
+RARELY = "-- RARELY"  # before that part of a body which needs the rare includes
+# What bundle.py adds to the lines of a source.
+_RARE = "arg_rare()."
+_KEYS = re.compile(r"^(local function \w+\([^)]*\)) local [\w, ]+ = KEYS\[.*\]$")
+_MADE = re.compile(r"^  arg_made = \{ (.*) \}$", re.M)
+
+
+@cache
+def sources() -> bundle.Sources:
+    return bundle.load(LUA)
+
+
+@cache
+def holders(source: str) -> list[str]:
+    """The ids of the scripts that a source is in: include/<name>.lua, or <noun>/<verb>.v<N>.lua."""
+    name = Path(source).stem
+    return [
+        one.id for one in sources().scripts if one.path == source or (name in one.includes and "include/" in source)
+    ]
+
+
+def rebuilt(source: str, text: str) -> dict[str, str]:
+    """The texts of the scripts that a source is in, with another text of it."""
+    found, includes, name = {}, sources().includes, Path(source).stem
+    for script in sources().scripts:
+        if script.path == source:
+            lines = text.splitlines()
+            body, _, rest = "\n".join(lines[body_at(lines) :]).partition(f"\n{RARELY}\n")
+            script = replace(script, body=body.strip("\n"), rest=rest.strip("\n"))
+        elif script.id not in holders(source):
+            continue
+        else:
+            includes = includes | {name: replace(includes[name], text=text)}
+        found[script.id] = bundle.assemble(script, includes)
+    return found
+
+
+def changing(old: str, new: str) -> Callable[[str], str]:
+    """A change of lines of the sources, made to a generated script."""
+
+    def change(text: str) -> str:
+        there = _as_generated(old, text)
+        if there != old:
+            text = text.replace(there, _as_generated(new, text))
+        return text.replace(old, new)
+
+    return change
+
+
+def stands_in(old: str, text: str) -> bool:
+    """Whether a generated script has lines of the sources."""
+    return old in text or _as_generated(old, text) in text
+
+
+def origins(source: str, text: str) -> dict[int, tuple[str, int]]:
+    """From a line of a generated script to its source, a path below lua/, and the line there.
+
+    What bundle.py writes itself has none.
+    """
+    found: dict[int, tuple[str, int]] = {}
+    generated = [as_written(line) for line in text.splitlines()]
+    for path in [*sorted((LUA / "include").glob("*.lua")), LUA / source]:
+        lines = path.read_text().strip("\n").splitlines()
+        parts = {0: lines}
+        if path == LUA / source:
+            body = body_at(lines)
+            rest = lines.index(RARELY) if RARELY in lines else len(lines)
+            parts = {body: lines[body:rest], rest + 1: lines[rest + 1 :]}
+        name = path.relative_to(LUA).as_posix()
+        for skip, part in parts.items():
+            starts = (at for at, line in enumerate(generated) if part and line == part[0])
+            at = next((at for at in starts if generated[at : at + len(part)] == part), None)
+            if at is not None:
+                found |= {at + offset + 1: (name, skip + offset + 1) for offset in range(len(part))}
+    return found
+
+
+def body_at(lines: list[str]) -> int:
+    """Where the body of a source begins, after its header."""
+    return next(at for at, line in enumerate(lines) if not line.startswith("--"))
+
+
+def as_written(text: str) -> str:
+    """A line of a generated script, or a part of one, as its source has it."""
+    return _KEYS.sub(r"\1", text.replace(_RARE, ""))
+
+
+def _as_generated(part: str, text: str) -> str:
+    """A part of a source as a script has it outside of its rare includes: their functions are called otherwise."""
+    made = _MADE.search(text)
+    names = re.findall(r"(\w+) =", made[1]) if made else []
+    return re.sub(rf"(?<![\w.])({'|'.join(names)})\(", rf"{_RARE}\1(", part) if names else part
