@@ -29,8 +29,8 @@
 -- EVENT  task.removed
 -- ROLE   operate
 -- FLAGS  allow-oom
--- COST   8 + 7n commands, 3 to 4 more for user, tag and parent, O(n log m)
--- INCLUDE base_time open_queue emit add_counts remove_task done_before recall_answers sweep_once hold_once note_done
+-- COST   14 + 5n commands, 1 more for each user, tag and parent, O(n log m)
+-- INCLUDE base_time open_queue emit add_counts remove_tasks done_before recall_answers sweep_once hold_once note_done
 -- INCLUDE note_answers
 
 local LAYOUT = 1
@@ -170,21 +170,37 @@ local function add_counts(tally) local counters = KEYS[14]
   end
 end
 
--- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
--- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
+-- remove_tasks(conf, ids, since, why): delete tasks that are in no set any more, with their index entries. What was done to one
+-- since its time, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- NEEDS task payload result log reply by_user by_tag children
-local function remove_task(conf, id, since_ms, why) local task, payload, result, by_user, by_tag, children, log, reply = KEYS[2], KEYS[3], KEYS[4], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
-  local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply')
-  local stale = own[6] and log or reply  -- without a reply of its own, that of an older task of this id
-  redis.call('DEL', task .. id, payload .. id, result .. id, log .. id, stale .. id)
-  if own[1] then redis.call('ZREM', by_user .. own[1], id) end
-  for tag in string.gmatch(own[2] or '', '[^,]+') do redis.call('ZREM', by_tag .. tag, id) end
-  if own[3] then redis.call('ZREM', children .. own[3], id) end
-  local left_ms = math.min(60000, since_ms + 60000 - conf.now)
-  if left_ms <= 0 or not own[4] then return end
-  redis.call('HSET', task .. id, 'gone', why, 'rid', own[4])
-  if own[5] then redis.call('HSET', task .. id, 'settled', own[5]) end
-  redis.call('PEXPIRE', task .. id, string.format('%.0f', left_ms))
+local function remove_tasks(conf, ids, since, why) local task, payload, result, by_user, by_tag, children, log, reply = KEYS[2], KEYS[3], KEYS[4], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
+  if #ids == 0 then return end
+  local keys, by_index, stubs = {}, {}, {}
+  local function leave(index, id)
+    local members = by_index[index] or {}
+    if members[#members] ~= id then members[#members + 1] = id end  -- a tag may be given twice
+    by_index[index] = members
+  end
+  for i, id in ipairs(ids) do
+    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply'), #keys
+    keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
+    if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
+    if own[1] then leave(by_user .. own[1], id) end
+    for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
+    if own[3] then leave(children .. own[3], id) end
+    local left_ms = math.min(60000, since[i] + 60000 - conf.now)
+    if left_ms > 0 and own[4] then
+      local stub = { task .. id, 'gone', why, 'rid', own[4] }
+      if own[5] then stub[6], stub[7] = 'settled', own[5] end
+      stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
+    end
+  end
+  redis.call('DEL', unpack(keys))
+  for index, members in pairs(by_index) do redis.call('ZREM', index, unpack(members)) end
+  for _, one in ipairs(stubs) do
+    redis.call('HSET', unpack(one[2]))
+    redis.call('PEXPIRE', one[2][1], one[1])
+  end
 end
 
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
@@ -249,20 +265,20 @@ local task, dead = KEYS[2], KEYS[5]
 local conf, refused = open_queue()
 if refused then return refused end
 
-local answers, gone = recall_answers(conf, 'abandon', item_count), {}
+local answers, gone, since, went = recall_answers(conf, 'abandon', item_count), {}, {}, {}
 if answers then return { 'ok', conf.now, answers } end
 answers = {}
 for i = 1, item_count do
   local id = item_id[i]
-  if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
+  if went[id] or redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
     answers[i] = { 'not_found' }
   elseif redis.call('ZREM', dead, id) == 0 then
     answers[i] = { 'not_dead' }
   else
-    answers[i], gone[#gone + 1] = { 'abandoned' }, id
-    remove_task(conf, id, conf.now, 'abandoned')
+    answers[i], went[id], gone[#gone + 1], since[#since + 1] = { 'abandoned' }, true, id, conf.now
   end
 end
+remove_tasks(conf, gone, since, 'abandoned')
 note_answers(conf, 'abandon', answers)
 if #gone > 0 then
   emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=abandoned')

@@ -50,7 +50,7 @@
 -- FLAGS  allow-oom
 -- COST   11 + 11n commands, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts leave_order untie answer_waiters cancel_task lane_emptied read_record find_set
--- INCLUDE state_of remove_task trim_set retain done_before push_control recall_answers sweep_once hold_once note_done
+-- INCLUDE state_of remove_tasks trim_set retain done_before push_control recall_answers sweep_once hold_once note_done
 -- INCLUDE note_answers
 -- RARELY note_end cancel_one push_wake make_ready push_due delay_until await_deadline line_up bury_task share_place
 -- RARELY tell_waiting rank_after cancel_children pass_on begin_chains
@@ -292,26 +292,42 @@ local function state_of(conf, set, score, record) local leases, delayed, blocked
   return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
 
--- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
--- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
+-- remove_tasks(conf, ids, since, why): delete tasks that are in no set any more, with their index entries. What was done to one
+-- since its time, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- NEEDS task payload result log reply by_user by_tag children
-local function remove_task(conf, id, since_ms, why) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[4], KEYS[12], KEYS[13], KEYS[17], KEYS[18], KEYS[19], KEYS[21], KEYS[23]
-  local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply')
-  local stale = own[6] and log or reply  -- without a reply of its own, that of an older task of this id
-  redis.call('DEL', task .. id, payload .. id, result .. id, log .. id, stale .. id)
-  if own[1] then redis.call('ZREM', by_user .. own[1], id) end
-  for tag in string.gmatch(own[2] or '', '[^,]+') do redis.call('ZREM', by_tag .. tag, id) end
-  if own[3] then redis.call('ZREM', children .. own[3], id) end
-  local left_ms = math.min(60000, since_ms + 60000 - conf.now)
-  if left_ms <= 0 or not own[4] then return end
-  redis.call('HSET', task .. id, 'gone', why, 'rid', own[4])
-  if own[5] then redis.call('HSET', task .. id, 'settled', own[5]) end
-  redis.call('PEXPIRE', task .. id, string.format('%.0f', left_ms))
+local function remove_tasks(conf, ids, since, why) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[4], KEYS[12], KEYS[13], KEYS[17], KEYS[18], KEYS[19], KEYS[21], KEYS[23]
+  if #ids == 0 then return end
+  local keys, by_index, stubs = {}, {}, {}
+  local function leave(index, id)
+    local members = by_index[index] or {}
+    if members[#members] ~= id then members[#members + 1] = id end  -- a tag may be given twice
+    by_index[index] = members
+  end
+  for i, id in ipairs(ids) do
+    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply'), #keys
+    keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
+    if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
+    if own[1] then leave(by_user .. own[1], id) end
+    for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
+    if own[3] then leave(children .. own[3], id) end
+    local left_ms = math.min(60000, since[i] + 60000 - conf.now)
+    if left_ms > 0 and own[4] then
+      local stub = { task .. id, 'gone', why, 'rid', own[4] }
+      if own[5] then stub[6], stub[7] = 'settled', own[5] end
+      stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
+    end
+  end
+  redis.call('DEL', unpack(keys))
+  for index, members in pairs(by_index) do redis.call('ZREM', index, unpack(members)) end
+  for _, one in ipairs(stubs) do
+    redis.call('HSET', unpack(one[2]))
+    redis.call('PEXPIRE', one[2][1], one[1])
+  end
 end
 
 -- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit; how many. The dead go with an event each.
--- NEEDS dead emit remove_task
+-- NEEDS dead emit remove_tasks
 local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[11]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
@@ -319,13 +335,11 @@ local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS
   end
   if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
   if #gone == 0 then return 0 end
-  local ids = {}
-  for i = 1, #gone, 2 do
-    ids[#ids + 1] = gone[i]
-    remove_task(conf, gone[i], tonumber(gone[i + 1]), 'trimmed')
-    if set == dead then emit(conf, 'task.removed', gone[i], 'reason=retention') end
-  end
-  redis.call('ZREM', set, unpack(ids))
+  local ids, since = {}, {}
+  for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
+  remove_tasks(conf, ids, since, 'trimmed')
+  for _, id in ipairs(set == dead and ids or {}) do emit(conf, 'task.removed', id, 'reason=retention') end
+  redis.call('ZREMRANGEBYRANK', set, 0, #ids - 1)
   local counter = set == dead and 'dropped' or 'trimmed'
   tally[counter] = (tally[counter] or 0) + #ids
   return #ids

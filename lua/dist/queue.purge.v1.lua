@@ -40,8 +40,8 @@
 -- EVENT  task.removed
 -- ROLE   operate
 -- FLAGS  allow-oom
--- COST   22 + 6n commands, 10 more for user, tag, parent, unique and idempotency key, 5 for one that others wait for, O(n log m)
--- INCLUDE base_time open_queue emit add_counts leave_order untie lane_emptied answer_waiters remove_task done_before sweep_once
+-- COST   24 + 4n commands, 8 more for unique and idempotency key, 1 for each user, tag and parent, 5 for one that others wait for, O(n log m)
+-- INCLUDE base_time open_queue emit add_counts leave_order untie lane_emptied answer_waiters remove_tasks done_before sweep_once
 -- INCLUDE hold_once note_done
 -- RARELY note_end
 
@@ -247,21 +247,37 @@ local function answer_waiters(conf, id, how, value) local config, reply, channel
   redis.pcall('SPUBLISH', channel .. id, how)
 end
 
--- remove_task(conf, id, since_ms, why): delete a task that is in no set any more, with its index entries. What was done to
--- it since then, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
+-- remove_tasks(conf, ids, since, why): delete tasks that are in no set any more, with their index entries. What was done to one
+-- since its time, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- NEEDS task payload result log reply by_user by_tag children
-local function remove_task(conf, id, since_ms, why) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[2], KEYS[3], KEYS[4], KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[20]
-  local own = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply')
-  local stale = own[6] and log or reply  -- without a reply of its own, that of an older task of this id
-  redis.call('DEL', task .. id, payload .. id, result .. id, log .. id, stale .. id)
-  if own[1] then redis.call('ZREM', by_user .. own[1], id) end
-  for tag in string.gmatch(own[2] or '', '[^,]+') do redis.call('ZREM', by_tag .. tag, id) end
-  if own[3] then redis.call('ZREM', children .. own[3], id) end
-  local left_ms = math.min(60000, since_ms + 60000 - conf.now)
-  if left_ms <= 0 or not own[4] then return end
-  redis.call('HSET', task .. id, 'gone', why, 'rid', own[4])
-  if own[5] then redis.call('HSET', task .. id, 'settled', own[5]) end
-  redis.call('PEXPIRE', task .. id, string.format('%.0f', left_ms))
+local function remove_tasks(conf, ids, since, why) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[2], KEYS[3], KEYS[4], KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[20]
+  if #ids == 0 then return end
+  local keys, by_index, stubs = {}, {}, {}
+  local function leave(index, id)
+    local members = by_index[index] or {}
+    if members[#members] ~= id then members[#members + 1] = id end  -- a tag may be given twice
+    by_index[index] = members
+  end
+  for i, id in ipairs(ids) do
+    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply'), #keys
+    keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
+    if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
+    if own[1] then leave(by_user .. own[1], id) end
+    for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
+    if own[3] then leave(children .. own[3], id) end
+    local left_ms = math.min(60000, since[i] + 60000 - conf.now)
+    if left_ms > 0 and own[4] then
+      local stub = { task .. id, 'gone', why, 'rid', own[4] }
+      if own[5] then stub[6], stub[7] = 'settled', own[5] end
+      stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
+    end
+  end
+  redis.call('DEL', unpack(keys))
+  for index, members in pairs(by_index) do redis.call('ZREM', index, unpack(members)) end
+  for _, one in ipairs(stubs) do
+    redis.call('HSET', unpack(one[2]))
+    redis.call('PEXPIRE', one[2][1], one[1])
+  end
 end
 
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
@@ -336,7 +352,7 @@ if lane ~= '' then sets = {} end
 local in_line = lane ~= '' and { lane } or redis.call('SRANDMEMBER', lanes, 100)
 for i, one in ipairs(in_line) do table.insert(sets, i, ready .. one) end
 
-local gone = {}
+local gone, since = {}, {}
 for i, set in ipairs(sets) do
   local ids = #gone < limit and redis.call('ZRANGE', set, 0, limit - #gone - 1) or {}
   for _, id in ipairs(ids) do
@@ -347,12 +363,12 @@ for i, set in ipairs(sets) do
       redis.call('HDEL', once, key)
       redis.call('ZREM', once_due, key)
     end
-    remove_task(conf, id, conf.now, 'purged')
-    gone[#gone + 1] = id
+    gone[#gone + 1], since[#since + 1] = id, conf.now
   end
   if #ids > 0 then redis.call('ZREM', set, unpack(ids)) end
   if in_line[i] and redis.call('EXISTS', set) == 0 then lane_emptied(in_line[i]) end
 end
+remove_tasks(conf, gone, since, 'purged')
 if #gone > 0 then emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=purged') end
 add_counts({ purged = #gone > 0 and #gone or nil })
 local more = (#gone == limit or redis.call('EXISTS', lane ~= '' and ready .. lane or lanes) == 1) and 1 or 0

@@ -1,6 +1,6 @@
 -- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit; how many. The dead go with an event each.
--- NEEDS dead emit remove_task
+-- NEEDS dead emit remove_tasks
 local function trim_set(conf, set, keep_ms, max, limit, tally)
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
@@ -8,13 +8,11 @@ local function trim_set(conf, set, keep_ms, max, limit, tally)
   end
   if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
   if #gone == 0 then return 0 end
-  local ids = {}
-  for i = 1, #gone, 2 do
-    ids[#ids + 1] = gone[i]
-    remove_task(conf, gone[i], tonumber(gone[i + 1]), 'trimmed')
-    if set == dead then emit(conf, 'task.removed', gone[i], 'reason=retention') end
-  end
-  redis.call('ZREM', set, unpack(ids))
+  local ids, since = {}, {}
+  for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
+  remove_tasks(conf, ids, since, 'trimmed')
+  for _, id in ipairs(set == dead and ids or {}) do emit(conf, 'task.removed', id, 'reason=retention') end
+  redis.call('ZREMRANGEBYRANK', set, 0, #ids - 1)
   local counter = set == dead and 'dropped' or 'trimmed'
   tally[counter] = (tally[counter] or 0) + #ids
   return #ids

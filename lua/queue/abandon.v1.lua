@@ -27,27 +27,27 @@
 -- EVENT  task.removed
 -- ROLE   operate
 -- FLAGS  allow-oom
--- COST   8 + 7n commands, 3 to 4 more for user, tag and parent, O(n log m)
--- INCLUDE base_time open_queue emit add_counts remove_task done_before recall_answers sweep_once hold_once note_done
+-- COST   14 + 5n commands, 1 more for each user, tag and parent, O(n log m)
+-- INCLUDE base_time open_queue emit add_counts remove_tasks done_before recall_answers sweep_once hold_once note_done
 -- INCLUDE note_answers
 
 local conf, refused = open_queue()
 if refused then return refused end
 
-local answers, gone = recall_answers(conf, 'abandon', item_count), {}
+local answers, gone, since, went = recall_answers(conf, 'abandon', item_count), {}, {}, {}
 if answers then return { 'ok', conf.now, answers } end
 answers = {}
 for i = 1, item_count do
   local id = item_id[i]
-  if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
+  if went[id] or redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
     answers[i] = { 'not_found' }
   elseif redis.call('ZREM', dead, id) == 0 then
     answers[i] = { 'not_dead' }
   else
-    answers[i], gone[#gone + 1] = { 'abandoned' }, id
-    remove_task(conf, id, conf.now, 'abandoned')
+    answers[i], went[id], gone[#gone + 1], since[#since + 1] = { 'abandoned' }, true, id, conf.now
   end
 end
+remove_tasks(conf, gone, since, 'abandoned')
 note_answers(conf, 'abandon', answers)
 if #gone > 0 then
   emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=abandoned')

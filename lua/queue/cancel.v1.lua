@@ -48,7 +48,7 @@
 -- FLAGS  allow-oom
 -- COST   11 + 11n commands, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts leave_order untie answer_waiters cancel_task lane_emptied read_record find_set
--- INCLUDE state_of remove_task trim_set retain done_before push_control recall_answers sweep_once hold_once note_done
+-- INCLUDE state_of remove_tasks trim_set retain done_before push_control recall_answers sweep_once hold_once note_done
 -- INCLUDE note_answers
 -- RARELY note_end cancel_one push_wake make_ready push_due delay_until await_deadline line_up bury_task share_place
 -- RARELY tell_waiting rank_after cancel_children pass_on begin_chains

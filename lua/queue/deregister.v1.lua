@@ -57,7 +57,7 @@
 -- INCLUDE base_time open_queue emit retire_worker
 -- RARELY add_counts push_wake line_up make_ready push_due delay_until await_deadline read_lease settled_as
 -- RARELY settled_before note_end leave_order untie answer_waiters read_limits room_left open_line open_lines
--- RARELY free_limits end_leases cancel_task return_leases remove_task trim_set retain bury_task share_place
+-- RARELY free_limits end_leases cancel_task return_leases remove_tasks trim_set retain bury_task share_place
 -- RARELY tell_waiting rank_after read_record find_set state_of push_control lane_emptied cancel_one cancel_children
 -- RARELY pass_on
 

@@ -26,7 +26,7 @@
 -- ROLE   work
 -- FLAGS  allow-oom
 -- COST   9 commands, 1 more for each task with ties, O(n log m)
--- INCLUDE base_time open_queue read_lease renew_presence
+-- INCLUDE base_time open_queue flags_of renew_presence
 -- RARELY over_time
 
 local conf, refused = open_queue()
@@ -41,13 +41,15 @@ local held = redis.call('HMGET', running, unpack(item_id))
 local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
 local answers, renewed = {}, {}
 for i = 1, item_count do
-  local lease = read_lease(held[i])
-  local late_ms = lease and lease.tied and over_time(conf, item_id[i], lease.started_ms) or -1
-  local lost = not lease or lease.token ~= item_token[i] or tonumber(deadlines[i] or 0) <= conf.now
+  local flags, ran = flags_of(held[i], item_token[i])
+  local tied = flags and string.find(flags, ' ties', 1, true)
+  local late_ms = tied and over_time(conf, item_id[i], tonumber(string.match(ran, '^%d+'))) or -1
+  local lost = not flags or tonumber(deadlines[i] or 0) <= conf.now
   if lost or (late_ms >= 0 and late_ms >= conf.grace_ms) then
     answers[i] = { 'lease_lost' }
   else
-    answers[i] = { lease.cancelling and 'cancelling' or late_ms >= 0 and 'timed_out' or 'renewed', deadline_ms }
+    local cancelling = string.find(flags, ' cancel', 1, true)
+    answers[i] = { cancelling and 'cancelling' or late_ms >= 0 and 'timed_out' or 'renewed', deadline_ms }
     renewed[#renewed + 1] = deadline_ms
     renewed[#renewed + 1] = item_id[i]
   end

@@ -38,8 +38,8 @@
 -- EVENT  task.removed
 -- ROLE   operate
 -- FLAGS  allow-oom
--- COST   22 + 6n commands, 10 more for user, tag, parent, unique and idempotency key, 5 for one that others wait for, O(n log m)
--- INCLUDE base_time open_queue emit add_counts leave_order untie lane_emptied answer_waiters remove_task done_before sweep_once
+-- COST   24 + 4n commands, 8 more for unique and idempotency key, 1 for each user, tag and parent, 5 for one that others wait for, O(n log m)
+-- INCLUDE base_time open_queue emit add_counts leave_order untie lane_emptied answer_waiters remove_tasks done_before sweep_once
 -- INCLUDE hold_once note_done
 -- RARELY note_end
 
@@ -55,7 +55,7 @@ if lane ~= '' then sets = {} end
 local in_line = lane ~= '' and { lane } or redis.call('SRANDMEMBER', lanes, 100)
 for i, one in ipairs(in_line) do table.insert(sets, i, ready .. one) end
 
-local gone = {}
+local gone, since = {}, {}
 for i, set in ipairs(sets) do
   local ids = #gone < limit and redis.call('ZRANGE', set, 0, limit - #gone - 1) or {}
   for _, id in ipairs(ids) do
@@ -66,12 +66,12 @@ for i, set in ipairs(sets) do
       redis.call('HDEL', once, key)
       redis.call('ZREM', once_due, key)
     end
-    remove_task(conf, id, conf.now, 'purged')
-    gone[#gone + 1] = id
+    gone[#gone + 1], since[#since + 1] = id, conf.now
   end
   if #ids > 0 then redis.call('ZREM', set, unpack(ids)) end
   if in_line[i] and redis.call('EXISTS', set) == 0 then lane_emptied(in_line[i]) end
 end
+remove_tasks(conf, gone, since, 'purged')
 if #gone > 0 then emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=purged') end
 add_counts({ purged = #gone > 0 and #gone or nil })
 local more = (#gone == limit or redis.call('EXISTS', lane ~= '' and ready .. lane or lanes) == 1) and 1 or 0

@@ -86,7 +86,7 @@
 -- INCLUDE lane_emptied check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
 -- RARELY is_full answer_waiters settled_before note_end leave_order untie line_up make_ready drop_task share_place promote_due read_lease read_policy
 -- RARELY backoff push_due delay_until await_deadline bury_task cancel_task reap_expired read_record find_set next_lane
--- RARELY expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on remove_task trim_set
+-- RARELY expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set
 -- RARELY start_tied settled_as fail_tasks retire_worker sweep_workers trim_ended sweep_once sweep_rates sweep_shares housekeep
 -- RARELY reclaim_tasks next_firing read_limits limits_of room_left open_line open_lines free_limits hold_limits find_full make_way join_limit held_back open_due_lines note_claimed end_limited move_due
 

@@ -26,8 +26,8 @@
 -- EVENT  task.removed
 -- ROLE   operate
 -- FLAGS  allow-oom
--- COST   12 + 2n commands, 4 more for user, tag, parent and a stub, O(n log m)
--- INCLUDE base_time open_queue emit add_counts remove_task trim_set trim_ended sweep_once
+-- COST   14 + n commands, 2 more for a stub, 1 for each user, tag and parent, O(n log m)
+-- INCLUDE base_time open_queue emit add_counts remove_tasks trim_set trim_ended sweep_once
 
 local conf, refused = open_queue()
 if refused then return refused end

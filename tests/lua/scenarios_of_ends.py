@@ -59,6 +59,16 @@ def abandon_dead(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.abandon(bench.die(n, **TIES), "r")
 
 
+@scenario(0)
+def abandon_one_with_a_tag_given_twice(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.abandon(bench.die(1, tags=["a", "a"]), "r")
+
+
+@scenario(0)
+def abandon_the_same_task_twice(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.abandon(bench.die(1) * 2, "r")
+
+
 @scenario(1, 100)
 def abandon_again(bench: Workbench, n: int) -> AnyCall:
     return sent(bench, bench.calls.abandon(bench.die(n), "r"))

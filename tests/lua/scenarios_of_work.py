@@ -288,6 +288,12 @@ def heartbeat_without_worker(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.heartbeat(leases, lease=60)
 
 
+@scenario(1)
+def heartbeat_with_the_beginning_of_a_token(bench: Workbench, _: int) -> AnyCall:
+    (lease,) = bench.lease(1)
+    return bench.calls.heartbeat([(lease.id, lease.token[:-1])])
+
+
 @scenario(1, 100)
 def heartbeat_lost_leases(bench: Workbench, n: int) -> AnyCall:
     leases = bench.lease(n)

@@ -42,7 +42,8 @@ UNREACHABLE: Final = {
         "include/read_record.lua: no round over `#flat`",
         "include/reap_expired.lua: no round over `ids`",
         "include/set_fair.lua: no round over `#changes`",
-        "include/trim_set.lua: no round over `#gone`",
+        "include/remove_tasks.lua: no round over `ids`",
+        "include/trim_set.lua: no round over `#gone / 2`",
     ],
     "it is made with one": [
         "include/add_counts.lua: no round over `counted`",
