@@ -64,8 +64,7 @@ BARS = (
     Bar("start p50", ("start_ms", "p50"), min, [NODE, *PYTHON], 1.2),
     Bar("start p99", ("start_ms", "p99"), min, [NODE, *PYTHON], 1.5),
 )
-# the batch and whether there are events: how many times the server's CPU for a task of BullMQ on Node, at most. Without
-# events nothing is measured as long as EVENTS_OFF names no way to switch them off
+# the batch and whether there are events: how many times the server's CPU for a task of BullMQ on Node, at most
 LIFE_BARS = {(100, True): 0.35, (10, True): 0.55, (100, False): 0.3, (10, False): 0.5}
 
 
@@ -90,7 +89,7 @@ def measure(peers: list[Peer], arguments: argparse.Namespace) -> dict[str, Any]:
     """All rounds, and what they come to."""
     wanted, binary, load = arguments.measure, arguments.engine, os.getloadavg()[0]
     found: dict[str, Found] = {peer.name: Found() for peer in peers}
-    lives: dict[tuple[int, bool], list[float]] = {kind: [] for kind in LIFE_BARS if kind[1] or measures.EVENTS_OFF}
+    lives: dict[tuple[int, bool], list[float]] = {kind: [] for kind in LIFE_BARS}
     for number in range(arguments.rounds):
         turn = number % len(peers)
         for peer in peers[turn:] + peers[:turn]:

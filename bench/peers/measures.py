@@ -32,7 +32,6 @@ FILL = 600.0  # for putting the tasks in line
 WARM_UP = 5  # reports that are not counted
 HOLD = 600  # seconds that the task runs whose worker is killed
 RECOVERY = 150.0
-EVENTS_OFF: dict[str, Any] | None = None  # what `queue.configure` takes for it: nothing yet
 
 
 class Failed(Exception):
@@ -213,8 +212,8 @@ def life(peer: Peer, tasks: int, batch: int, events: bool, binary: Path | None) 
     with run(peer, binary) as one, Scene.at(one.url, Plan(tasks=tasks, rounds=1)) as scene:
         queue = scene.adeq.queue("bench")
         try:
-            if EVENTS_OFF and not events:
-                queue.configure(**EVENTS_OFF)
+            if not events:
+                queue.configure(events_max=0)
             enqueue, take = steps(scene, queue, tasks, batch)
             return (scene.cpu(enqueue) + scene.cpu(take)) / tasks * 1e6
         except AdeqError as error:
