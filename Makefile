@@ -33,7 +33,7 @@ READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup gen check test mutants mutants-by-hand test-unit test-engines test-all simulate soak chaos demo bench bench-peers bench-losses docs clean
+.PHONY: help setup gen check test mutants mutants-by-hand test-unit test-engines test-all simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -112,6 +112,17 @@ bench: $(READY) ## the time of each operation; the server's CPU and memory for t
 
 bench-peers: $(READY) ## one worker beside BullMQ, Celery, RQ and eight more; needs Node; ARGS='--rounds 1 --tasks 2000'
 	$(PY) -m bench.peers $(ARGS)
+
+figures: $(READY) ## measure all that docs/performance.md shows, in an hour and a half on an idle machine; needs Node and Redis
+	$(PY) -m bench.lock_contended -o json > bench/results/locks.json
+	$(VENV)/bin/adeq bench --all --most 2000000 -o json > bench/results/valkey.json
+	$(VENV)/bin/adeq bench cost --no-persist -o json > bench/results/memory.json
+	$(VENV)/bin/adeq bench cost --engine "$$(command -v redis-server)" -o json > bench/results/redis.json
+	$(PY) -m bench.peers --measure throughput latency server -o json > bench/results/peers.json
+	$(MAKE) performance
+
+performance: $(READY) ## write docs/performance.md and its pictures from bench/results
+	$(PY) -m bench.page
 
 bench-losses: $(READY) ## what is lost at each durability when the server dies, loses power, or fails over
 	$(PY) -m bench.losses $(ARGS)

@@ -41,6 +41,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "BACKLOGS", (0, 1000, 2000))
     monkeypatch.setattr(growth, "DELAYED", (0, 2000))
     monkeypatch.setattr(growth, "RUNNING", (10, 1000))
+    monkeypatch.setattr(growth, "KEPT", (100, 2000))
     monkeypatch.setattr(growth, "WAITING", (1, 20))
 
 

@@ -1,4 +1,4 @@
-"""Whether a task costs more where there are many: in line, running, put off; and a lock that many wait for."""
+"""Whether a task costs more where there are many: in line, running, put off, ended; and a lock that many wait for."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pyadeq.ids import new_ulid
 BACKLOGS = (0, 10_000, 100_000, 1_000_000, 2_000_000, 10_000_000)
 DELAYED = (0, 10_000, 100_000, 1_000_000)
 RUNNING = (10, 100, 1_000, 10_000)
+KEPT = (1_000, 10_000, 100_000)
 WAITING = (1, 10, 100, 1_000)
 BATCH, TASKS = 100, 10_000
 HANDED = 200  # how often a lock is handed over
@@ -36,6 +37,10 @@ def growth(scene: Scene) -> Iterator[Figure]:
     for count in RUNNING:
         with scene.anew() as own:
             yield _running(own, count)
+    for count in KEPT:
+        if count <= scene.plan.most:
+            with scene.anew() as own:
+                yield _kept(own, count)
     for count in WAITING:
         with scene.anew() as own:
             yield _waiting(own, count)
@@ -81,6 +86,16 @@ def _running(scene: Scene, count: int) -> Figure:
         fill(queue, count)
         take(queue, count)
         return _lives(scene, queue, "with so many running besides", "running", count)
+
+
+def _kept(scene: Scene, count: int) -> Figure:
+    """As many ended tasks are deleted as end, from when so many are kept."""
+    scene.tell(f"kept {count:,}")
+    with scene.queue() as queue:
+        queue.configure(finished_max=count)
+        for _ in range(1 + count // TASKS):
+            _life(scene, queue)
+        return _lives(scene, queue, "where as many are deleted, and so many kept", "kept", count)
 
 
 def _lives(scene: Scene, queue: Queue, what: str, name: str, count: int) -> Figure:

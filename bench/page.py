@@ -1,0 +1,230 @@
+"""Write docs/performance.md and its pictures: the text of page.md with the figures of bench/results/*.json.
+
+    python -m bench.page
+
+peers.json is of `bench.peers`, locks.json of `bench.lock_contended`, and the others are of `adeq bench`: as it comes,
+on Redis, and without an append-only file. `make figures` measures them all anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+RESULTS, TEXT = HERE / "results", HERE / "page.md"
+PAGE, PICTURES = HERE.parent / "docs/performance.md", HERE.parent / "docs/assets/performance"
+OWN = {"valkey": "Valkey", "redis": "Redis", "memory": "Valkey, nothing persisted"}
+OURS = "pyadeq"
+LIFE, FLOOR = "enqueue, claim, settle", "floor: stream commands, in and out"
+BESIDES = {
+    "backlog": "in line besides",
+    "delayed": "delayed besides",
+    "running": "running besides",
+    "kept": "ended ones are kept, and as many deleted as end",
+    "waiting": "wait for a lock",
+}
+Json = dict[str, Any]
+Rows = Iterable[Sequence[str]]
+
+
+def main() -> None:
+    """Write them."""
+    from bench.page_plots import draw
+
+    PAGE.write_text(page(results()))
+    draw(results(), PICTURES)
+
+
+def results() -> dict[str, Json]:
+    """Every report by its name."""
+    return {path.stem: json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))}
+
+
+def page(found: dict[str, Json]) -> str:
+    """The page's text."""
+    notes = {path.stem: path.read_text().strip() for path in RESULTS.glob("*.md")}
+    words = of_peers(found["peers"]) | of_shards(found) | of_workers(found["valkey"]) | of_the_rest(found["valkey"])
+    locks = {"lock_times": str(found["locks"]["times"]), "locks": table(*of_locks(found["locks"]))}
+    return TEXT.read_text().format_map(words | locks | notes)
+
+
+def of_peers(peers: Json) -> dict[str, str]:
+    """Beside the peers, the fastest first; and what was aimed at."""
+    ordered = sorted(peers["results"], key=lambda one: -one.get("per_second", {"median": 0})["median"])
+    heads = (
+        "",
+        "version",
+        "tasks/s: median (lowest to highest)",
+        "bulk enqueue/s",
+        "server µs a task",
+        "server commands a task",
+        "p50 ms",
+        "p99 ms",
+    )
+    bars = (
+        (one["what"], one["beside"], f"{one['ratio']:.2f}", f"at {one['at']} {one['bar']:g}", met(one["met"]))
+        for one in peers["compared"]
+    )
+    lives = (
+        f"{one['median']:.1f} µs in batches of {one['batch']}{'' if one['events'] else ' without events'}"
+        for one in peers["batches"]
+    )
+    return {
+        "concurrency": str(peers["concurrency"]),
+        "peer_tasks": f"{peers['tasks']:,}",
+        "peer_rounds": str(peers["rounds"]),
+        "peer_server": peers["server"],
+        "peers": table(heads, map(of_peer, ordered)),
+        "lives": ", ".join(lives),
+        "bars": table(("", "beside", "times that", "aim", ""), bars),
+    }
+
+
+def of_peer(one: Json) -> Sequence[str]:
+    """A row of the table of peers; what was not measured is left empty."""
+    name, rate, waits = one["peer"], one.get("per_second"), one.get("start_ms")
+    libraries = ("python", "node", "redis", "hiredis", "ioredis", "coredis")
+    whole = one["server"]["whole"] if "server" in one else None
+    return (
+        f"**{name}**" if name == OURS else name,
+        ", ".join(version for library, version in one["versions"].items() if library not in libraries),
+        f"{rate['median']:,.0f} ({spread(rate['rounds'])})" if rate else "",
+        f"{one['enqueue_per_second']['median']:,.0f}" if "enqueue_per_second" in one else "",
+        f"{whole['us']['median']:.0f}" if whole else "",
+        f"{whole['commands']['median']:.0f}" if whole else "",
+        f"{waits['p50']:.1f}" if waits else "",
+        f"{waits['p99']:.1f}" if waits else "",
+    )
+
+
+def of_locks(locks: Json) -> tuple[Sequence[str], Rows]:
+    heads = ("processes", "", "seconds", "median wait ms", "longest / median", "inversions", "commands each")
+    return heads, (
+        (
+            str(one["processes"]),
+            one["subject"],
+            f"{one['seconds']:.2f}",
+            f"{one['median_wait'] * 1000:.0f}",
+            f"{one['longest_over_median']:.1f}",
+            str(one["inversions"]),
+            f"{one['commands']:.1f}",
+        )
+        for one in locks["runs"]
+    )
+
+
+def of_shards(found: dict[str, Json]) -> dict[str, str]:
+    """What one core of a server carries, by engine."""
+    lives = {batch: [median(found[name], "cost", LIFE, batch=batch) for name in OWN] for batch in (1, 10, 100, 500)}
+    heads = ["tasks in a call", *(f"{words}: {what}" for words in OWN.values() for what in ("µs a task", "tasks/s"))]
+    rows = (
+        [str(batch), *(cell for us in some for cell in (f"{us:.1f}", rough(1e6 / us)))] for batch, some in lives.items()
+    )
+    floors = (f"{words} {median(found[name], 'cost', FLOOR):.1f} µs" for name, words in OWN.items())
+    alone, in_tens, in_hundreds, in_many = (us for us, *_ in lives.values())
+    own = found["valkey"]
+    return {
+        "machine": own["machine"],
+        "python": own["python"],
+        "engine": own["engine"],
+        "persistence": own["persistence"],
+        "rounds": str(own["rounds"]),
+        "redis": found["redis"]["engine"],
+        "shard": table(heads, rows),
+        "floors": ", ".join(floors),
+        "alone": f"{alone / in_hundreds:.1f}",
+        "in_tens": f"{in_tens / in_hundreds:.1f}",
+        "in_many": f"{in_many / in_hundreds:.2f}",
+        "half_in_hundreds": rough(0.5e6 / in_hundreds),
+        "half_alone": rough(0.5e6 / alone),
+    }
+
+
+def of_workers(own: Json) -> dict[str, str]:
+    """How many tasks a worker does, and how soon."""
+    drains = (
+        (str(one["by"]["concurrency"]), f"{one['by']['bytes']:,}", f"{one['median']:,.0f}", spread(one["values"]))
+        for one in of(own, "drain")
+    )
+    loads = dict.fromkeys(one["by"]["load"] for one in of(own, "latency"))
+    waits = (
+        (
+            f"{load:,}",
+            *(f"{median(own, 'latency', f'{name} from enqueue to handler', load=load):.2f}" for name in ("p50", "p99")),
+        )
+        for load in loads
+    )
+    single, busy = (median(own, "drain", "one worker process", concurrency=number, bytes=200) for number in (1, 100))
+    return {
+        "single": rough(single),
+        "busy": rough(busy),
+        "drain": table(("at a time", "bytes of payload", "tasks/s of one worker process", "lowest to highest"), drains),
+        "latency": table(("other tasks a second", "p50 ms", "p99 ms"), waits),
+    }
+
+
+def of_the_rest(own: Json) -> dict[str, str]:
+    """Calls, growth, memory, and what takes seconds."""
+    paths = (
+        (one["what"], f"{one['median']:.0f}", f"{one['ratio']:.1f}" if one["ratio"] else "", count(one["commands"]))
+        for one in of(own, "paths")
+    )
+    growth = (
+        (f"{one['by'][name]:,} {words}", f"{one['median']:.1f}", spread(one["values"], ".1f"))
+        for name, words in BESIDES.items()
+        for one in of(own, "growth")
+        if name in one["by"]
+    )
+    memory = ((one["what"], f"{one['median']:,.0f}", f"{one['ratio'] or 1:.1f}") for one in of(own, "memory"))
+    rest = (
+        (one["what"], f"{one['median']:,.1f} {one['unit']}") for name in ("idle", "recovery") for one in of(own, name)
+    )
+    return {
+        "paths": table(("call", "µs", "× an empty script with the same arguments", "commands"), paths),
+        "growth": table(("", "µs", "lowest to highest"), growth),
+        "memory": table(("state", "bytes", "× a bare stream entry"), memory),
+        "rest": table(("", ""), rest),
+    }
+
+
+def of(report: Json, subject: str) -> Iterator[Json]:
+    """The figures of a subject."""
+    return (one for one in report["figures"] if one["subject"] == subject)
+
+
+def figure(report: Json, subject: str, what: str, **by: int) -> Json:
+    """The one that was measured at this."""
+    return next(one for one in of(report, subject) if one["what"] == what and by.items() <= one["by"].items())
+
+
+def median(report: Json, subject: str, what: str, **by: int) -> float:
+    return float(figure(report, subject, what, **by)["median"])
+
+
+def table(heads: Sequence[str], rows: Rows) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows))
+
+
+def spread(values: Sequence[float], form: str = ",.0f") -> str:
+    return f"{min(values):{form}} to {max(values):{form}}"
+
+
+def rough(number: float) -> str:
+    """To two digits: nobody should read more into it."""
+    step = 10 ** (len(str(int(number))) - 2)
+    return f"{round(number / step) * step:,}"
+
+
+def count(number: float | None) -> str:
+    return "" if number is None else f"{number:.0f}"
+
+
+def met(is_met: bool) -> str:
+    return "met" if is_met else "**missed**"
+
+
+if __name__ == "__main__":
+    main()
