@@ -37,8 +37,8 @@ _TYPES: dict[str, dict[str, Any]] = {
     "ids": {"min": 0, "max": MAX_ITEMS, "doc": "ids, joined by commas; min and max count them"},
     "lanes": {"min": 0, "max": MAX_ITEMS, "doc": "lanes, joined by commas; min and max count them"},
     "int": {
-        "pattern": r"^-?[0-9]{1,16}$", "min": -MAX_SAFE, "max": MAX_SAFE,
-        "doc": "decimal digits, - before them if negative",
+        "pattern": r"^(0|-?[1-9][0-9]{0,15})$", "min": -MAX_SAFE, "max": MAX_SAFE,
+        "doc": "decimal digits, the first not 0 but in 0 itself; - before them if negative",
     },
     "bytes": {"min": 0, "max": MAX_BYTES, "doc": "any bytes; min and max count them"},
     "enum": {"doc": "one of values"},

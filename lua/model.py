@@ -38,7 +38,7 @@ class Type:
     def accepts(self, text: str) -> bool:
         match self.name:
             case "int":
-                return re.fullmatch(r"-?[0-9]{1,16}", text) is not None and self.min <= int(text) <= self.max
+                return re.fullmatch(r"0|-?[1-9][0-9]{0,15}", text) is not None and self.min <= int(text) <= self.max
             case "bytes":
                 return self.min <= len(text.encode()) <= self.max
             case "enum":

@@ -1,4 +1,4 @@
-"""The Lua that opens every generated script: constants, keys, and the checks that turn ARGV into locals.
+"""The Lua that opens every generated script: constants, and the checks that turn ARGV into locals.
 
 Lua 5.1 to 5.4. It runs on every call, so a helper is there only if it is used, the checks of a batch are
 written out instead of called, and patterns are anchored: a negated set tries again at each byte, which takes
@@ -44,13 +44,13 @@ local function refuse(field, value, want)
 end""",
     "arg_int": """
 local function arg_int(v, min, max)
-  if not v or #v > 17 or not arg_find(v, '^%-?%d+$') then return nil end
+  if not v or #v > 17 or (v ~= '0' and not arg_find(v, '^%-?[1-9]%d*$')) then return nil end
   local n = v + 0
   if n >= min and n <= max and (n < 0 or #v <= 16) then return n end
 end""",
     "arg_uint": """
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
   local n = v + 0
   if n >= min and n <= max then return n end
 end""",

@@ -99,7 +99,7 @@ def substitute(text: str, called: Mapping[str, str]) -> str:
     parts, end = [], 0
     for token in sorted(parse(text).uses, key=lambda token: token.at):
         after = token.at + len(token.text)
-        if token.text in called and text[after:].lstrip().startswith("("):
+        if token.text in called and tokens(text[after:])[0].text == "(":
             parts += [text[end : token.at], called[token.text]]
             end = after
     return "".join([*parts, text[end:]])

@@ -66,7 +66,7 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
   local n = v + 0
   if n >= min and n <= max then return n end
 end

@@ -70,7 +70,7 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
   local n = v + 0
   if n >= min and n <= max then return n end
 end
@@ -317,7 +317,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
       stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
     end
   end
-  redis.call('DEL', unpack(keys))
+  for first = 1, #keys, 5000 do redis.call('DEL', unpack(keys, first, math.min(first + 4999, #keys))) end  -- unpack has a limit
   for index, members in pairs(by_index) do redis.call('ZREM', index, unpack(members)) end
   for _, one in ipairs(stubs) do
     redis.call('HSET', unpack(one[2]))

@@ -28,7 +28,7 @@
 -- EVENT  task.removed
 -- ROLE   operate
 -- FLAGS  allow-oom
--- COST   14 + n commands, 2 more for a stub, 1 for each user, tag and parent, O(n log m)
+-- COST   14 + n commands, 1 more for a dead one, 2 for a stub, 1 for each user, tag and parent, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts remove_tasks trim_set trim_ended sweep_once
 
 local LAYOUT = 1
@@ -44,7 +44,7 @@ local function refuse(field, value, want)
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
 local function arg_uint(v, min, max)
-  if not v or #v > 16 or not arg_find(v, '^%d+$') then return nil end
+  if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
   local n = v + 0
   if n >= min and n <= max then return n end
 end
@@ -182,7 +182,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
       stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
     end
   end
-  redis.call('DEL', unpack(keys))
+  for first = 1, #keys, 5000 do redis.call('DEL', unpack(keys, first, math.min(first + 4999, #keys))) end  -- unpack has a limit
   for index, members in pairs(by_index) do redis.call('ZREM', index, unpack(members)) end
   for _, one in ipairs(stubs) do
     redis.call('HSET', unpack(one[2]))

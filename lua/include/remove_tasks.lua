@@ -23,7 +23,7 @@ local function remove_tasks(conf, ids, since, why)
       stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
     end
   end
-  redis.call('DEL', unpack(keys))
+  for first = 1, #keys, 5000 do redis.call('DEL', unpack(keys, first, math.min(first + 4999, #keys))) end  -- unpack has a limit
   for index, members in pairs(by_index) do redis.call('ZREM', index, unpack(members)) end
   for _, one in ipairs(stubs) do
     redis.call('HSET', unpack(one[2]))

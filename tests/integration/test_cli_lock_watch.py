@@ -150,3 +150,10 @@ def test_at_a_terminal(url: str, locks: Locks) -> None:
         assert "\x1b[32macquired" in terminal.seen
         terminal.enter("\x03")
         assert terminal.wait() == 0
+
+
+def test_a_domain_without_events_is_not_watched(locks: Locks, url: str) -> None:
+    locks.configure(events_max=0)
+    told = adeq("lock", "watch", "-d", locks.name, "--url", url, "--for", "1")
+    assert told.status == 2
+    assert f"{locks.name} writes no events: adeq lock settings --domain {locks.name} --events-max" in told.stderr

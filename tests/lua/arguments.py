@@ -120,7 +120,7 @@ def bad_of_type(argument: Argument) -> list[bytes]:
         case "int":
             edges = [b"%d" % (argument.min - 1), b"%d" % (argument.max + 1), b"-9007199254740992"]
             forms = [b"1.0", b"1e3", b"0x1", b"+1", b"--1", b" 1", b"1 ", b"1\n", b"1\x00", b"x", b"nan", b"inf", b"-"]
-            return edges + forms + [b"0" * 16 + b"1", b"1" * 30]
+            return edges + forms + [b"00", b"01", b"-0", b"-01", b"0" * 16 + b"1", b"1" * 30]
         case "enum":
             return [b"unknown", argument.words[0].upper().encode(), argument.words[0].encode() + b" "]
         case "bool":

@@ -21,8 +21,8 @@ FILE = Path(__file__).with_name("instructions.toml")
 UPDATE = os.environ.get("ADEQ_UPDATE_COSTS") == "1"
 HEADING = """\
 # How many thousands of instructions the server runs for one call, in user space, as callgrind counts them: the paths
-# of `adeq bench paths`. They differ by some thousandths from run to run; the ceiling is 2 % higher. A rise needs a
-# reason in the same commit; a fall is welcome.
+# of `adeq bench paths`. They differ by some thousandths from run to run, and may by 2 %. A rise needs a reason in the
+# same commit; a fall is welcome, and recorded, or a later rise would hide behind it.
 # After a change: ADEQ_UPDATE_COSTS=1 python -m pytest -p no:xdist tests/lua/test_instructions.py
 
 """
@@ -45,8 +45,12 @@ def test_calls_run_as_many_instructions_as_recorded(tmp_path: Path) -> None:
         return
     recorded = RECORDED["thousands"]
     assert found.keys() == recorded.keys(), f"see the top of {FILE.name}"
-    above = {name: f"{number} for {recorded[name]}" for name, number in found.items() if number > ROOM * recorded[name]}
-    assert not above, f"more than recorded, in thousands; see the top of {FILE.name}"
+    others = {
+        name: f"{number} for {recorded[name]}"
+        for name, number in found.items()
+        if not recorded[name] / ROOM <= number <= recorded[name] * ROOM
+    }
+    assert not others, f"not what is recorded, in thousands; see the top of {FILE.name}"
 
 
 def instructions(counter: Counter, scene: Scene, way: Way) -> float:

@@ -300,3 +300,17 @@ def test_an_id_over_a_stub_is_a_new_task_and_the_old_settlement_stays_known(benc
     assert (later.data, later.attempt, later.delivery, later.fence) == (b"y", 1, 1, 2)
     assert bench.run(bench.calls.ack([(later, None)])) == ["completed"]
     check_queue(bench)
+
+
+def test_as_many_go_as_one_call_may_end(bench: Workbench) -> None:
+    """999 are completed, and 999 others cancelled by a limit when their turn comes; each of them is five keys."""
+    bench.real(bench.calls.configure(finished_max=0))
+    bench.limit("key:x", concurrency=1, policy="cancel_newest")
+    bench.lease(1, limits=["x"])
+    leases = bench.lease(999)
+    bench.fill(999, limits=["x"])
+    acks = [(lease, None) for lease in leases]
+    settled = bench.real(bench.calls.settle("w", "i", 0, 10**6, acks=acks, limit=999))
+    assert settled.acks == ["completed"] * 999
+    stats = bench.real(bench.calls.stats())
+    assert (stats.finished, stats.ready, stats.counters["trimmed"]) == (0, 0, 2 * 999)

@@ -59,7 +59,7 @@ BY_THE_MACHINE: dict[str, Mutant] = {
     "a new task goes with the stub": ("redis.call('PERSIST', key)", ""),
     "a tree is its root and its children": ("if row and row[1] and row[2] ~= stamp then", "if false then"),
     "nobody is told of an end": ("if own[5] or own[6] then", "if false then"),
-    "sweeps pass nothing on": ("if conf.chains then next_ms =", "if false then next_ms ="),
+    "sweeps pass nothing on": ("if conf.chains then next_ms = math.min(", "if false then next_ms = math.min("),
     "a child is not gathered": ("if own.parent and conf.chains then", "if false then"),
     "blocked tasks that are cancelled wait on": ("redis.call('ZREM', set, id)\n  if state ==", "if state =="),
 }  # fmt: skip

@@ -59,7 +59,7 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
     (partial(chains.test_every_end_is_passed_on, way="purge"), {
         "a purge tells nobody": (PURGED, "if own[1] and"),
         "purged tasks have completed": (PURGED, PURGED.replace("'f'", "'c'")),
-        "a sweep passes nothing on": ("if conf.chains then next_ms =", "if false then next_ms ="),
+        "a sweep passes nothing on": ("if conf.chains then next_ms = math.min(", "if false then next_ms = math.min("),
     }),
     (chains.test_200_come_after_one_that_has_ended, {
         "enqueue passes nothing on": SILENT,

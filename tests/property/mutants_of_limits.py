@@ -55,7 +55,7 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
                                           "redis.call('ZADD', blocked, 0, id)\n  redis.call('ZADD', waiting"),
         "nobody looks at a line": ("redis.call('ZADD', limit_lines, 'LT', look_ms, limit.key)", ""),
         "a line is looked at once": (LATER, "redis.call('ZREM', limit_lines, key)"),
-        "due lines stay shut": ("if conf.limits then next_ms =", "if false then next_ms ="),
+        "due lines stay shut": ("if conf.limits then next_ms = math.min(", "if false then next_ms = math.min("),
         "cancelled tasks are let go": (STALE, "if true then"),
         "enqueue passes the line": ("local limit = conf.limits and find_line(conf, own)", "local limit = nil"),
         "what waits is in two sets": (JOIN, f"line_up(by_lane, own.lane or 'any', score, id)\n      {JOIN}"),

@@ -31,7 +31,7 @@ def settings(
     rate_per_minute: Annotated[int | None, typer.Option(help="Locks an agent may ask for; 0: no limit.")] = None,
     rate_burst: Annotated[int | None, typer.Option(help="So many of them at once.")] = None,
     detect_visits: Annotated[int | None, typer.Option(help="The budget of one search for deadlocks.")] = None,
-    events_max: Annotated[int | None, typer.Option(help="Events that are kept, about.")] = None,
+    events_max: Annotated[int | None, typer.Option(help="Events that are kept, about; 0: none are written.")] = None,
     domain: Domain = "default",
     url: Url = DEFAULT_URL,
     output: Output = Format.table,

@@ -13,6 +13,7 @@ import typer
 from rich.text import Text
 
 from pyadeq import Adeq, HeldLock
+from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import Domain, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, as_json, connected, iso, print_lines, safe, stdout
 from pyadeq.ext.cli.lock_listing import existing, mode_of
@@ -44,7 +45,10 @@ def watch(
         check_name("resource", resource, "id")
     console, kept = stdout(), []
     with connected(url) as adeq, suppress(KeyboardInterrupt):
-        stream = f"{existing(adeq, domain).base}:events"
+        locks = existing(adeq, domain)
+        if locks.stats().settings.events_max == 0:
+            raise ConfigError(f"{domain} writes no events: adeq lock settings --domain {domain} --events-max 100000")
+        stream = f"{locks.base}:events"
         for event in _events(adeq, stream, max(interval, SHORTEST), seconds):
             if resource is not None and all(lock["resource"] != resource for lock in event["locks"]):
                 continue

@@ -24,7 +24,7 @@ def configure(
     backoff_multiplier: Annotated[float | None, typer.Option(help="Each retry waits so many times longer.")] = None,
     backoff_cap: Annotated[float | None, time_option("Never longer than this.")] = None,
     backoff_jitter: Annotated[float | None, typer.Option(help="Up to this share more or less: 0 to 1.")] = None,
-    events_max: Annotated[int | None, typer.Option(help="Events that are kept, about.")] = None,
+    events_max: Annotated[int | None, typer.Option(help="Events that are kept, about; 0: none are written.")] = None,
     finished_keep: Annotated[float | None, time_option("For how long finished tasks are kept.")] = None,
     finished_max: Annotated[int | None, typer.Option(help="How many of them at most.")] = None,
     dead_keep: Annotated[float | None, time_option("For how long dead tasks are kept.")] = None,
