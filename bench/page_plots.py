@@ -88,11 +88,8 @@ def shard(found: dict[str, Any]) -> Any:
     width = 0.8 / len(OWN)
     for number, (name, words) in enumerate(OWN.items()):
         figures = [figure(found[name], "cost", "enqueue, claim, settle", batch=batch) for batch in batches]
-        heights = [one["median"] for one in figures]
-        spread = [
-            [one["median"] - min(one["values"]) for one in figures],
-            [max(one["values"]) - one["median"] for one in figures],
-        ]
+        heights = [min(one["values"]) for one in figures]
+        spread = [[0.0] * len(figures), [max(one["values"]) - min(one["values"]) for one in figures]]
         at = [index + number * width for index in range(len(batches))]
         bars = place.bar(at, heights, width, yerr=spread, label=words, color=LINES[number], ecolor="#555555")
         place.bar_label(bars, [f"{height:.0f}" for height in heights], fontsize=8, padding=2)
