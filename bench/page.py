@@ -3,18 +3,21 @@
     python -m bench.page
 
 peers.json is of `bench.peers`, locks.json of `bench.lock_contended`, and the others are of `adeq bench`: as it comes,
-on Redis, and without an append-only file. `make figures` measures them all anew.
+on Redis, and without an append-only file. `make figures` measures them all anew. Instructions are those that the tests
+hold calls to.
 """
 
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
 RESULTS, TEXT = HERE / "results", HERE / "page.md"
+COUNTED = HERE.parent / "tests/lua/instructions.toml"
 PAGE, PICTURES = HERE.parent / "docs/performance.md", HERE.parent / "docs/assets/performance"
 OWN = {"valkey": "Valkey", "redis": "Redis", "memory": "Valkey, nothing persisted"}
 OURS = "pyadeq"
@@ -171,8 +174,9 @@ def of_workers(own: Json) -> dict[str, str]:
 
 def of_the_rest(own: Json) -> dict[str, str]:
     """Calls, growth, memory, and what takes seconds."""
+    instructions = tomllib.loads(COUNTED.read_text())["thousands"]
     paths = (
-        (one["what"], f"{one['median']:.0f}", f"{one['ratio']:.1f}" if one["ratio"] else "", count(one["commands"]))
+        (one["what"], f"{min(one['values']):.0f}", str(instructions.get(one["what"], "")), count(one["commands"]))
         for one in of(own, "paths")
     )
     growth = (
@@ -186,7 +190,7 @@ def of_the_rest(own: Json) -> dict[str, str]:
         (one["what"], f"{one['median']:,.1f} {one['unit']}") for name in ("idle", "recovery") for one in of(own, name)
     )
     return {
-        "paths": table(("call", "µs", "× an empty script with the same arguments", "commands"), paths),
+        "paths": table(("call", "µs, the lowest", "thousands of instructions", "commands"), paths),
         "growth": table(("", "µs", "lowest to highest"), growth),
         "memory": table(("state", "bytes", "× a bare stream entry"), memory),
         "rest": table(("", ""), rest),
