@@ -50,7 +50,11 @@ def page(found: dict[str, Json]) -> str:
     """The page's text."""
     notes = {path.stem: path.read_text().strip() for path in RESULTS.glob("*.md")}
     words = of_peers(found["peers"]) | of_shards(found) | of_workers(found["valkey"]) | of_the_rest(found["valkey"])
-    locks = {"lock_times": str(found["locks"]["times"]), "locks": table(*of_locks(found["locks"]))}
+    locks = {
+        "lock_times": str(found["locks"]["times"]),
+        "lock_rounds": str(found["locks"]["rounds"]),
+        "locks": table(*of_locks(found["locks"])),
+    }
     filled = {name: text.format_map(words) for name, text in notes.items()}
     return TEXT.read_text().format_map(words | locks | filled)
 

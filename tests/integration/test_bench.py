@@ -200,7 +200,7 @@ def test_what_cannot_be_measured() -> None:
 
 
 def test_too_few_tasks_are_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drain, "reach", lambda queue, goal: (1000, 0.0))
+    monkeypatch.setattr(drain, "_reach", lambda done, goal, poll: (1000, 0.0))
     with pytest.raises(AdeqError, match="1,000 tasks are too few"):
         found("drain")
 

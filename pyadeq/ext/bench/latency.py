@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pyadeq import Queue, Task
-from pyadeq.ext.bench.drain import reach
+from pyadeq.ext.bench import bare_worker
+from pyadeq.ext.bench.drain import PATIENCE, reach
 from pyadeq.ext.bench.figures import Figure, quantile
 from pyadeq.ext.bench.scene import PAYLOAD, Scene
 from pyadeq.ext.bench.worker import working
+from pyadeq.ids import new_ulid
 
 CONCURRENCY = 100
 WARM_UP = 20
@@ -24,15 +26,20 @@ def latency(scene: Scene) -> Iterator[Figure]:
     """Of a worker that has nothing else to do, and of one that has other tasks meanwhile."""
     for load in LOADS:
         quantiles: dict[str, list[float]] = {"p50": [], "p99": []}
+        floors: dict[str, list[float]] = {"p50": [], "p99": []}
         for number in range(scene.rounds):
             scene.tell(f"{load:,} tasks a second besides, round {number + 1} of {scene.rounds}")
             samples = _samples(scene, load)
             quantiles["p50"].append(quantile(samples, 0.5))
             quantiles["p99"].append(quantile(samples, 0.99))
+            bare = _bare(scene)
+            floors["p50"].append(quantile(bare, 0.5))
+            floors["p99"].append(quantile(bare, 0.99))
         for name, values in quantiles.items():
             by: dict[str, int] = {"load": load}
             what = f"{name} from enqueue to handler"
-            yield Figure(subject="latency", what=what, by=by, unit="ms", values=tuple(values))
+            of_floor = tuple(floors[name])
+            yield Figure(subject="latency", what=what, by=by, unit="ms", values=tuple(values), floor=of_floor)
 
 
 def _samples(scene: Scene, load: int) -> list[float]:
@@ -49,6 +56,22 @@ def _samples(scene: Scene, load: int) -> list[float]:
             time.sleep(APART)
         outcomes = [queue.ended(id, 60) for id in sent]
     return [(outcome.result - at) / 1e6 for outcome, at in zip(outcomes, sent.values(), strict=True)]
+
+
+def _bare(scene: Scene) -> list[float]:
+    """Milliseconds from before an LPUSH until a process that waits in BRPOP has it; no load."""
+    key, sent, client = f"bench-{new_ulid()}", [], scene.client
+    with working(scene.url, key, 0, bare_worker.__name__):
+        for _ in range(WARM_UP + SAMPLES):
+            sent.append(time.monotonic_ns())
+            client.lpush(key, PAYLOAD)
+            time.sleep(APART)
+        deadline = time.monotonic() + PATIENCE
+        while client.llen(f"{key}:seen") < len(sent) and time.monotonic() < deadline:
+            time.sleep(APART)
+    seen = [int(at) for at in client.lrange(f"{key}:seen", 0, -1)]
+    scene.remove(key)
+    return [(had - at) / 1e6 for had, at in zip(seen, sent, strict=True)][WARM_UP:]
 
 
 @contextmanager

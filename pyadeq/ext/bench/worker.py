@@ -31,9 +31,9 @@ async def work(url: str, queue: str, concurrency: int) -> None:
 
 
 @contextmanager
-def working(url: str, queue: str, concurrency: int) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker process, that ends with the block."""
-    command = [sys.executable, "-m", "pyadeq.ext.bench.worker", url, queue, str(concurrency)]
+def working(url: str, queue: str, concurrency: int, module: str = __name__) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker process, that ends with the block. module: what it runs."""
+    command = [sys.executable, "-m", module, url, queue, str(concurrency)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:
             yield process
