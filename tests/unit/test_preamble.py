@@ -55,8 +55,8 @@ OK: dict[str, list[tuple[str, Any]]] = {
     "ids 1..2": [("a", ["a"]), (f"{'x' * 200},{'y' * 200}", ["x" * 200, "y" * 200])],
     "lanes 0..2": [("", []), ("any", ["any"]), ("group/a,any", ["group/a", "any"])],
     "lanes 1..2": [(f"{LONGEST},{LONGEST}", [LONGEST, LONGEST]), ("any,any", ["any", "any"])],
-    "int 0..": [("0", 0), ("007", 7), ("9007199254740991", 9007199254740991)],
-    "int -5..5": [("-5", -5), ("5", 5), ("-0", 0)],
+    "int 0..": [("0", 0), ("700", 700), ("9007199254740991", 9007199254740991)],
+    "int -5..5": [("-5", -5), ("5", 5), ("0", 0)],
     "int -9007199254740991..": [("-9007199254740991", -9007199254740991)],
     "bytes 0..3": [("", ""), ("\0\n ", "\0\n "), ("abc", "abc")],
     "bytes 2..3": [("ab", "ab"), ("abc", "abc")],
@@ -100,8 +100,8 @@ BAD: dict[str, tuple[str, list[str]]] = {
         ["", ",", "any,", ",any", "any,,any", "any,any,any", "any, any", "all", "group/", "any,group/a/inst/",
          f"group/{'x' * 101}", f"{LONGEST},{LONGEST}y", "any\0", "any;any"],
     ),
-    "int 0..10": ("an integer from 0 to 10", ["", " ", "-1", "11", "1.0", " 1", "+1", "0x1", "-0", "0" * 17]),
-    "int -5..5": ("an integer from -5 to 5", ["", "-6", "6", "--1", "-", "1-", "0" * 17, f"-{5:017}"]),
+    "int 0..10": ("an integer from 0 to 10", ["", " ", "-1", "11", "1.0", " 1", "+1", "0x1", "-0", "01", "0" * 17]),
+    "int -5..5": ("an integer from -5 to 5", ["", "-6", "6", "--1", "-", "1-", "-0", "05", "0" * 17, f"-{5:017}"]),
     "int 0..": (
         "an integer from 0 to 9007199254740991",
         ["9007199254740992", "9007199254740993", "10000000000000000", "9" * 400, "inf", "nan"],
@@ -215,7 +215,7 @@ def test_pairs(sources: Sources) -> None:
     }  # fmt: skip
     at_default = ["priority", "5", "user", "u", "note", "", "dry", "0", "tags", "", "at", ""]
     assert script.call("1", "a", "6", *at_default)[1][0] == {1: "user", 2: "u", "user": "u"}
-    assert script.call("1", "a", "1", "priority", "05")[1] == [[]]
+    assert script.call("1", "a", "1", "priority", "05").startswith("ADEQ_ARG item[1].priority must be")
 
 
 @pytest.mark.parametrize(
@@ -258,10 +258,6 @@ def test_a_call_weighs_at_most_16_mib(sources: Sources) -> None:
     item: list[str | bytes] = ["1", "a", mebibyte]
     assert pairs.call("16", *item * 16) == [16]
     assert pairs.call("17", *item * 16, "1", "a", "x") == error
-
-
-def test_there_is_no_negative_zero(sources: Sources) -> None:
-    assert compiled(sources, "ARGV a int -5..5", "string.format('%.0f', a)").call("-0") == ["0"]
 
 
 def test_reserved_words_of_the_body(sources: Sources) -> None:
