@@ -156,23 +156,27 @@ def of_shards(found: dict[str, Json]) -> dict[str, str]:
 def of_workers(own: Json) -> dict[str, str]:
     """How many tasks a worker does, and how soon."""
     drains = (
-        (str(one["by"]["concurrency"]), f"{one['by']['bytes']:,}", f"{one['median']:,.0f}", spread(one["values"]))
+        (
+            str(one["by"]["concurrency"]),
+            f"{one['by']['bytes']:,}",
+            f"{one['median']:,.0f}",
+            spread(one["values"]),
+            f"{one['ratio']:.2f}",
+        )
         for one in of(own, "drain")
     )
-    loads = dict.fromkeys(one["by"]["load"] for one in of(own, "latency"))
     waits = (
-        (
-            f"{load:,}",
-            *(f"{median(own, 'latency', f'{name} from enqueue to handler', load=load):.2f}" for name in ("p50", "p99")),
-        )
-        for load in loads
+        (f"{one['by']['load']:,}", one["what"].split()[0], f"{one['median']:.2f}", f"{one['ratio']:.1f}")
+        for one in of(own, "latency")
     )
     single, busy = (median(own, "drain", "one worker process", concurrency=number, bytes=200) for number in (1, 100))
     return {
         "single": rough(single),
         "busy": rough(busy),
-        "drain": table(("at a time", "bytes of payload", "tasks/s of one worker process", "lowest to highest"), drains),
-        "latency": table(("other tasks a second", "p50 ms", "p99 ms"), waits),
+        "drain": table(
+            ("at a time", "bytes of payload", "tasks/s of one worker", "lowest to highest", "× floor"), drains
+        ),
+        "latency": table(("other tasks a second", "", "ms", "× floor"), waits),
     }
 
 
