@@ -15,12 +15,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.peers.environments import NODE, OURS
+
 HERE = Path(__file__).parent
 RESULTS, TEXT = HERE / "results", HERE / "page.md"
 COUNTED = HERE.parent / "tests/lua/instructions.toml"
 PAGE, PICTURES = HERE.parent / "docs/performance.md", HERE.parent / "docs/assets/performance"
 OWN = {"valkey": "Valkey", "redis": "Redis", "memory": "Valkey, nothing persisted"}
-OURS = "pyadeq"
 LIFE, FLOOR = "enqueue, claim, settle", "floor: stream commands, in and out"
 BESIDES = {
     "backlog": "in line besides",
@@ -82,7 +83,7 @@ def of_peers(peers: Json) -> dict[str, str]:
     )
     us = {one["peer"]: one["server"]["whole"]["us"]["median"] for one in ordered}
     return {
-        "worker_share": f"{us[OURS] / us['bullmq-node']:.2f}",
+        "worker_share": f"{us[OURS] / us[NODE]:.2f}",
         "concurrency": str(peers["concurrency"]),
         "peer_tasks": f"{peers['tasks']:,}",
         "peer_rounds": str(peers["rounds"]),

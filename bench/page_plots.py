@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 
-from bench.page import OURS, OWN, figure
+from bench.page import LIFE, OWN, figure
+from bench.peers.environments import OURS
 
 matplotlib.use("agg")
 from matplotlib import pyplot
@@ -21,6 +22,7 @@ Json = dict[str, Any]
 
 
 def draw(found: dict[str, Any], folder: Path) -> None:
+    """Write one SVG file for each picture."""
     folder.mkdir(parents=True, exist_ok=True)
     pictures: dict[str, Callable[[dict[str, Any]], Any]] = {"peers": peers, "shard": shard, "growth": growth}
     for name, make in pictures.items():
@@ -87,11 +89,11 @@ def shard(found: dict[str, Any]) -> Any:
     batches = (1, 10, 100, 500)
     width = 0.8 / len(OWN)
     for number, (name, words) in enumerate(OWN.items()):
-        figures = [figure(found[name], "cost", "enqueue, claim, settle", batch=batch) for batch in batches]
+        figures = [figure(found[name], "cost", LIFE, batch=batch) for batch in batches]
         heights = [min(one["values"]) for one in figures]
         spread = [[0.0] * len(figures), [max(one["values"]) - min(one["values"]) for one in figures]]
-        at = [index + number * width for index in range(len(batches))]
-        bars = place.bar(at, heights, width, yerr=spread, label=words, color=LINES[number], ecolor="#555555")
+        left = [index + number * width for index in range(len(batches))]
+        bars = place.bar(left, heights, width, yerr=spread, label=words, color=LINES[number], ecolor="#555555")
         place.bar_label(bars, [f"{height:.0f}" for height in heights], fontsize=8, padding=2)
     place.set_xticks([index + width for index in range(len(batches))], [str(batch) for batch in batches])
     place.set_xlabel("tasks in a call")
@@ -111,14 +113,16 @@ def growth(found: dict[str, Any]) -> Any:
     }
     for number, (name, words) in enumerate(labels.items()):
         some = [one for one in found["valkey"]["figures"] if one["subject"] == "growth" and one["by"].get(name, 0) > 0]
-        place.plot(numbers(some, name), [one["median"] for one in some], marker="o", label=words, color=LINES[number])
+        place.plot(
+            [one["by"][name] for one in some],
+            [one["median"] for one in some],
+            marker="o",
+            label=words,
+            color=LINES[number],
+        )
     place.set_xscale("log")
     place.set_ylim(0)
     place.set_xlabel("so many besides")
     place.set_ylabel("µs of the server for a task")
     place.legend(frameon=False)
     return picture
-
-
-def numbers(figures: Sequence[Json], name: str) -> list[int]:
-    return [one["by"][name] for one in figures]

@@ -27,7 +27,7 @@ REPLAY_MS = 45_000
 DRAGONFLY = "--!df flags=allow-undeclared-keys"
 # Lua's own limits in one function.
 MOST_LOCALS, MOST_UPVALUES = 199, 59
-_HEAD = re.compile(r"^local function \w+\([^)]*\)", re.M)
+_HEAD = re.compile(r"^local function \w+\s*\([^()]*\)", re.M)
 
 _TYPES: dict[str, dict[str, Any]] = {
     "id": {"pattern": ID, "min": 1, "max": 200, "doc": "1 to 200 of A-Z a-z 0-9 . _ : / @ + -"},
@@ -133,9 +133,8 @@ def assemble(script: Script, includes: dict[str, Include]) -> str:
     usual = [part for part in parts if part.name not in script.rare]
     rare = [part for part in parts if part.name in script.rare]
     names = set(script.free).union(*(part.free for part in parts))
-    before, after = ([], []) if script.rest else _rare(script, rare, usual)
+    before, after, called = _rare(script, [] if script.rest else rare, usual)
     rest = [*(_with_keys(script, part) for part in rare), script.rest] if script.rest else []
-    called = {} if script.rest else {part.name: f"arg_rare().{part.name}" for part in rare}
     first = f"#!lua flags={script.flag}" if script.flag else "#!lua"
     sections = [
         f"{first}\n-- generated from lua/{script.path} by lua/bundle.py; do not edit\n{script.header}",
@@ -183,14 +182,14 @@ def _with_keys(script: Script, part: Include) -> str:
     return _HEAD.sub(lambda head: head[0] + keys, part.text.strip("\n"), count=1)
 
 
-def _rare(script: Script, rare: list[Include], usual: list[Include]) -> tuple[list[str], list[str]]:
-    """What stands before and after the usual includes for those that few calls need.
+def _rare(script: Script, rare: list[Include], usual: list[Include]) -> tuple[list[str], list[str], dict[str, str]]:
+    """What stands before and after the usual includes for those that few calls need; and how they are called there.
 
     Lua makes every function of a script anew at every call, which takes longer than most commands. So these are made by
     the first call of one of them: wherever one is called, `arg_rare().name(…)` stands.
     """
     if not rare:
-        return [], []
+        return [], [], {}
     wanted = set(script.free).union(*(part.free for part in usual))
     entries = [part.name for part in rare if part.name in wanted]
     made = ", ".join(f"{name} = {name}" for name in entries)
@@ -201,6 +200,7 @@ def _rare(script: Script, rare: list[Include], usual: list[Include]) -> tuple[li
             *(_with_keys(script, part) for part in rare),
             f"  arg_made = {{ {made} }}\n  return arg_made\nend",
         ],
+        {name: f"arg_rare().{name}" for name in entries},
     )
 
 

@@ -30,6 +30,7 @@ from scan import GLOBALS, KEYWORDS, Chunk, LuaError, parse
 
 # What bodies and includes may use undeclared; keys and arguments are declared, so never by number.
 OPEN = GLOBALS - {"KEYS", "ARGV"}
+RARELY = "-- RARELY"  # before that part of a body which needs the rare includes
 # Names that the preamble may give a script beside those of the header; its own begin with `arg_`.
 PREAMBLE = frozenset(["BAND", "CREATED", "LAYOUT", "MAX_SAFE", "refuse"])
 
@@ -93,16 +94,22 @@ def read_include(root: Path, path: str) -> Include:
     return Include(first[1], path, text, needs, chunk.free)
 
 
+def divided(lines: list[str]) -> tuple[int, str, str]:
+    """Of a script: how many lines its header has, its body, and what stands after the line RARELY there."""
+    size = next((n for n, line in enumerate(lines) if not line.startswith("--")), len(lines))
+    body, _, rest = "\n".join(lines[size:]).partition(f"\n{RARELY}\n")
+    return size, body, rest
+
+
 def read_script(root: Path, path: str) -> Script:
     """Read one source and check all that can be seen without the includes."""
     text = read_text(root, path)
     lines = text.splitlines()
-    size = next((n for n, line in enumerate(lines) if not line.startswith("--")), len(lines))
-    body, _, rest = "\n".join(lines[size:]).partition("\n-- RARELY\n")
+    size, body, rest = divided(lines)
     script = Script(path, "\n".join(lines[:size]), body.strip("\n"), rest.strip("\n"))
     _Header(script, lines[:size]).read()
     if rest and not script.rare:
-        raise BuildError(path, size + body.count("\n") + 2, "the line '-- RARELY' needs RARELY lines in the header")
+        raise BuildError(path, size + body.count("\n") + 2, f"the line '{RARELY}' needs RARELY lines in the header")
     chunk = _parse(path, text)
     known = OPEN | PREAMBLE | script.locals.keys() | set(script.includes)
     for name, line in chunk.free.items():

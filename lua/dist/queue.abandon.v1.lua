@@ -171,7 +171,7 @@ local function add_counts(tally) local counters = KEYS[14]
 end
 
 -- remove_tasks(conf, ids, since, why): delete tasks that are in no set any more, with their index entries. What was done to one
--- since its time, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
+-- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- NEEDS task payload result log reply by_user by_tag children
 local function remove_tasks(conf, ids, since, why) local task, payload, result, by_user, by_tag, children, log, reply = KEYS[2], KEYS[3], KEYS[4], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
   if #ids == 0 then return end
@@ -188,7 +188,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     if own[1] then leave(by_user .. own[1], id) end
     for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
     if own[3] then leave(children .. own[3], id) end
-    local left_ms = math.min(60000, since[i] + 60000 - conf.now)
+    local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
     if left_ms > 0 and own[4] then
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] then stub[6], stub[7] = 'settled', own[5] end
@@ -265,7 +265,7 @@ local task, dead = KEYS[2], KEYS[5]
 local conf, refused = open_queue()
 if refused then return refused end
 
-local answers, gone, since, went = recall_answers(conf, 'abandon', item_count), {}, {}, {}
+local answers, gone, went = recall_answers(conf, 'abandon', item_count), {}, {}
 if answers then return { 'ok', conf.now, answers } end
 answers = {}
 for i = 1, item_count do
@@ -275,10 +275,10 @@ for i = 1, item_count do
   elseif redis.call('ZREM', dead, id) == 0 then
     answers[i] = { 'not_dead' }
   else
-    answers[i], went[id], gone[#gone + 1], since[#since + 1] = { 'abandoned' }, true, id, conf.now
+    answers[i], went[id], gone[#gone + 1] = { 'abandoned' }, true, id
   end
 end
-remove_tasks(conf, gone, since, 'abandoned')
+remove_tasks(conf, gone, {}, 'abandoned')
 note_answers(conf, 'abandon', answers)
 if #gone > 0 then
   emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=abandoned')

@@ -270,7 +270,7 @@ local function ack_tasks(conf, ids, tokens, results, tally) local running, task,
   local held = redis.call('HMGET', running, unpack(ids))
   for i, id in ipairs(ids) do
     local token, lease = tokens[i], held[i]
-    -- The hot path: what read_lease does, without a pattern over the whole entry.
+    -- What flags_of does, written out: its call and its answers would make an ack of a hundred 3 % dearer.
     if not lease or ended[id] or find(lease, token, 1, true) ~= 1 or byte(lease, #token + 1) ~= 32 then
       answers[i] = arg_rare().settled_before(id, token, { completed = true, result_dropped = true })
     else
@@ -375,7 +375,7 @@ local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[
 end
 
 -- remove_tasks(conf, ids, since, why): delete tasks that are in no set any more, with their index entries. What was done to one
--- since its time, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
+-- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- NEEDS task payload result log reply by_user by_tag children
 local function remove_tasks(conf, ids, since, why) local task, result, payload, by_user, by_tag, children, reply, log = KEYS[4], KEYS[5], KEYS[7], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[16]
   if #ids == 0 then return end
@@ -392,7 +392,7 @@ local function remove_tasks(conf, ids, since, why) local task, result, payload, 
     if own[1] then leave(by_user .. own[1], id) end
     for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
     if own[3] then leave(children .. own[3], id) end
-    local left_ms = math.min(60000, since[i] + 60000 - conf.now)
+    local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
     if left_ms > 0 and own[4] then
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] then stub[6], stub[7] = 'settled', own[5] end

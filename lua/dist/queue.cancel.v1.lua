@@ -293,7 +293,7 @@ local function state_of(conf, set, score, record) local leases, delayed, blocked
 end
 
 -- remove_tasks(conf, ids, since, why): delete tasks that are in no set any more, with their index entries. What was done to one
--- since its time, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
+-- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- NEEDS task payload result log reply by_user by_tag children
 local function remove_tasks(conf, ids, since, why) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[4], KEYS[12], KEYS[13], KEYS[17], KEYS[18], KEYS[19], KEYS[21], KEYS[23]
   if #ids == 0 then return end
@@ -310,7 +310,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     if own[1] then leave(by_user .. own[1], id) end
     for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
     if own[3] then leave(children .. own[3], id) end
-    local left_ms = math.min(60000, since[i] + 60000 - conf.now)
+    local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
     if left_ms > 0 and own[4] then
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] then stub[6], stub[7] = 'settled', own[5] end

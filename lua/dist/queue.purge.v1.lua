@@ -248,7 +248,7 @@ local function answer_waiters(conf, id, how, value) local config, reply, channel
 end
 
 -- remove_tasks(conf, ids, since, why): delete tasks that are in no set any more, with their index entries. What was done to one
--- since its time, up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
+-- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- NEEDS task payload result log reply by_user by_tag children
 local function remove_tasks(conf, ids, since, why) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[2], KEYS[3], KEYS[4], KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[20]
   if #ids == 0 then return end
@@ -265,7 +265,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     if own[1] then leave(by_user .. own[1], id) end
     for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
     if own[3] then leave(children .. own[3], id) end
-    local left_ms = math.min(60000, since[i] + 60000 - conf.now)
+    local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
     if left_ms > 0 and own[4] then
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] then stub[6], stub[7] = 'settled', own[5] end
@@ -352,7 +352,7 @@ if lane ~= '' then sets = {} end
 local in_line = lane ~= '' and { lane } or redis.call('SRANDMEMBER', lanes, 100)
 for i, one in ipairs(in_line) do table.insert(sets, i, ready .. one) end
 
-local gone, since = {}, {}
+local gone = {}
 for i, set in ipairs(sets) do
   local ids = #gone < limit and redis.call('ZRANGE', set, 0, limit - #gone - 1) or {}
   for _, id in ipairs(ids) do
@@ -363,12 +363,12 @@ for i, set in ipairs(sets) do
       redis.call('HDEL', once, key)
       redis.call('ZREM', once_due, key)
     end
-    gone[#gone + 1], since[#since + 1] = id, conf.now
+    gone[#gone + 1] = id
   end
   if #ids > 0 then redis.call('ZREM', set, unpack(ids)) end
   if in_line[i] and redis.call('EXISTS', set) == 0 then lane_emptied(in_line[i]) end
 end
-remove_tasks(conf, gone, since, 'purged')
+remove_tasks(conf, gone, {}, 'purged')
 if #gone > 0 then emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=purged') end
 add_counts({ purged = #gone > 0 and #gone or nil })
 local more = (#gone == limit or redis.call('EXISTS', lane ~= '' and ready .. lane or lanes) == 1) and 1 or 0

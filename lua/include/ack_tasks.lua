@@ -8,7 +8,7 @@ local function ack_tasks(conf, ids, tokens, results, tally)
   local held = redis.call('HMGET', running, unpack(ids))
   for i, id in ipairs(ids) do
     local token, lease = tokens[i], held[i]
-    -- The hot path: what read_lease does, without a pattern over the whole entry.
+    -- What flags_of does, written out: its call and its answers would make an ack of a hundred 3 % dearer.
     if not lease or ended[id] or find(lease, token, 1, true) ~= 1 or byte(lease, #token + 1) ~= 32 then
       answers[i] = settled_before(id, token, { completed = true, result_dropped = true })
     else

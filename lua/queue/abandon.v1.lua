@@ -34,7 +34,7 @@
 local conf, refused = open_queue()
 if refused then return refused end
 
-local answers, gone, since, went = recall_answers(conf, 'abandon', item_count), {}, {}, {}
+local answers, gone, went = recall_answers(conf, 'abandon', item_count), {}, {}
 if answers then return { 'ok', conf.now, answers } end
 answers = {}
 for i = 1, item_count do
@@ -44,10 +44,10 @@ for i = 1, item_count do
   elseif redis.call('ZREM', dead, id) == 0 then
     answers[i] = { 'not_dead' }
   else
-    answers[i], went[id], gone[#gone + 1], since[#since + 1] = { 'abandoned' }, true, id, conf.now
+    answers[i], went[id], gone[#gone + 1] = { 'abandoned' }, true, id
   end
 end
-remove_tasks(conf, gone, since, 'abandoned')
+remove_tasks(conf, gone, {}, 'abandoned')
 note_answers(conf, 'abandon', answers)
 if #gone > 0 then
   emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=abandoned')

@@ -55,7 +55,7 @@ if lane ~= '' then sets = {} end
 local in_line = lane ~= '' and { lane } or redis.call('SRANDMEMBER', lanes, 100)
 for i, one in ipairs(in_line) do table.insert(sets, i, ready .. one) end
 
-local gone, since = {}, {}
+local gone = {}
 for i, set in ipairs(sets) do
   local ids = #gone < limit and redis.call('ZRANGE', set, 0, limit - #gone - 1) or {}
   for _, id in ipairs(ids) do
@@ -66,12 +66,12 @@ for i, set in ipairs(sets) do
       redis.call('HDEL', once, key)
       redis.call('ZREM', once_due, key)
     end
-    gone[#gone + 1], since[#since + 1] = id, conf.now
+    gone[#gone + 1] = id
   end
   if #ids > 0 then redis.call('ZREM', set, unpack(ids)) end
   if in_line[i] and redis.call('EXISTS', set) == 0 then lane_emptied(in_line[i]) end
 end
-remove_tasks(conf, gone, since, 'purged')
+remove_tasks(conf, gone, {}, 'purged')
 if #gone > 0 then emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=purged') end
 add_counts({ purged = #gone > 0 and #gone or nil })
 local more = (#gone == limit or redis.call('EXISTS', lane ~= '' and ready .. lane or lanes) == 1) and 1 or 0

@@ -16,6 +16,7 @@ import redis
 
 from pyadeq import EmbeddedServer
 from pyadeq.embedded import find_binary
+from pyadeq.ext.bench.scene import engine_of
 
 # The server's own chores come by the clock, and a server under callgrind is slow.
 QUIET = {"save": "", "hz": "1", "dynamic-hz": "no", "activedefrag": "no"}
@@ -49,9 +50,7 @@ def missing() -> str | None:
 
 def machine(client: Any) -> str:
     """What decides about the number of instructions, besides the scripts: the engine and the C library."""
-    info = client.info("server")
-    engine = f"Valkey {info['valkey_version']}" if "valkey_version" in info else f"Redis {info['redis_version']}"
-    return f"{engine}, {' '.join(platform.libc_ver())}, {platform.machine()}"
+    return f"{engine_of(client)}, {' '.join(platform.libc_ver())}, {platform.machine()}"
 
 
 @contextmanager

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-LUA = Path(__file__).parents[2] / "lua"
-if str(LUA) not in sys.path:
-    sys.path.insert(0, str(LUA))
+from tests.unit.lua_tree import LUA, bundle, header
 
-import bundle  # noqa: E402
-
-RARELY = "-- RARELY"  # before that part of a body which needs the rare includes
 # What bundle.py adds to the lines of a source.
 _RARE = "arg_rare()."
 _KEYS = re.compile(r"^(local function \w+\([^)]*\)) local [\w, ]+ = KEYS\[.*\]$")
@@ -41,8 +35,7 @@ def rebuilt(source: str, text: str) -> dict[str, str]:
     found, includes, name = {}, sources().includes, Path(source).stem
     for script in sources().scripts:
         if script.path == source:
-            lines = text.splitlines()
-            body, _, rest = "\n".join(lines[body_at(lines) :]).partition(f"\n{RARELY}\n")
+            _, body, rest = header.divided(text.splitlines())
             script = replace(script, body=body.strip("\n"), rest=rest.strip("\n"))
         elif script.id not in holders(source):
             continue
@@ -80,8 +73,8 @@ def origins(source: str, text: str) -> dict[int, tuple[str, int]]:
         lines = path.read_text().strip("\n").splitlines()
         parts = {0: lines}
         if path == LUA / source:
-            body = body_at(lines)
-            rest = lines.index(RARELY) if RARELY in lines else len(lines)
+            body, _, _ = header.divided(lines)
+            rest = lines.index(header.RARELY) if header.RARELY in lines else len(lines)
             parts = {body: lines[body:rest], rest + 1: lines[rest + 1 :]}
         name = path.relative_to(LUA).as_posix()
         for skip, part in parts.items():
@@ -90,11 +83,6 @@ def origins(source: str, text: str) -> dict[int, tuple[str, int]]:
             if at is not None:
                 found |= {at + offset + 1: (name, skip + offset + 1) for offset in range(len(part))}
     return found
-
-
-def body_at(lines: list[str]) -> int:
-    """Where the body of a source begins, after its header."""
-    return next(at for at, line in enumerate(lines) if not line.startswith("--"))
 
 
 def as_written(text: str) -> str:

@@ -15,10 +15,11 @@ from tests.lua.bench import START, MakeAny
 from tests.lua.branches import BranchClient
 from tests.lua.scenario import Prepare, acks
 from tests.lua.scenarios import Scenario, small
-from tests.lua.sources import LUA, as_written, origins
+from tests.lua.sources import as_written, origins
 from tests.lua.test_refusals import refusal
 from tests.lua.unreachable import UNREACHABLE, entry_for
 from tests.lua.watched import Refused
+from tests.unit.lua_tree import LUA
 
 pytestmark = pytest.mark.any_engine
 

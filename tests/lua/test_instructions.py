@@ -21,7 +21,7 @@ FILE = Path(__file__).with_name("instructions.toml")
 UPDATE = os.environ.get("ADEQ_UPDATE_COSTS") == "1"
 HEADING = """\
 # How many thousands of instructions the server runs for one call, in user space, as callgrind counts them: the paths
-# of `adeq bench paths`. They differ by some thousandths from run to run, and may by 2 %. A rise needs a reason in the
+# of `adeq bench paths`. They differ by a hundredth or so from run to run, and may by 2 %. A rise needs a reason in the
 # same commit; a fall is welcome, and recorded, or a later rise would hide behind it.
 # After a change: ADEQ_UPDATE_COSTS=1 python -m pytest -p no:xdist tests/lua/test_instructions.py
 

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from pyadeq._core.manifest import Script, library
-from tests.lua.sources import LUA
 from tests.lua.watched import COMMANDS, Refused, WatchError
 from tests.lua.workbench import Workbench
+from tests.unit.lua_tree import LUA
 
 ACK = library()["queue.ack.v1"]  # writes; KEYS: config, running, leases, task (a prefix), result, …
 GET = library()["queue.get.v1"]  # only reads

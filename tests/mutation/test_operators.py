@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pyadeq._core.manifest import library
-from tests.lua.sources import LUA
 from tests.mutation.operators import mutants
 from tests.mutation.report import Result, shortfalls, survivors
 from tests.mutation.texts import all_mutants, mutated
+from tests.unit.lua_tree import LUA
 
 pytestmark = pytest.mark.any_engine
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from pyadeq._core.manifest import Script, library
 from tests.lua import sources
-from tests.lua.sources import LUA
 from tests.mutation.operators import Mutant, mutants
+from tests.unit.lua_tree import LUA
 
 FOLDERS = ("include", "queue", "lock")
 

@@ -15,10 +15,11 @@ import pytest
 
 from pyadeq._core.call import Call, Reply
 from pyadeq._core.manifest import library
-from tests.lua.sources import LUA, origins
+from tests.lua.sources import origins
 from tests.lua.sources import sources as known
 from tests.lua.watched import WatchedClient
 from tests.property.link import Link
+from tests.unit.lua_tree import LUA
 
 ROOT = LUA.parent
 Line = tuple[str, int]  # a source and a line of it

@@ -66,7 +66,7 @@ BY_THE_MACHINE: dict[str, Mutant] = {
 
 BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
     (corners.test_a_stub_goes_a_minute_after_the_end, {
-        "a stub lasts from its removal on": ("math.min(60000, since[i] + 60000 - conf.now)", "60000"),
+        "a stub lasts from its removal on": ("math.min(60000, (since[i] or conf.now) + 60000 - conf.now)", "60000"),
     }),
     (corners.test_another_token_settles_nothing, {
         "ack takes any token": (" or find(lease, token, 1, true) ~= 1 or byte(lease, #token + 1) ~= 32", ""),

@@ -11,6 +11,7 @@ LUA = Path(__file__).parents[2] / "lua"
 sys.path.insert(0, str(LUA))
 
 import bundle as bundle  # noqa: E402
+import header as header  # noqa: E402
 
 HEADER = """\
 -- demo.run.v1: a demonstration

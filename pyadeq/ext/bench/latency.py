@@ -20,26 +20,23 @@ WARM_UP = 20
 APART = 0.02  # seconds between two samples
 LOADS = (0, 1000, 5000)  # tasks a second besides
 SAMPLES = 200
+QUANTILES = {"p50": 0.5, "p99": 0.99}
 
 
 def latency(scene: Scene) -> Iterator[Figure]:
     """Of a worker that has nothing else to do, and of one that has other tasks meanwhile."""
     for load in LOADS:
-        quantiles: dict[str, list[float]] = {"p50": [], "p99": []}
-        floors: dict[str, list[float]] = {"p50": [], "p99": []}
+        runs: list[list[float]] = []
+        floors: list[list[float]] = []
         for number in range(scene.rounds):
             scene.tell(f"{load:,} tasks a second besides, round {number + 1} of {scene.rounds}")
-            samples = _samples(scene, load)
-            quantiles["p50"].append(quantile(samples, 0.5))
-            quantiles["p99"].append(quantile(samples, 0.99))
-            bare = _bare(scene)
-            floors["p50"].append(quantile(bare, 0.5))
-            floors["p99"].append(quantile(bare, 0.99))
-        for name, values in quantiles.items():
+            runs.append(_samples(scene, load))
+            floors.append(_bare(scene))
+        for name, share in QUANTILES.items():
             by: dict[str, int] = {"load": load}
+            values, floor = (tuple(quantile(one, share) for one in some) for some in (runs, floors))
             what = f"{name} from enqueue to handler"
-            of_floor = tuple(floors[name])
-            yield Figure(subject="latency", what=what, by=by, unit="ms", values=tuple(values), floor=of_floor)
+            yield Figure(subject="latency", what=what, by=by, unit="ms", values=values, floor=floor)
 
 
 def _samples(scene: Scene, load: int) -> list[float]:
