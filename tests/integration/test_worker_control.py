@@ -298,9 +298,9 @@ async def test_a_busy_worker_is_steered_too(queue: Queue) -> None:
     """Its calls follow one another without a pause, and none of them blocks on the lanes."""
 
     async def handle(lease: Lease) -> None:
-        await asyncio.sleep(0)
+        await queue.enqueue(None)  # so that however fast it is, there is more
 
-    await queue.enqueue_many(range(10_000))
+    await queue.enqueue_many(range(1000))
     async with working(queue, handle, name="w", concurrency=100) as worker:
         await eventually(lambda: count(queue, "finished"))
         await queue.steer(["w"], mode="quiet")
