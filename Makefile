@@ -33,7 +33,7 @@ READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup gen check test mutants mutants-by-hand test-unit test-engines test-all simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
+.PHONY: help setup gen check test mutants mutants-by-hand test-unit test-engines test-embedding test-all simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ test-unit: $(READY) ## the tests that need no server
 
 test-engines: $(READY) ## the tests whose outcome depends on the server, on all engines and modes that test leaves out
 	$(PY) -m tests.engines.suite $(ENGINES) --clusters=$(CLUSTERS) -- $(ARGS)
+
+test-embedding: $(READY) ## the clients for other languages, with what their registries have; needs Node 20
+	ADEQ_TEST_EMBEDDING=1 $(PY) -m pytest tests/embedding $(ARGS)
 
 simulate: $(READY) ## SEEDS stories (1000) of clients, faults and one server, on a virtual clock; ARGS='--seed 7' tells one
 	$(PY) -m tests.simulation --seeds $(SEEDS) $(ARGS)

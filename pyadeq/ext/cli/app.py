@@ -25,6 +25,7 @@ class Commands(typer.core.TyperGroup):
         "doctor": "Is the server fit to keep tasks? What to change, why and how.",
         "chaos": "Is anything lost on this deployment, whatever happens to it?",
         "bench": "What a task costs here, how many a worker does, how soon one begins.",
+        "bindings": "A client of the scripts in another language.",
         "demo": "Real work, one worker killed, nothing lost.",
     }
     nouns = ("worker", "queue", "task", "dlq", "schedule", "limit", "share", "lock", "scripts")

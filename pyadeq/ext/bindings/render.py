@@ -1,0 +1,99 @@
+"""Templates filled in, and written to a folder."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyadeq.errors import ConfigError
+from pyadeq.ext.bindings.model import camel, model, pascal
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True)
+class Written:
+    """One file of a client: its path below the folder, and whether it was there already, just so."""
+
+    path: str
+    same: bool
+
+
+def languages() -> list[str]:
+    """For which languages there are templates."""
+    return sorted(one.name for one in TEMPLATES.iterdir() if one.is_dir())
+
+
+def generate(language: str, directory: Path) -> list[Written]:
+    """Write a client into a folder, which is made if it is not there. The same release writes the same bytes.
+
+    A template `name.j2` becomes `name`; one with `noun` in its name, a file of each noun. The scripts go to `lua/`.
+    Raises ConfigError for a language that there are no templates for.
+    """
+    if language not in languages():
+        raise ConfigError(f"language: {language!r} has no templates; allowed: {', '.join(languages())}")
+    texts = dict(_rendered(language))  # all of them, before the first is written
+    return [_write(directory, path, text) for path, text in sorted(texts.items())]
+
+
+def _rendered(language: str) -> Iterator[tuple[str, str]]:
+    """Path and text of each file."""
+    variables = model()
+    environment = _environment(TEMPLATES / language)
+    for name in environment.list_templates(extensions=["j2"]):
+        path = name.removesuffix(".j2")
+        if Path(path).name.startswith("_"):  # macros of others
+            continue
+        template = environment.get_template(name)
+        if "noun" not in path:
+            yield path, template.render(variables)
+            continue
+        for noun in variables["nouns"]:
+            yield path.replace("noun", noun["name"]), template.render(variables, noun=noun)
+    for noun in variables["nouns"]:
+        yield from ((script["path"], script["text"]) for script in noun["scripts"])
+
+
+def _environment(folder: Path) -> Any:
+    try:
+        import jinja2
+    except ModuleNotFoundError as error:
+        raise ConfigError("templates need the extra `bindings`: pip install 'pyadeq[bindings]'") from error
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # it is source text
+    )
+    environment.filters |= {"camel": camel, "pascal": pascal, "wrapped": wrapped, "capital": capital, "chomp": chomp}
+    return environment
+
+
+def wrapped(text: str, prefix: str, width: int = 80) -> str:
+    """A comment: lines of at most that width, each after the prefix."""
+    lines = textwrap.wrap(text, width - len(prefix), break_long_words=False, break_on_hyphens=False)
+    return "\n".join(prefix + line for line in lines)
+
+
+def capital(text: str) -> str:
+    """The first letter large, all others as they are."""
+    return text[:1].upper() + text[1:]
+
+
+def chomp(text: str) -> str:
+    """Without the end of its last line: what a macro wrote, on a line of a template."""
+    return text.removesuffix("\n")
+
+
+def _write(directory: Path, path: str, text: str) -> Written:
+    target = directory / path
+    same = target.is_file() and target.read_bytes() == text.encode()
+    if not same:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(text.encode())
+    return Written(path, same)

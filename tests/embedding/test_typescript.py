@@ -1,0 +1,107 @@
+"""The client for TypeScript, as npm installs it: its form, its types, and what it does on both client libraries."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pyadeq import Adeq
+from tests.embedding.conftest import toolchain
+
+pytestmark = pytest.mark.any_engine
+
+ROOT = Path(__file__).parents[2]
+SOURCES = Path(__file__).parent / "typescript"
+OLDEST = ("ioredis@5.3.0", "redis@5.8.0")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Programs that use the client, and all that they need, of the newest releases."""
+    return _project(tmp_path_factory.mktemp("newest"))
+
+
+@pytest.fixture(scope="module")
+def oldest_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with the oldest libraries that the client allows."""
+    folder = _project(tmp_path_factory.mktemp("oldest"))
+    run(folder, "npm", "install", "--no-audit", "--no-fund", "--no-save", *OLDEST)
+    return folder
+
+
+def _project(folder: Path) -> Path:
+    toolchain("node", "npm")
+    shutil.copytree(SOURCES, folder, dirs_exist_ok=True)
+    run(folder, sys.executable, "-m", "pyadeq.ext.cli", "bindings", "typescript", "-o", str(folder / "pyadeq"))
+    run(folder, "npm", "install", "--no-audit", "--no-fund")
+    return folder
+
+
+def run(folder: Path, *command: str, seconds: int = 120, **environment: str) -> str:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=seconds,
+    )
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}"
+    return done.stdout
+
+
+def test_its_form_is_that_of_prettier(project: Path) -> None:
+    run(project, "npx", "prettier", "--check", "pyadeq")
+
+
+def test_types_are_strict(project: Path) -> None:
+    run(project, "npx", "tsc", "--project", ".")
+    sources = sorted(str(path) for path in (project / "pyadeq").glob("*.js"))
+    strict = ("--strict", "--noEmit", "--allowJs", "--checkJs", "--target", "es2022", "--module", "nodenext")
+    run(project, "npx", "tsc", "--ignoreConfig", *strict, "--types", "node", *sources)
+
+
+def test_a_wrong_line_would_be_found(project: Path, tmp_path: Path) -> None:
+    """The check of the JavaScript itself, which stands beside its declarations."""
+    wrong = project / "pyadeq" / "wrong.js"
+    wrong.write_text('/** @type {number} */\nexport const a = "b";\n')
+    try:
+        with pytest.raises(AssertionError, match="not assignable"):
+            test_types_are_strict(project)
+    finally:
+        wrong.unlink()
+
+
+@pytest.mark.parametrize("library", ["ioredis", "node-redis"])
+def test_what_it_does(project: Path, private_url: str, library: str) -> None:
+    run(project, "node", "--test", "client.test.js", LIBRARY=library, URL=private_url)
+
+
+@pytest.mark.parametrize("library", ["ioredis", "node-redis"])
+def test_what_it_does_with_the_oldest_libraries(oldest_project: Path, private_url: str, library: str) -> None:
+    run(oldest_project, "node", "--test", "client.test.js", LIBRARY=library, URL=private_url)
+
+
+@pytest.mark.parametrize("library", ["ioredis", "node-redis"])
+def test_what_it_does_on_a_cluster(project: Path, cluster_url: str, library: str) -> None:
+    run(project, "node", "--test", "client.test.js", LIBRARY=library, URL=cluster_url, CLUSTER="1")
+
+
+def test_the_example_of_the_page_runs(project: Path, private_url: str) -> None:
+    page = (ROOT / "docs" / "guides" / "typescript.md").read_text()
+    (example,) = re.findall(r'```javascript title="work.mjs"\n(.*?)```', page, re.DOTALL)
+    (project / "work.mjs").write_text(example.replace("redis://127.0.0.1:6379", private_url))
+    with Adeq.from_url(private_url) as adeq:
+        adeq.client.flushall()
+        run(project, "node", "work.mjs")
+        task = adeq.queue("default").get("invoice-7")
+        assert task is not None
+        assert (task.state, task.priority, task.result) == ("completed", 3, 12)
