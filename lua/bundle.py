@@ -99,7 +99,7 @@ def _error_codes(root: Path) -> dict[str, str]:
 
 def _source_files(root: Path) -> Iterator[Path]:
     for folder in sorted(root.iterdir()):
-        noun = folder.name not in ("include", "dist") and not folder.name.startswith((".", "_"))
+        noun = folder.name not in ("include", "dist", "conformance") and not folder.name.startswith((".", "_"))
         if noun and folder.is_dir():
             yield from sorted(folder.iterdir())
 

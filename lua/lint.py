@@ -1,5 +1,6 @@
 """Check the Lua sources beyond what bundle.py needs to build them: `python lua/lint.py [--lua DIR]`.
 
+It also checks that the conformance vectors show all that the manifest declares (vectors.py).
 What needs a run (writes after the last check, keys outside the contract, replies) is for the watched tests.
 """
 
@@ -14,6 +15,7 @@ from pathlib import Path
 from bundle import BuildErrors, Sources, load
 from model import GATE, Script
 from scan import Token, tokens, word_set
+from vectors import check
 
 MOST_LINES, MOST_INCLUDE_LINES = 120, 60
 
@@ -157,7 +159,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--lua", type=Path, default=Path(__file__).parent, metavar="DIR", help="the sources")
     options = parser.parse_args(arguments)
     try:
-        found = lint(options.lua)
+        found = lint(options.lua) + check(options.lua)
     except BuildErrors as error:
         print(error, file=sys.stderr)
         return 1

@@ -17,6 +17,7 @@ from tests.embedding.conftest import toolchain
 pytestmark = pytest.mark.any_engine
 
 ROOT = Path(__file__).parents[2]
+VECTORS = ROOT / "lua" / "conformance"
 SOURCES = Path(__file__).parent / "typescript"
 OLDEST = ("ioredis@5.3.0", "redis@5.8.0")
 
@@ -83,6 +84,16 @@ def test_a_wrong_line_would_be_found(project: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("library", ["ioredis", "node-redis"])
 def test_what_it_does(project: Path, private_url: str, library: str) -> None:
     run(project, "node", "--test", "client.test.js", LIBRARY=library, URL=private_url)
+
+
+@pytest.mark.parametrize("library", ["ioredis", "node-redis"])
+def test_it_sends_and_reads_what_the_vectors_say(project: Path, private_url: str, library: str) -> None:
+    run(project, "node", "replay.js", library, private_url, str(VECTORS))
+
+
+@pytest.mark.parametrize("library", ["ioredis", "node-redis"])
+def test_it_does_so_on_a_cluster(project: Path, cluster_url: str, library: str) -> None:
+    run(project, "node", "replay.js", library, cluster_url, str(VECTORS), "--cluster")
 
 
 @pytest.mark.parametrize("library", ["ioredis", "node-redis"])

@@ -12,6 +12,8 @@ sys.path.insert(0, str(LUA))
 
 import bundle as bundle  # noqa: E402
 import header as header  # noqa: E402
+import lint as lint  # noqa: E402
+import vectors as vectors  # noqa: E402
 
 HEADER = """\
 -- demo.run.v1: a demonstration

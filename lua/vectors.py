@@ -1,0 +1,74 @@
+"""Check that the conformance vectors show all that the manifest declares; lint.py runs it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+FOLDER = "conformance"
+RECORD = "record it: ADEQ_UPDATE_CONFORMANCE=1 make test ARGS=tests/embedding/test_vectors.py"
+
+Entry = dict[str, Any]  # of a script in the manifest
+Vector = dict[str, Any]
+
+
+def check(root: Path) -> list[str]:
+    """Every finding as `<file>: <what>`, in the order of the manifest. A tree without one has nothing to show."""
+    if not (root / "manifest.json").is_file():
+        return []
+    scripts: list[Entry] = json.loads((root / "manifest.json").read_bytes())["scripts"]
+    found = [text for script in scripts for text in _check_script(root, script)]
+    known = {path_of(script["id"]) for script in scripts}
+    strange = {f"{FOLDER}/{path.name}" for path in (root / FOLDER).glob("*")} - known
+    return found + [f"{path}: there is no such script in the manifest: delete it" for path in sorted(strange)]
+
+
+def path_of(script_id: str) -> str:
+    return f"{FOLDER}/{script_id}.json"
+
+
+def declared(script: Entry) -> list[str]:
+    """All that vectors have to show: statuses of the call, `<shape>.<status>` of entries, and error codes."""
+    tops = [one["status"] for one in script["returns"]]
+    entries = [f"{shape}.{one['status']}" for shape, statuses in script["shapes"].items() for one in statuses]
+    return [*tops, *entries, *script["errors"]]
+
+
+def shows(script: Entry, vector: Vector) -> list[str]:
+    """What a vector shows, in the order of the manifest."""
+    if "error" in vector:
+        return [vector["error"].split(" ", 1)[0]]
+    order = declared(script)
+    return sorted(set(_statuses(script, script["returns"], "", vector["answer"])), key=order.index)
+
+
+def _statuses(script: Entry, allowed: list[Entry], prefix: str, answer: list[Any]) -> Iterator[str]:
+    yield f"{prefix}{answer[0]}"
+    (status,) = (one for one in allowed if one["status"] == answer[0])
+    for field, value in zip(status["fields"], answer[1:], strict=True):
+        if "of" in field:
+            for entry in value:
+                yield from _statuses(script, script["shapes"][field["of"]], f"{field['of']}.", entry)
+
+
+def _check_script(root: Path, script: Entry) -> Iterator[str]:
+    path = path_of(script["id"])
+    if not (root / path).is_file():
+        yield f"{path}: there are no vectors of {script['id']}: {RECORD}"
+        return
+    shown: set[str] = set()
+    try:
+        content = json.loads((root / path).read_bytes())
+        if content["script"] != script["id"]:
+            yield f"{path}: it is of {content['script']}: {RECORD}"
+        for vector in content["vectors"]:
+            if vector["shows"] != (own := shows(script, vector)):
+                yield f"{path}: '{vector['name']}' shows {own}, not {vector['shows']}: {RECORD}"
+            shown.update(own)
+    except (LookupError, TypeError, ValueError) as error:
+        yield f"{path}: it is not what the manifest declares ({type(error).__name__}: {error}): {RECORD}"
+        return
+    for missing in [one for one in declared(script) if one not in shown]:
+        yield f"{path}: no vector of {script['id']} shows {missing}; if a scenario in tests/lua does, {RECORD}"

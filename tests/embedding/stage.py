@@ -1,0 +1,68 @@
+"""A server on which vectors are recorded and replayed, one after the other, each on a base that holds nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import redis
+
+from pyadeq._core.call import Reply
+from pyadeq._core.manifest import Script, library
+from tests.embedding.states import State, read, restore
+from tests.embedding.vectors import BASES, base_of
+from tests.lua.bench import Bench
+from tests.lua.lock_workbench import LockBench
+from tests.lua.watched import WatchedClient
+from tests.lua.workbench import Workbench
+
+BENCHES: dict[str, type[Bench]] = {"queue": Workbench, "lock": LockBench}
+
+
+class Stage:
+    """Its server is nobody else's: all that it holds is deleted each time, and its memory may be full for a call."""
+
+    def __init__(self, client: redis.Redis) -> None:
+        self.client = client
+        self.watched = WatchedClient(client)
+        self.server = self.watched.server
+        self.server.all([("SCRIPT", "LOAD", library()[script_id].text) for script_id in library()])
+
+    def clear(self) -> None:
+        self._fill(False)
+        self.server("FLUSHALL")
+
+    def bench(self, noun: str) -> Bench:
+        """An empty queue or lock domain with a test clock."""
+        self.clear()
+        return BENCHES[noun](self.client, self.watched, BASES[noun])
+
+    def is_full(self) -> bool:
+        _, most = self.server("CONFIG", "GET", "maxmemory")
+        return int(most) > 0
+
+    def hold(self, bench: Bench) -> State:
+        """What a bench holds."""
+        return read(self.server, bench.base)
+
+    def perform(
+        self, script: Script, before: State, argv: Sequence[bytes], *, full: bool = False
+    ) -> tuple[Reply | str, State]:
+        """The answer to a call, or the words of its error, and the state that follows."""
+        base = base_of(script)
+        self.clear()
+        restore(self.server, base, before)
+        keys = [key.template.replace("{base}", base) for key in script.keys]
+        verb = "EVALSHA_RO" if script.read_only else "EVALSHA"
+        self._fill(full)
+        try:
+            reply = list(self.server(verb, script.sha1, len(keys), *keys, *argv))
+        except redis.ResponseError as error:
+            return str(error), read(self.server, base)
+        finally:
+            self._fill(False)
+        return reply, read(self.server, base)
+
+    def _fill(self, full: bool) -> None:
+        self.server.all(
+            [("CONFIG", "SET", "maxmemory-policy", "noeviction"), ("CONFIG", "SET", "maxmemory", int(full))]
+        )
