@@ -24,6 +24,8 @@ from tests.audit import audit_server
 from tests.engines.engine import named_servers
 from tests.waiting import wait_until
 
+pytest.register_assert_rewrite("tests.lua.checks")  # other layers use it, too
+
 CLUSTER = os.environ.get("ADEQ_TEST_CLUSTER") == "1"
 BUS_OFFSET = 10_000  # a cluster node's second port, above its first
 count = itertools.count(1)
@@ -44,6 +46,12 @@ def pytest_report_header() -> str:
     binary = server_binary()
     version = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     return f"engine: {version} ({binary}), {'one-node cluster' if CLUSTER else 'standalone'}"
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """What cannot be collected ends the run: workers would go on without it."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        pytest.exit(f"{report.nodeid} cannot be collected:\n{report.longreprtext}", pytest.ExitCode.INTERRUPTED)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

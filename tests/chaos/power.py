@@ -81,6 +81,11 @@ class PowerCut:
         """When the last one was, by the monotonic clock; 0.01 s late at most."""
         return self._fsyncs.last.at
 
+    @property
+    def since(self) -> float:
+        """All that was answered before is on the disk. The fsync before the last, if there were two; 0.01 s late."""
+        return self._fsyncs.before
+
     def cut(self, keep: float = 0.0, old: float = 0.0) -> Lost:
         """Turn the power off. The server is dead then, and `restart()` finds what the disk had.
 
@@ -98,11 +103,11 @@ class PowerCut:
         if self._always or synced == size:
             with self._file.open("ab") as file:
                 file.write(TORN)
-            return Lost(0, 0.0, frozen if self._always else self._fsyncs.before)
+            return Lost(0, 0.0, frozen if self._always else self.since)
         end = min(size, synced + max(len(TORN), round(keep * (size - synced))))
         with self._file.open("r+b") as file:
             file.truncate(end)
-        return Lost(size - end, frozen - at, self._fsyncs.before)
+        return Lost(size - end, frozen - at, self.since)
 
 
 class _Fsync(NamedTuple):

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -22,7 +23,6 @@ from tests.conftest import CLUSTER
 from tests.integration.servers import ask
 from tests.waiting import DEADLINE, LONGEST_RETRY, wait_until
 
-FSYNCS = 2.5  # seconds in which there are two of them
 OLD = 0.2  # seconds since the last fsync when the power goes off
 
 pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
@@ -178,7 +178,9 @@ async def lose_something(server: EmbeddedServer, clients: Load, keep: float = 0.
     """Cut the power, again if an fsync came at the last moment, and all was on the disk."""
     while True:
         with PowerCut(server) as power:
-            await clients.go_on(FSYNCS)
+            await clients.go_on()
+            answered = time.monotonic()
+            await clients.until(lambda: power.since > answered)  # noqa: B023
             lost = await asyncio.to_thread(power.cut, keep, OLD)
         await asyncio.to_thread(server.restart)
         clients.recorder.mark("power_cut")

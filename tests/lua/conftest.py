@@ -15,8 +15,6 @@ from tests.lua.watched import WatchedClient
 from tests.lua.workbench import MakeBench, Workbench
 from tests.small_server import server, url
 
-pytest.register_assert_rewrite("tests.lua.checks")
-
 __all__ = ["server", "url"]  # in the place of those of all tests
 
 BENCHES: dict[str, Callable[..., Bench]] = {"queue": Workbench, "lock": LockBench}
