@@ -83,8 +83,8 @@ def link_tools(folder: Path, found: list[Block], server: Path) -> str | None:
     tools = folder / ".bin"
     tools.mkdir()
     (tools / "valkey-server").symlink_to(server)
-    for tool, module in (("adeq", "pyadeq.ext.cli"), ("pytest", "pytest")):
-        (tools / tool).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m {module} "$@"\n')
+    for tool, means in (("adeq", "-m pyadeq.ext.cli"), ("pytest", "-m pytest"), ("python", "")):
+        (tools / tool).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {means} "$@"\n')
         (tools / tool).chmod(0o755)
     for tool, names in TOOLS.items():
         if any(tool in block.text for block in found if block.language == "shell"):
