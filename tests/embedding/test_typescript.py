@@ -25,18 +25,19 @@ OLDEST = ("ioredis@5.3.0", "redis@5.8.0")
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Programs that use the client, and all that they need, of the newest releases."""
-    return _project(tmp_path_factory.mktemp("newest"))
+    return make_project(tmp_path_factory.mktemp("newest"))
 
 
 @pytest.fixture(scope="module")
 def oldest_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with the oldest libraries that the client allows."""
-    folder = _project(tmp_path_factory.mktemp("oldest"))
+    folder = make_project(tmp_path_factory.mktemp("oldest"))
     run(folder, "npm", "install", "--no-audit", "--no-fund", "--no-save", *OLDEST)
     return folder
 
 
-def _project(folder: Path) -> Path:
+def make_project(folder: Path) -> Path:
+    """A folder with the client, its libraries, and the programs that use them."""
     toolchain("node", "npm")
     shutil.copytree(SOURCES, folder, dirs_exist_ok=True)
     run(folder, sys.executable, "-m", "pyadeq.ext.cli", "bindings", "typescript", "-o", str(folder / "pyadeq"))
@@ -60,7 +61,7 @@ def run(folder: Path, *command: str, seconds: int = 120, **environment: str) -> 
 
 
 def test_its_form_is_that_of_prettier(project: Path) -> None:
-    run(project, "npx", "prettier", "--check", "pyadeq")
+    run(project, "npx", "prettier", "--config", "pyadeq/.prettierrc.json", "--check", "pyadeq", "*.js", "*.ts")
 
 
 def test_types_are_strict(project: Path) -> None:
@@ -84,6 +85,10 @@ def test_a_wrong_line_would_be_found(project: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("library", ["ioredis", "node-redis"])
 def test_what_it_does(project: Path, private_url: str, library: str) -> None:
     run(project, "node", "--test", "client.test.js", LIBRARY=library, URL=private_url)
+
+
+def test_its_worker_and_its_locks(project: Path, private_url: str) -> None:
+    run(project, "node", "--test", "worker.test.js", URL=private_url)
 
 
 @pytest.mark.parametrize("library", ["ioredis", "node-redis"])
