@@ -112,7 +112,7 @@ def test_what_it_does_on_a_cluster(project: Path, cluster_url: str, library: str
 
 
 def test_the_example_of_the_page_runs(project: Path, private_url: str) -> None:
-    page = (ROOT / "docs" / "guides" / "typescript.md").read_text()
+    page = (ROOT / "docs" / "embedding" / "typescript.md").read_text()
     (example,) = re.findall(r'```javascript title="work.mjs"\n(.*?)```', page, re.DOTALL)
     (project / "work.mjs").write_text(example.replace("redis://127.0.0.1:6379", private_url))
     with Adeq.from_url(private_url) as adeq:
