@@ -1,7 +1,7 @@
 // A worker: claims, heartbeats, settles, and ends in good order. What it has to do, and why, is in
 // "Writing a worker" of the contract.
 import { setTimeout as sleep } from "node:timers/promises";
-import { newRid, ScriptError } from "pyadeq";
+import { LAYOUT, newRid, ScriptError } from "pyadeq";
 
 /** @typedef {import("pyadeq").queue.SettleLeaseLeased} Lease */
 /** @typedef {(lease: Lease, signal: AbortSignal) => Promise<string | Uint8Array>} Handler */
@@ -98,7 +98,7 @@ export class Worker {
   async #register() {
     const { name: worker, group, lanes, capacity } = this.options;
     this.#incarnation = newRid();
-    const about = [{ pid: process.pid, lanes, capacity, ...(group && { group }) }];
+    const about = [{ pid: process.pid, layout: LAYOUT, lanes, capacity, ...(group && { group }) }];
     await this.queue.register({ worker, incarnation: this.#incarnation, about });
   }
 
