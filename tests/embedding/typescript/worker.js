@@ -27,6 +27,10 @@ import { LAYOUT, newRid, ScriptError } from "pyadeq";
 
 const LONGEST_WAIT_MS = 10_000;
 const PAUSE_MS = 1000;
+const LARGEST_RESULT = 1024 * 1024; // bytes
+const MOST_RESULTS = 8 * 1024 * 1024; // bytes in a call
+const MOST_ENDED = 1000; // in a call
+const MOST_CLAIMED = 1000;
 const TICK_MS = 100;
 
 export class Worker {
@@ -105,7 +109,7 @@ export class Worker {
   /** Report what has ended, claim what there is room for, and say how long there is nothing to do (ms). */
   async #settle() {
     const { name: worker, lanes } = this.options;
-    const ended = this.#ended();
+    const ended = fitting(this.#ended());
     const settled = { acks: ended.flatMap(ack), fails: ended.flatMap(fail) };
     const asked = performance.now();
     const answer = await this.queue.settle({
@@ -113,7 +117,7 @@ export class Worker {
       incarnation: this.#incarnation,
       slot: 0,
       n: ++this.#calls,
-      limit: this.#claims() ? Math.max(this.#free() + ended.length, 0) : 0,
+      limit: this.#claims() ? Math.min(Math.max(this.#free() + ended.length, 0), MOST_CLAIMED) : 0,
       busy: this.#held.size - ended.length,
       lanesWanted: lanes.map((lane) => ({ lane })),
       ...settled,
@@ -196,7 +200,7 @@ export class Worker {
   /** @param {Held} held */
   async #execute({ lease, ending: { signal } }) {
     try {
-      return { result: await this.handler(lease, signal) };
+      return { result: accepted(await this.handler(lease, signal)) };
     } catch (error) {
       return { error };
     }
@@ -257,6 +261,33 @@ export class Worker {
   #free() {
     return (this.#wanted || this.options.capacity) - this.#held.size;
   }
+}
+
+/**
+ * A result that does not fit is the failure of its task, and must not be that of a call.
+ *
+ * @param {string | Uint8Array} result
+ */
+function accepted(result) {
+  if (typeof result !== "string" && !(result instanceof Uint8Array)) {
+    throw new TypeError(`the result is a ${typeof result}; allowed: a string or bytes`);
+  }
+  const size = Buffer.byteLength(result);
+  if (size > LARGEST_RESULT) throw new RangeError(`a result of ${size} bytes; allowed: 1 MiB`);
+  return result;
+}
+
+/**
+ * As many as one call carries.
+ *
+ * @param {Held[]} ended
+ */
+function fitting(ended) {
+  let bytes = 0;
+  return ended.slice(0, MOST_ENDED).filter(({ outcome }) => {
+    bytes += outcome && "result" in outcome ? Buffer.byteLength(outcome.result) : 0;
+    return bytes <= MOST_RESULTS;
+  });
 }
 
 /** @param {Held} held */

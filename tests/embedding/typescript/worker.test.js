@@ -100,6 +100,32 @@ test("what fails is tried again", async () => {
   assert.equal((await look()).result.toString(), "2");
 });
 
+test("a result that cannot be stored is the failure of its task", async () => {
+  await enqueue(["undefined", "large"], { maxAttempts: 1 });
+  await enqueue(["t"]);
+  /** @type {Record<string, any>} */
+  const results = { large: "x".repeat(1024 * 1024 + 1), t: "7" };
+  await working(
+    async ({ id }) => results[id],
+    () => until(is("completed")),
+  );
+  await until(is("dead", "undefined"));
+  const { record } = await look("large");
+  assert.match(String(record.get("error")), /1048577 bytes; allowed: 1 MiB/);
+});
+
+test("more than a call carries is settled in several", async () => {
+  const ids = Array.from({ length: 20 }, (_, number) => `t${number}`);
+  await enqueue(ids);
+  await working(
+    async () => "x".repeat(1024 * 1024),
+    async () => {
+      for (const id of ids) await until(is("completed", id));
+    },
+    { capacity: 20 },
+  );
+});
+
 test("a task that is cancelled ends", async () => {
   await enqueue(["t"]);
   await working(
