@@ -1,0 +1,87 @@
+"""The client for Go, in a module that uses it: its form, and what it does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.embedding.conftest import toolchain
+
+pytestmark = pytest.mark.any_engine
+
+ROOT = Path(__file__).parents[2]
+VECTORS = ROOT / "lua" / "conformance"
+SOURCES = Path(__file__).parent / "go"
+LONG = 400  # seconds
+OLDEST = "github.com/redis/go-redis/v9@v9.19.0"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Programs that use the client, and go-redis of the newest release."""
+    return make_project(tmp_path_factory.mktemp("newest"))
+
+
+@pytest.fixture(scope="module")
+def oldest_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with the oldest go-redis that the client allows."""
+    folder = make_project(tmp_path_factory.mktemp("oldest"))
+    run(folder, "go", "get", OLDEST)
+    return folder
+
+
+def make_project(folder: Path) -> Path:
+    """A folder with the client, and the programs that use it."""
+    toolchain("go")
+    shutil.copytree(SOURCES, folder, dirs_exist_ok=True)
+    run(folder, sys.executable, "-m", "pyadeq.ext.cli", "bindings", "go", "-o", str(folder / "pyadeq"))
+    return folder
+
+
+def run(folder: Path, *command: str, **environment: str) -> str:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=LONG,
+    )
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}"
+    return done.stdout
+
+
+def go_test(folder: Path, *packages: str, **environment: str) -> None:
+    """Tests, with the detector of races where there is a C compiler for it."""
+    race = ["-race"] if run(folder, "go", "env", "CGO_ENABLED").strip() == "1" and shutil.which("gcc") else []
+    run(folder, "go", "test", "-count=1", *race, *packages, **environment)
+
+
+def test_its_form_is_that_of_gofmt(project: Path) -> None:
+    assert run(project, "gofmt", "-l", ".") == ""
+
+
+def test_vet_finds_nothing(project: Path) -> None:
+    run(project, "go", "vet", "./...", "pyadeq/...")
+
+
+def test_its_module_files_are_tidy(project: Path) -> None:
+    written = (project / "pyadeq" / "go.mod").read_text()
+    run(project / "pyadeq", "go", "mod", "tidy")
+    assert (project / "pyadeq" / "go.mod").read_text() == written
+    run(project, "go", "mod", "tidy", "-diff")
+
+
+def test_it_sends_and_reads_what_the_vectors_say(project: Path, private_url: str) -> None:
+    go_test(project, "-run", "Conformance", ".", URL=private_url, VECTORS=str(VECTORS))
+
+
+def test_it_does_so_on_a_cluster(project: Path, cluster_url: str) -> None:
+    go_test(project, "-run", "Conformance", ".", URL=cluster_url, VECTORS=str(VECTORS), CLUSTER="1")
