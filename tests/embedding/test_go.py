@@ -85,3 +85,15 @@ def test_it_sends_and_reads_what_the_vectors_say(project: Path, private_url: str
 
 def test_it_does_so_on_a_cluster(project: Path, cluster_url: str) -> None:
     go_test(project, "-run", "Conformance", ".", URL=cluster_url, VECTORS=str(VECTORS), CLUSTER="1")
+
+
+def test_what_it_does(project: Path, private_url: str) -> None:
+    go_test(project, "-skip", "Conformance", ".", URL=private_url)
+
+
+def test_what_it_does_with_the_oldest_library(oldest_project: Path, private_url: str) -> None:
+    go_test(oldest_project, "-skip", "Conformance", ".", URL=private_url)
+
+
+def test_what_it_does_on_a_cluster(project: Path, cluster_url: str) -> None:
+    go_test(project, "-skip", "Conformance", ".", URL=cluster_url, CLUSTER="1")

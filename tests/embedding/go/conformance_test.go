@@ -57,35 +57,13 @@ type vector struct {
 	After  state
 }
 
-// wire is a hook that keeps the last command and its reply, as they were on the wire.
-type wire struct {
-	args  []any
-	reply any
-}
-
-func (w *wire) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (w *wire) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		if called, ok := cmd.(interface{ Val() any }); ok && strings.HasPrefix(cmd.Name(), "evalsha") {
-			w.args, w.reply = cmd.Args(), called.Val()
-		}
-		return err
-	}
-}
-
-func (w *wire) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
 func TestConformance(t *testing.T) {
 	folder := os.Getenv("VECTORS")
 	var manifest struct{ Scripts []script }
 	parse(t, filepath.Join(folder, "..", "manifest.json"), &manifest)
 	rdb := connected(t, url)
-	tapped := &wire{}
-	rdb.AddHook(tapped)
+	watched := &watching{}
+	rdb.AddHook(watched)
 	client := opened(t, rdb, pyadeq.Options{})
 	number := 0
 	for _, script := range manifest.Scripts {
@@ -97,7 +75,7 @@ func TestConformance(t *testing.T) {
 		same(t, "script", file.Script, script.ID)
 		for _, vector := range file.Vectors {
 			number++
-			t.Run(script.ID+"/"+vector.Name, func(t *testing.T) { replay(t, client, tapped, script, vector) })
+			t.Run(script.ID+"/"+vector.Name, func(t *testing.T) { replay(t, client, watched, script, vector) })
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
@@ -106,7 +84,7 @@ func TestConformance(t *testing.T) {
 	t.Logf("%d vectors", number)
 }
 
-func replay(t *testing.T, client *pyadeq.Client, tapped *wire, script script, vector vector) {
+func replay(t *testing.T, client *pyadeq.Client, watched *watching, script script, vector vector) {
 	server := emptied(t)
 	base, err := client.Base(script.Noun, "conformance")
 	must(t, err)
@@ -125,17 +103,17 @@ func replay(t *testing.T, client *pyadeq.Client, tapped *wire, script script, ve
 	} else {
 		must(t, err)
 		expected := ordered(script, script.Returns, vector.Answer)
-		same(t, "reply", ordered(script, script.Returns, onWire(tapped.reply).([]any)), expected)
+		same(t, "reply", ordered(script, script.Returns, onWire(watched.reply).([]any)), expected)
 		same(t, "answer", shown(script, name(script.Verb), script.Returns, reflect.ValueOf(answer)), expected)
 	}
 	var keys, argv []any
 	for _, key := range script.Keys {
 		keys = append(keys, strings.Replace(key.Template, "{base}", base, 1))
 	}
-	for _, word := range tapped.args[3+len(keys):] {
+	for _, word := range watched.args[3+len(keys):] {
 		argv = append(argv, onWire(word))
 	}
-	same(t, "keys", tapped.args[3:3+len(keys)], keys)
+	same(t, "keys", watched.args[3:3+len(keys)], keys)
 	same(t, "argv", argv, sent(script, vector))
 	expected := maps.Clone(vector.Before)
 	maps.Copy(expected, vector.After)
