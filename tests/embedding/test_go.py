@@ -17,6 +17,7 @@ pytestmark = pytest.mark.any_engine
 ROOT = Path(__file__).parents[2]
 VECTORS = ROOT / "lua" / "conformance"
 SOURCES = Path(__file__).parent / "go"
+OTHERS = "Conformance|Worker|Locks"  # tests that have a function of their own below
 LONG = 400  # seconds
 OLDEST = "github.com/redis/go-redis/v9@v9.19.0"
 
@@ -88,12 +89,16 @@ def test_it_does_so_on_a_cluster(project: Path, cluster_url: str) -> None:
 
 
 def test_what_it_does(project: Path, private_url: str) -> None:
-    go_test(project, "-skip", "Conformance", ".", URL=private_url)
+    go_test(project, "-skip", OTHERS, ".", URL=private_url)
 
 
 def test_what_it_does_with_the_oldest_library(oldest_project: Path, private_url: str) -> None:
-    go_test(oldest_project, "-skip", "Conformance", ".", URL=private_url)
+    go_test(oldest_project, "-skip", OTHERS, ".", URL=private_url)
 
 
 def test_what_it_does_on_a_cluster(project: Path, cluster_url: str) -> None:
-    go_test(project, "-skip", "Conformance", ".", URL=cluster_url, CLUSTER="1")
+    go_test(project, "-skip", OTHERS, ".", URL=cluster_url, CLUSTER="1")
+
+
+def test_its_worker_and_its_locks(project: Path, private_url: str) -> None:
+    go_test(project, "-run", "Worker|Locks", ".", URL=private_url)
