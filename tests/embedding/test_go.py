@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pyadeq import Adeq
 from tests.embedding.conftest import toolchain
 
 pytestmark = pytest.mark.any_engine
@@ -102,3 +104,34 @@ def test_what_it_does_on_a_cluster(project: Path, cluster_url: str) -> None:
 
 def test_its_worker_and_its_locks(project: Path, private_url: str) -> None:
     go_test(project, "-run", "Worker|Locks", ".", URL=private_url)
+
+
+def test_the_example_of_the_page_runs(project: Path, private_url: str) -> None:
+    page = (ROOT / "docs" / "embedding" / "go.md").read_text()
+    (example,) = re.findall(r'```go title="main.go"\n(.*?)```', page, re.DOTALL)
+    program = project / "example" / "main.go"
+    program.parent.mkdir()
+    program.write_text(example)
+    assert run(project, "gofmt", "-l", "example") == ""
+    program.write_text(example.replace("127.0.0.1:6379", private_url.removeprefix("redis://")))
+    with Adeq.from_url(private_url) as adeq:
+        adeq.client.flushall()
+        run(project, "go", "run", "./example")
+        task = adeq.queue("default").get("invoice-7")
+        assert task is not None
+        assert (task.state, task.priority, task.result) == ("completed", 3, 12)
+
+
+def test_the_example_of_its_readme_runs_under_another_name(project: Path, private_url: str) -> None:
+    package = "example.com/ours/tasks"
+    folder = project / "renamed"
+    adeq = (sys.executable, "-m", "pyadeq.ext.cli")
+    run(project, *adeq, "bindings", "go", "-o", str(folder / "tasks"), "--package", package)
+    (example,) = re.findall(r"```go\n(.*?)```", (folder / "tasks" / "README.md").read_text(), re.DOTALL)
+    (folder / "main.go").write_text(example.replace("localhost:6379", private_url.removeprefix("redis://")))
+    run(folder, "go", "mod", "init", "example.com/program")
+    run(folder, "go", "mod", "edit", "-replace", f"{package}=./tasks")
+    run(folder, "go", "mod", "tidy")
+    with Adeq.from_url(private_url) as server:
+        server.client.flushall()
+    assert run(folder, "go", "run", ".") == "1\n"

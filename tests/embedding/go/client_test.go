@@ -82,12 +82,17 @@ func TestErrorsHaveCodes(t *testing.T) {
 	same(t, "script", refused.Script, "queue.enqueue.v1")
 }
 
-func TestWhatIsMissingIsNamedBeforeAnythingIsSent(t *testing.T) {
+func TestWhatCannotWorkIsNamedBeforeAnythingIsSent(t *testing.T) {
 	rdb := connected(t, url)
 	must(t, rdb.Close())
 	client := opened(t, rdb, pyadeq.Options{})
 	_, err := queueOf(t, client, "q").Enqueue(ctx, queue.EnqueueArgs{Items: []queue.EnqueueItem{{ID: "t"}, {}}})
 	if !errors.Is(err, pyadeq.ErrArg) || !strings.Contains(err.Error(), "Items[1].ID") {
+		t.Error(err)
+	}
+	large := queue.EnqueueItem{ID: "t", Payload: make([]byte, 1<<20)}
+	_, err = queueOf(t, client, "q").Enqueue(ctx, queue.EnqueueArgs{Items: slices.Repeat([]queue.EnqueueItem{large}, 17)})
+	if !errors.Is(err, pyadeq.ErrArg) || !strings.Contains(err.Error(), "smaller batches") {
 		t.Error(err)
 	}
 	_, err = queueOf(t, client, "q").SteerSchedule(ctx, queue.SteerScheduleArgs{Name: "s"})
@@ -126,12 +131,19 @@ func TestACallWhoseAnswerIsLostIsSentAgainAndActsOnce(t *testing.T) {
 	}
 	server := emptied(t)
 	way := proxied(t)
-	q := queueOf(t, opened(t, connected(t, way.url), pyadeq.Options{}), "q")
+	rdb := connected(t, way.url)
+	watched := &watching{}
+	rdb.AddHook(watched)
+	client := opened(t, rdb, pyadeq.Options{})
+	_, err := client.Load(ctx)
+	must(t, err)
+	q := queueOf(t, client, "q")
 	way.lose.Store(2)
 	answer, err := q.Enqueue(ctx, task)
 	must(t, err)
 	same(t, "answer", answer.Items, []queue.EnqueueItemAnswer{&queue.EnqueueItemCreated{}})
 	same(t, "lost", way.lost.Load(), int64(2))
+	same(t, "calls", watched.calls, 3) // go-redis has sent none again
 	same(t, "tasks", server.ZCard(ctx, q.Keys().Ready("any")).Val(), int64(1))
 }
 

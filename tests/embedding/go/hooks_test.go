@@ -20,9 +20,10 @@ func isCall(cmd redis.Cmder) bool {
 	return strings.HasPrefix(cmd.Name(), "evalsha")
 }
 
-// watching keeps the last call and its reply, as they were on the wire.
+// watching counts calls, and keeps the last one and its reply, as they were on the wire.
 type watching struct {
 	called
+	calls int
 	args  []any
 	reply any
 }
@@ -31,6 +32,7 @@ func (w *watching) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
 		if isCall(cmd) {
+			w.calls++
 			w.args, w.reply = cmd.Args(), cmd.(interface{ Val() any }).Val()
 		}
 		return err

@@ -1,8 +1,10 @@
 package embedding
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,7 +42,7 @@ func (b *bench) start(handler worker.Handler, options worker.Options) (stop func
 	b.Helper()
 	options.Name = "w"
 	options.Lanes = []string{"group/g", "any"}
-	options.Capacity = 2
+	options.Capacity = cmp.Or(options.Capacity, 2)
 	ctx, cancel := context.WithCancel(ctx)
 	server, err := redis.ParseURL(url)
 	must(b.T, err)
@@ -135,6 +137,37 @@ func TestWorkerTriesAgainWhatFails(t *testing.T) {
 	b.until("t", "completed")
 	stop()
 	same(t, "result", string(b.look("t").Result), "2")
+}
+
+func TestWorkerFailsATaskWhoseResultCannotBeStored(t *testing.T) {
+	b := newBench(t)
+	b.enqueue(queue.EnqueueItem{ID: "large", MaxAttempts: pyadeq.Int(1)}, queue.EnqueueItem{ID: "t"})
+	stop := b.start(func(_ context.Context, lease *queue.SettleLease) ([]byte, error) {
+		if lease.ID == "large" {
+			return make([]byte, 1<<20+1), nil
+		}
+		return []byte("7"), nil
+	}, worker.Options{})
+	b.until("t", "completed")
+	b.until("large", "dead")
+	stop()
+	same(t, "error", b.look("large").Record["error"], "a result of 1048577 bytes; allowed: 1 MiB")
+}
+
+func TestWorkerSettlesInSeveralCallsWhatOneDoesNotCarry(t *testing.T) {
+	b := newBench(t)
+	var ids []string
+	for i := range 20 {
+		ids = append(ids, fmt.Sprint("t", i))
+		b.enqueue(queue.EnqueueItem{ID: ids[i]})
+	}
+	stop := b.start(func(context.Context, *queue.SettleLease) ([]byte, error) {
+		return make([]byte, 1<<20), nil
+	}, worker.Options{Capacity: 20})
+	for _, id := range ids {
+		b.until(id, "completed")
+	}
+	stop()
 }
 
 func TestWorkerEndsATaskThatIsCancelled(t *testing.T) {

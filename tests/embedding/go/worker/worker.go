@@ -5,6 +5,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log"
 	"math/rand/v2"
 	"os"
@@ -19,9 +20,13 @@ import (
 )
 
 const (
-	longestWait = 10 * time.Second
-	pause       = time.Second
-	tick        = 100 * time.Millisecond
+	longestWait   = 10 * time.Second
+	pause         = time.Second
+	tick          = 100 * time.Millisecond
+	largestResult = 1 << 20 // bytes
+	mostResults   = 8 << 20 // bytes in a call
+	mostEnded     = 1000    // in a call
+	mostClaimed   = 1000
 )
 
 // Why a task has to end before it is done: the cause of its context.
@@ -66,6 +71,7 @@ type Worker struct {
 	mode    queue.Mode
 	wanted  int
 	stopped bool
+	late    time.Time // when what still runs is given back
 }
 
 // held is a lease, from the claim until it is settled.
@@ -122,6 +128,9 @@ func (w *Worker) work(ctx context.Context) error {
 	defer end()
 	beating.Go(func() { w.beat(over) })
 	for !w.isOver() {
+		if w.isLate() {
+			w.giveBack(ctx)
+		}
 		atMost, err := w.settle(ctx)
 		var refused *pyadeq.ScriptError
 		if errors.As(err, &refused) {
@@ -144,6 +153,7 @@ func (w *Worker) register(ctx context.Context) error {
 		Incarnation: w.incarnation,
 		About: &queue.RegisterAbout{
 			PID:      pyadeq.Int(int64(os.Getpid())),
+			Layout:   pyadeq.Int(pyadeq.Layout),
 			Capacity: pyadeq.Int(int64(w.options.Capacity)),
 			Group:    w.options.Group,
 			Lanes:    w.options.Lanes,
@@ -187,6 +197,7 @@ func (w *Worker) settle(ctx context.Context) (time.Duration, error) {
 	return 0, nil
 }
 
+// settled is what has ended, as much as one call carries, and what there is room for.
 func (w *Worker) settled() queue.SettleArgs {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -194,24 +205,31 @@ func (w *Worker) settled() queue.SettleArgs {
 	for _, lane := range w.options.Lanes {
 		args.LanesWanted = append(args.LanesWanted, queue.SettleLanesWanted{Lane: lane})
 	}
-	running := 0
-	for token, held := range w.held {
-		switch {
-		case !held.ended:
-			running++
-		case held.err == nil:
-			ack := queue.SettleAcks{ID: held.lease.ID, Token: token, Result: held.result}
-			args.Acks = append(args.Acks, ack)
-		default:
-			args.Fails = append(args.Fails, queue.SettleFails{
-				ID: held.lease.ID, Token: token, Reason: held.reason(), Error: held.message(),
-				JitterPPM: pyadeq.Int(rand.Int64N(1_000_000)),
-			})
+	ended, bytes := 0, 0
+	for _, held := range w.held {
+		if !held.ended {
+			continue
 		}
+		if ended == mostEnded || bytes+len(held.result) > mostResults {
+			w.change() // the others are for the next call
+			break
+		}
+		ended++
+		bytes += len(held.result)
+		id, token := held.lease.ID, held.lease.Token
+		if held.err == nil {
+			args.Acks = append(args.Acks, queue.SettleAcks{ID: id, Token: token, Result: held.result})
+			continue
+		}
+		args.Fails = append(args.Fails, queue.SettleFails{
+			ID: id, Token: token, Reason: held.reason(), Error: held.message(),
+			JitterPPM: pyadeq.Int(rand.Int64N(1_000_000)),
+		})
 	}
-	args.Busy = pyadeq.Int(int64(running))
+	busy := len(w.held) - ended
+	args.Busy = pyadeq.Int(int64(busy))
 	if w.claims() {
-		args.Limit = int64(max(w.room()-running, 0))
+		args.Limit = int64(min(max(w.room()-busy, 0), mostClaimed))
 	}
 	return args
 }
@@ -262,7 +280,8 @@ func (w *Worker) stop() {
 	}
 	w.stopped = true
 	w.change()
-	time.AfterFunc(w.options.Grace, func() { w.giveBack(context.Background()) })
+	w.late = time.Now().Add(w.options.Grace)
+	time.AfterFunc(w.options.Grace, w.change)
 }
 
 // giveBack lets others do what still runs here.
@@ -278,7 +297,6 @@ func (w *Worker) giveBack(ctx context.Context) {
 			log.Print(err)
 		}
 	}
-	w.change()
 }
 
 // wait is until there is something to do, or the time is over.
@@ -293,7 +311,7 @@ func (w *Worker) wait(ctx context.Context, atMost time.Duration) {
 		}
 	}
 	w.mu.Unlock()
-	if atMost <= 0 || w.isOver() {
+	if atMost <= 0 || len(w.changed) > 0 || w.isOver() {
 		return
 	}
 	popped, err := w.blocking.pop(ctx, atMost, w.changed, keys)
@@ -318,12 +336,21 @@ func (w *Worker) start(ctx context.Context, lease *queue.SettleLease, until time
 		if timeout, err := strconv.ParseInt(lease.Record["timeout_ms"], 10, 64); err == nil {
 			defer time.AfterFunc(ms(timeout), func() { held.end(ErrTimeout) }).Stop()
 		}
-		result, err := w.handler(held.ctx, lease)
+		result, err := w.do(held)
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		held.ended, held.result, held.err = true, result, err
 		w.change()
 	}()
+}
+
+// do is the task. A result that does not fit is its failure, and must not be that of a call.
+func (w *Worker) do(held *held) ([]byte, error) {
+	result, err := w.handler(held.ctx, held.lease)
+	if err == nil && len(result) > largestResult {
+		return nil, fmt.Errorf("a result of %d bytes; allowed: 1 MiB", len(result))
+	}
+	return result, err
 }
 
 func (w *Worker) beat(ctx context.Context) {
@@ -416,6 +443,12 @@ func (w *Worker) isOver() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.stopped && len(w.held) == 0
+}
+
+func (w *Worker) isLate() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stopped && !time.Now().Before(w.late)
 }
 
 // claims is asked under the lock, like room.
