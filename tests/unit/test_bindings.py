@@ -12,7 +12,7 @@ import pytest
 from pyadeq import __version__, library
 from pyadeq.errors import ConfigError
 from pyadeq.ext.bindings import generate, languages
-from pyadeq.ext.bindings.model import camel, check_names, model, pascal
+from pyadeq.ext.bindings.model import camel, check_names, enums, model, pascal
 from tests.unit.lua_tree import LUA
 
 
@@ -61,6 +61,18 @@ def test_every_script_and_argument_has_a_name_in_typescript(tmp_path: Path) -> N
             assert f"  {camel(one['name'])}" in types
 
 
+def test_every_script_and_argument_has_a_name_in_go(tmp_path: Path) -> None:
+    generate("go", tmp_path)
+    for script in library().manifest["scripts"]:
+        noun, verb = script["noun"], pascal(script["verb"])
+        texts = {path.stem: path.read_text() for path in (tmp_path / noun).glob("*.go")}
+        assert f"script{verb} = wire." in texts["scripts"]
+        assert f'("{script["id"]}", "{script["sha1"]}"' in texts["scripts"]
+        assert f") {verb}(ctx context.Context, args {verb}Args)" in texts[noun]
+        for one in script["args"]:
+            assert f"a.{pascal(one['name'])})".lower() in texts["args"].lower()
+
+
 def test_a_language_without_templates_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"'cobol' has no templates; allowed: .*typescript"):
         generate("cobol", tmp_path / "new")
@@ -97,6 +109,13 @@ def test_names_come_back_from_each_language_as_they_were() -> None:
 def test_names_that_would_not_are_refused(names: list[Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         check_names("fields", "queue.x.v1", names)
+
+
+def test_enums_of_one_name_are_one_type() -> None:
+    first, other = ({"args": [{"name": "mode", "type": "enum", "values": [word]}], "groups": []} for word in "ab")
+    assert enums("queue", [first, first]) == {"mode": ["a"]}
+    with pytest.raises(ConfigError, match="queue has two enums that are both mode"):
+        enums("queue", [first, other])
 
 
 def test_the_templates_are_an_extra_of_their_own() -> None:

@@ -54,7 +54,7 @@ def _noun(name: str, scripts: list[dict[str, Any]]) -> dict[str, Any]:
     for script in scripts:
         _check_fields(script)
     check_names("types", name, [word for script in scripts for word in _types(script)])
-    return {"name": name, "scripts": scripts, "keys": _keys(name, scripts)}
+    return {"name": name, "scripts": scripts, "keys": _keys(name, scripts), "enums": enums(name, scripts)}
 
 
 def _keys(noun: str, scripts: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -62,6 +62,13 @@ def _keys(noun: str, scripts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     found = {(key["name"], key["template"]): key for key in keys}
     check_names("keys", noun, [name for name, _ in found])
     return sorted(found.values(), key=lambda key: str(key["name"]))
+
+
+def _arguments(script: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Those of the call and of its items."""
+    yield from script["args"]
+    for group in script["groups"]:
+        yield from (*group["fields"], *group["pairs"])
 
 
 def _types(script: dict[str, Any]) -> Iterator[str]:
@@ -80,6 +87,16 @@ def _check_fields(script: dict[str, Any]) -> None:
         check_names("fields", script["id"], [one["name"] for one in (*group["fields"], *group["pairs"])])
     for one in (*script["returns"], *(status for shape in script["shapes"].values() for status in shape)):
         check_names("fields", script["id"], ["status", *(field["name"] for field in one["fields"])])
+
+
+def enums(noun: str, scripts: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """The words of each enum: arguments of one name are one type."""
+    found: dict[str, list[str]] = {}
+    for script in scripts:
+        for one in _arguments(script):
+            if one["type"] == "enum" and found.setdefault(one["name"], one["values"]) != one["values"]:
+                raise ConfigError(f"manifest: {noun} has two enums that are both {one['name']}; rename one")
+    return dict(sorted(found.items()))
 
 
 def check_names(what: str, where: str, names: list[str]) -> None:

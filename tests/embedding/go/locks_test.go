@@ -1,0 +1,94 @@
+package embedding
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"pyadeq"
+	"pyadeq.test/locks"
+	"pyadeq/lock"
+)
+
+func domain(t *testing.T) *lock.Domain {
+	t.Helper()
+	emptied(t)
+	return locksOf(t, opened(t, connected(t, url), pyadeq.Options{}), "d")
+}
+
+func stats(t *testing.T, d *lock.Domain) *lock.StatsAnswer {
+	t.Helper()
+	answer, err := d.Stats(ctx, lock.StatsArgs{})
+	must(t, err)
+	return answer
+}
+
+func TestLocksAreOneOwnersAtATimeAndEachFenceIsAboveTheLast(t *testing.T) {
+	d := domain(t)
+	a, b := locks.New(d), locks.New(d)
+	first, err := a.Take(ctx, "r", locks.Options{})
+	must(t, err)
+	_, err = b.Take(ctx, "r", locks.Options{})
+	var refused *locks.NotGranted
+	if !errors.As(err, &refused) {
+		t.Fatal(err)
+	}
+	if _, busy := refused.Answer.(*lock.AcquireBusy); !busy {
+		t.Error(err)
+	}
+	granted := make(chan *locks.Grant, 1)
+	go func() {
+		second, err := b.Take(ctx, "r", locks.Options{Wait: 10 * time.Second})
+		if err != nil {
+			t.Error(err)
+		}
+		granted <- second
+	}()
+	eventually(t, "it waits", func() bool { return stats(t, d).Waiting == 1 })
+	must(t, a.Release(ctx, first))
+	second := <-granted
+	if second == nil || second.Fence <= first.Fence {
+		t.Fatal(second)
+	}
+	must(t, b.Release(ctx, second))
+	same(t, "held", stats(t, d).Held, int64(0))
+}
+
+func TestLocksLeaveNothingOfAWaitThatIsBrokenOff(t *testing.T) {
+	d := domain(t)
+	client := locks.New(d)
+	grant, err := client.Take(ctx, "r", locks.Options{})
+	must(t, err)
+	waiting, end := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := client.Take(waiting, "r", locks.Options{Wait: 10 * time.Second})
+		ended <- err
+	}()
+	eventually(t, "it waits", func() bool { return stats(t, d).Waiting == 1 })
+	end()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	same(t, "waiting", stats(t, d).Waiting, int64(0))
+	must(t, client.Release(ctx, grant))
+}
+
+func TestLocksAreRenewedAndWhoLosesOneIsTold(t *testing.T) {
+	d := domain(t)
+	_, err := d.Configure(ctx, lock.ConfigureArgs{Settings: &lock.ConfigureSettings{LeaseMs: pyadeq.Int(1000)}})
+	must(t, err)
+	client := locks.New(d)
+	grant, err := client.Take(ctx, "r", locks.Options{})
+	must(t, err)
+	time.Sleep(2 * time.Second)
+	select {
+	case <-grant.Lost:
+		t.Fatal("it was lost")
+	default:
+	}
+	_, err = d.ForceRelease(ctx, lock.ForceReleaseArgs{RID: pyadeq.NewRID(), Resource: "r", Reason: "test"})
+	must(t, err)
+	<-grant.Lost
+}

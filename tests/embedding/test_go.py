@@ -1,0 +1,137 @@
+"""The client for Go, in a module that uses it: its form, and what it does."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pyadeq import Adeq
+from tests.embedding.conftest import toolchain
+
+pytestmark = pytest.mark.any_engine
+
+ROOT = Path(__file__).parents[2]
+VECTORS = ROOT / "lua" / "conformance"
+SOURCES = Path(__file__).parent / "go"
+OTHERS = "Conformance|Worker|Locks"  # tests that have a function of their own below
+LONG = 400  # seconds
+OLDEST = "github.com/redis/go-redis/v9@v9.19.0"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Programs that use the client, and go-redis of the newest release."""
+    return make_project(tmp_path_factory.mktemp("newest"))
+
+
+@pytest.fixture(scope="module")
+def oldest_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with the oldest go-redis that the client allows."""
+    folder = make_project(tmp_path_factory.mktemp("oldest"))
+    run(folder, "go", "get", OLDEST)
+    return folder
+
+
+def make_project(folder: Path) -> Path:
+    """A folder with the client, and the programs that use it."""
+    toolchain("go")
+    shutil.copytree(SOURCES, folder, dirs_exist_ok=True)
+    run(folder, sys.executable, "-m", "pyadeq.ext.cli", "bindings", "go", "-o", str(folder / "pyadeq"))
+    return folder
+
+
+def run(folder: Path, *command: str, **environment: str) -> str:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=LONG,
+    )
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}"
+    return done.stdout
+
+
+def go_test(folder: Path, *packages: str, **environment: str) -> None:
+    """Tests, with the detector of races where there is a C compiler for it."""
+    race = ["-race"] if run(folder, "go", "env", "CGO_ENABLED").strip() == "1" and shutil.which("gcc") else []
+    run(folder, "go", "test", "-count=1", *race, *packages, **environment)
+
+
+def test_its_form_is_that_of_gofmt(project: Path) -> None:
+    assert run(project, "gofmt", "-l", ".") == ""
+
+
+def test_vet_finds_nothing(project: Path) -> None:
+    run(project, "go", "vet", "./...", "pyadeq/...")
+
+
+def test_its_module_files_are_tidy(project: Path) -> None:
+    written = (project / "pyadeq" / "go.mod").read_text()
+    run(project / "pyadeq", "go", "mod", "tidy")
+    assert (project / "pyadeq" / "go.mod").read_text() == written
+    run(project, "go", "mod", "tidy", "-diff")
+
+
+def test_it_sends_and_reads_what_the_vectors_say(project: Path, private_url: str) -> None:
+    go_test(project, "-run", "Conformance", ".", URL=private_url, VECTORS=str(VECTORS))
+
+
+def test_it_does_so_on_a_cluster(project: Path, cluster_url: str) -> None:
+    go_test(project, "-run", "Conformance", ".", URL=cluster_url, VECTORS=str(VECTORS), CLUSTER="1")
+
+
+def test_what_it_does(project: Path, private_url: str) -> None:
+    go_test(project, "-skip", OTHERS, ".", URL=private_url)
+
+
+def test_what_it_does_with_the_oldest_library(oldest_project: Path, private_url: str) -> None:
+    go_test(oldest_project, "-skip", OTHERS, ".", URL=private_url)
+
+
+def test_what_it_does_on_a_cluster(project: Path, cluster_url: str) -> None:
+    go_test(project, "-skip", OTHERS, ".", URL=cluster_url, CLUSTER="1")
+
+
+def test_its_worker_and_its_locks(project: Path, private_url: str) -> None:
+    go_test(project, "-run", "Worker|Locks", ".", URL=private_url)
+
+
+def test_the_example_of_the_page_runs(project: Path, private_url: str) -> None:
+    page = (ROOT / "docs" / "embedding" / "go.md").read_text()
+    (example,) = re.findall(r'```go title="main.go"\n(.*?)```', page, re.DOTALL)
+    program = project / "example" / "main.go"
+    program.parent.mkdir()
+    program.write_text(example)
+    assert run(project, "gofmt", "-l", "example") == ""
+    program.write_text(example.replace("127.0.0.1:6379", private_url.removeprefix("redis://")))
+    with Adeq.from_url(private_url) as adeq:
+        adeq.client.flushall()
+        run(project, "go", "run", "./example")
+        task = adeq.queue("default").get("invoice-7")
+        assert task is not None
+        assert (task.state, task.priority, task.result) == ("completed", 3, 12)
+
+
+def test_the_example_of_its_readme_runs_under_another_name(project: Path, private_url: str) -> None:
+    package = "example.com/ours/tasks"
+    folder = project / "renamed"
+    adeq = (sys.executable, "-m", "pyadeq.ext.cli")
+    run(project, *adeq, "bindings", "go", "-o", str(folder / "tasks"), "--package", package)
+    (example,) = re.findall(r"```go\n(.*?)```", (folder / "tasks" / "README.md").read_text(), re.DOTALL)
+    (folder / "main.go").write_text(example.replace("localhost:6379", private_url.removeprefix("redis://")))
+    run(folder, "go", "mod", "init", "example.com/program")
+    run(folder, "go", "mod", "edit", "-replace", f"{package}=./tasks")
+    run(folder, "go", "mod", "tidy")
+    with Adeq.from_url(private_url) as server:
+        server.client.flushall()
+    assert run(folder, "go", "run", ".") == "1\n"
