@@ -94,6 +94,21 @@ def test_its_pages_and_their_example(project: Path) -> None:
     cargo(project / "pyadeq", "test", "--quiet", "--all-features")
 
 
+@pytest.mark.parametrize("name", ["client", "client_tokio"])
+def test_what_it_does(project: Path, private_url: str, name: str) -> None:
+    cargo_test(project, name, URL=private_url)
+
+
+@pytest.mark.parametrize("name", ["client", "client_tokio"])
+def test_what_it_does_on_a_cluster(project: Path, cluster_url: str, name: str) -> None:
+    cargo_test(project, name, URL=cluster_url, CLUSTER="1")
+
+
+def cargo_test(project: Path, name: str, **environment: str) -> None:
+    """They empty the server, so one by one."""
+    cargo(project, "test", "--quiet", "--test", name, "--", "--test-threads", "1", **environment)
+
+
 @pytest.mark.parametrize("library", ["sync", "tokio"])
 def test_it_sends_and_reads_what_the_vectors_say(project: Path, private_url: str, library: str) -> None:
     replay(project, library, private_url)

@@ -2,4 +2,5 @@
 
 #[rustfmt::skip]
 pub mod calls;
+pub mod proxy;
 pub mod state;
