@@ -104,6 +104,10 @@ def test_what_it_does_on_a_cluster(project: Path, cluster_url: str, name: str) -
     cargo_test(project, name, URL=cluster_url, CLUSTER="1")
 
 
+def test_the_worker_and_the_locks_that_the_pages_show(project: Path, private_url: str) -> None:
+    cargo_test(project, "worker", URL=private_url)
+
+
 def cargo_test(project: Path, name: str, **environment: str) -> None:
     """They empty the server, so one by one."""
     cargo(project, "test", "--quiet", "--test", name, "--", "--test-threads", "1", **environment)

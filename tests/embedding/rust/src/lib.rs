@@ -2,5 +2,7 @@
 
 #[rustfmt::skip]
 pub mod calls;
+pub mod lock;
 pub mod proxy;
 pub mod state;
+pub mod worker;
