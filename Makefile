@@ -6,6 +6,7 @@
 # MUTANTS=…       every so manyeth mutant for `make mutants`, always the same ones (1: all); JOBS=…  its processes (2)
 # CHAOS=…         seconds for `make chaos` (600)
 # SEED=…          what `make chaos` draws by
+# PACKAGES=…      where `make packages` writes to (build/packages)
 # SEEDS=…         how many stories `make simulate` plays (1000)
 # ADEQ_TEST_SERVER=…  the server of the tests; for test-engines several, besides those of wheels; otherwise those on the PATH
 # ENGINES=…       what test-engines runs on, by the beginnings of names: 'redis valkey-8.1'
@@ -16,6 +17,7 @@ SEEDS ?= 1000
 CHAOS ?= 600
 SEED ?= 1
 CLUSTERS ?= all
+PACKAGES ?= build/packages
 PYTHON ?= $(shell \
 	for name in python3.13 python3.12 python3.11 python3; do \
 		IFS=:; for directory in $$PATH; do \
@@ -30,10 +32,11 @@ PY := $(VENV)/bin/python
 # where it is set, each process compiles all tests anew, for 14 s
 export PYTHONDONTWRITEBYTECODE :=
 READY := $(VENV)/.ready
+BINDINGS := build/bindings
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup gen check test mutants mutants-by-hand test-unit test-engines test-embedding test-all simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
+.PHONY: help setup gen check test mutants mutants-by-hand test-unit test-engines test-embedding test-all packages package-python package-npm simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -129,6 +132,24 @@ performance: $(READY) ## write docs/performance.md and its pictures from bench/r
 
 bench-losses: $(READY) ## what is lost at each durability when the server dies, loses power, or fails over
 	$(PY) -m bench.losses $(ARGS)
+
+packages: package-python package-npm ## what registries take, in build/packages; needs npm
+	@ls $(PACKAGES)
+
+package-python: $(READY)
+	$(PY) -m build --no-isolation --outdir $(PACKAGES)
+
+package-npm: $(BINDINGS)/typescript
+	@command -v npm >/dev/null || { echo "npm is not on the PATH: install Node 20 or newer" >&2; exit 1; }
+	@mkdir -p $(PACKAGES)
+	cd $< && npm pack --silent --pack-destination $(abspath $(PACKAGES))
+
+$(BINDINGS)/%: $(READY) FORCE
+	@rm -rf $@
+	$(VENV)/bin/adeq bindings $* -o $@
+	@cp LICENSE $@
+
+FORCE:
 
 docs: $(DOCS_READY) ## build the documents into site/
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet

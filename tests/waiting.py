@@ -10,12 +10,12 @@ LONGEST_RETRY = 45.0  # seconds: a client takes no longer `retry_for`
 DEADLINE = 120.0  # seconds
 
 
-def wait_until(condition: Callable[[], object]) -> None:
+def wait_until(condition: Callable[[], object], within: float = DEADLINE) -> None:
     """Wait until it holds; fail when it does not in time."""
-    deadline = time.monotonic() + DEADLINE
+    deadline = time.monotonic() + within
     pause = threading.Event()
     while not condition():
-        assert time.monotonic() < deadline, f"not within {DEADLINE:g} s: {condition}"
+        assert time.monotonic() < deadline, f"not within {within:g} s: {condition}"
         pause.wait(0.01)
 
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from random import Random
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 import hiredis
 
@@ -29,15 +29,24 @@ CHUNK = 65536
 HOST = "127.0.0.1"
 
 
+class Watcher(Protocol):
+    """Is told what a client says on one connection, and what it hears."""
+
+    def asked(self, data: bytes) -> None: ...
+    def answered(self, data: bytes) -> None: ...
+
+
 class Proxy:
     """Listens on a port of its own, in a thread of its own; a context manager.
 
     target: the port of the server that new connections go to. odds: how likely each kind befalls a request, 0 to 1.
-    counts: how often it did. lag: seconds by which each piece of what the server says comes late.
+    counts: how often it did. lag: seconds by which each piece of what the server says comes late. watch: makes a
+    watcher for each connection.
     """
 
-    def __init__(self, target: int, seed: int) -> None:
+    def __init__(self, target: int, seed: int, watch: Callable[[], Watcher] | None = None) -> None:
         self.target = target
+        self.watch = watch
         self.odds: dict[str, float] = {}
         self.counts: Counter[str] = Counter()
         self.lag = 0.0
@@ -169,6 +178,7 @@ class _Link:
         self._client_in, self._client_out = client_in, client_out
         self._server_in, self._server_out = server_in, server_out
         self._doom = ""  # of the next reply
+        self._watcher = proxy.watch() if proxy.watch else None
 
     async def pass_on(self) -> None:
         """Until one of the two directions has ended."""
@@ -183,6 +193,8 @@ class _Link:
     async def _requests(self) -> None:
         commands, request = hiredis.Reader(), b""
         while data := await self._client_in.read(CHUNK):
+            if self._watcher:
+                self._watcher.asked(data)
             request += data
             commands.feed(data)
             while commands.gets() is not False:
@@ -210,6 +222,8 @@ class _Link:
                 self._client_out.write(data[: max(1, len(data) // 2)])
                 await self._client_out.drain()
                 return
+            if self._watcher:
+                self._watcher.answered(data)
             self._client_out.write(data)
             await self._client_out.drain()
 

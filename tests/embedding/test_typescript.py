@@ -25,18 +25,19 @@ OLDEST = ("ioredis@5.3.0", "redis@5.8.0")
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Programs that use the client, and all that they need, of the newest releases."""
-    return _project(tmp_path_factory.mktemp("newest"))
+    return make_project(tmp_path_factory.mktemp("newest"))
 
 
 @pytest.fixture(scope="module")
 def oldest_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with the oldest libraries that the client allows."""
-    folder = _project(tmp_path_factory.mktemp("oldest"))
+    folder = make_project(tmp_path_factory.mktemp("oldest"))
     run(folder, "npm", "install", "--no-audit", "--no-fund", "--no-save", *OLDEST)
     return folder
 
 
-def _project(folder: Path) -> Path:
+def make_project(folder: Path) -> Path:
+    """A folder with the client, its libraries, and the programs that use them."""
     toolchain("node", "npm")
     shutil.copytree(SOURCES, folder, dirs_exist_ok=True)
     run(folder, sys.executable, "-m", "pyadeq.ext.cli", "bindings", "typescript", "-o", str(folder / "pyadeq"))
@@ -60,7 +61,7 @@ def run(folder: Path, *command: str, seconds: int = 120, **environment: str) -> 
 
 
 def test_its_form_is_that_of_prettier(project: Path) -> None:
-    run(project, "npx", "prettier", "--check", "pyadeq")
+    run(project, "npx", "prettier", "--config", "pyadeq/.prettierrc.json", "--check", "pyadeq", "*.js", "*.ts")
 
 
 def test_types_are_strict(project: Path) -> None:
@@ -86,6 +87,10 @@ def test_what_it_does(project: Path, private_url: str, library: str) -> None:
     run(project, "node", "--test", "client.test.js", LIBRARY=library, URL=private_url)
 
 
+def test_its_worker_and_its_locks(project: Path, private_url: str) -> None:
+    run(project, "node", "--test", "worker.test.js", URL=private_url)
+
+
 @pytest.mark.parametrize("library", ["ioredis", "node-redis"])
 def test_it_sends_and_reads_what_the_vectors_say(project: Path, private_url: str, library: str) -> None:
     run(project, "node", "replay.js", library, private_url, str(VECTORS))
@@ -107,7 +112,7 @@ def test_what_it_does_on_a_cluster(project: Path, cluster_url: str, library: str
 
 
 def test_the_example_of_the_page_runs(project: Path, private_url: str) -> None:
-    page = (ROOT / "docs" / "guides" / "typescript.md").read_text()
+    page = (ROOT / "docs" / "embedding" / "typescript.md").read_text()
     (example,) = re.findall(r'```javascript title="work.mjs"\n(.*?)```', page, re.DOTALL)
     (project / "work.mjs").write_text(example.replace("redis://127.0.0.1:6379", private_url))
     with Adeq.from_url(private_url) as adeq:

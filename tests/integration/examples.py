@@ -37,7 +37,8 @@ FENCE = re.compile(r"^```(\w+)?(?: title=\"([^\"]+)\")?(?: (\w+))?\n(.*?)^```$",
 PRINTED = re.compile(r"^\s*print\(.*\)  # (.+)$", re.MULTILINE)
 RUN = {"python", "shell"}
 SHOWN = {"text", "lua", "json", "ini", "toml", "javascript"}
-TOOLS = {"valkey-cli": ("valkey-cli", "redis-cli"), "openssl": ("openssl",)}
+CLIENTS = ("valkey-cli", "redis-cli")
+TOOLS = {"valkey-cli": CLIENTS, "redis-cli": CLIENTS, "jq": ("jq",), "openssl": ("openssl",)}
 ANYTHING = "…"
 
 
@@ -83,6 +84,7 @@ def link_tools(folder: Path, found: list[Block], server: Path) -> str | None:
     tools = folder / ".bin"
     tools.mkdir()
     (tools / "valkey-server").symlink_to(server)
+    (folder / "lua").symlink_to(ROOT / "lua")
     for tool, means in (("adeq", "-m pyadeq.ext.cli"), ("pytest", "-m pytest"), ("python", "")):
         (tools / tool).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {means} "$@"\n')
         (tools / tool).chmod(0o755)

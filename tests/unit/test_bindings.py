@@ -80,6 +80,19 @@ def test_a_language_without_templates_is_refused_before_anything_is_written(tmp_
     assert not (tmp_path / "new").exists()
 
 
+def test_it_may_have_another_name(tmp_path: Path) -> None:
+    generate("typescript", tmp_path, package="@ours/tasks")
+    assert json.loads((tmp_path / "package.json").read_text())["name"] == "@ours/tasks"
+    assert 'from "@ours/tasks/ioredis"' in (tmp_path / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["", "a b", 'a"b', "-a", "a\n"])
+def test_a_name_that_no_language_takes_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match=r"package: .* is not accepted; allowed"):
+        generate("typescript", tmp_path, package=name)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_names_come_back_from_each_language_as_they_were() -> None:
     assert (camel("run_after_ms"), pascal("run_after_ms")) == ("runAfterMs", "RunAfterMs")
     assert [noun["name"] for noun in model()["nouns"]] == ["lock", "queue"]

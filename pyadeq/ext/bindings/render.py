@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pyadeq.errors import ConfigError
 from pyadeq.ext.bindings.model import camel, model, pascal
 
 TEMPLATES = Path(__file__).parent / "templates"
+PACKAGE = re.compile(r"[A-Za-z0-9@][A-Za-z0-9._~@/-]{0,199}")
 
 
 @dataclass(frozen=True)
@@ -27,21 +29,23 @@ def languages() -> list[str]:
     return sorted(one.name for one in TEMPLATES.iterdir() if one.is_dir())
 
 
-def generate(language: str, directory: Path) -> list[Written]:
+def generate(language: str, directory: Path, package: str = "pyadeq") -> list[Written]:
     """Write a client into a folder, which is made if it is not there. The same release writes the same bytes.
 
     A template `name.j2` becomes `name`; one with `noun` in its name, a file of each noun. The scripts go to `lua/`.
-    Raises ConfigError for a language that there are no templates for.
+    package: what programs import it by. Raises ConfigError for a language that there are no templates for.
     """
     if language not in languages():
         raise ConfigError(f"language: {language!r} has no templates; allowed: {', '.join(languages())}")
-    texts = dict(_rendered(language))  # all of them, before the first is written
+    if not PACKAGE.fullmatch(package):
+        raise ConfigError(f"package: {package!r} is not accepted; allowed: 1 to 200 of A-Z a-z 0-9 . _ ~ @ / -")
+    texts = dict(_rendered(language, package))  # all of them, before the first is written
     return [_write(directory, path, text) for path, text in sorted(texts.items())]
 
 
-def _rendered(language: str) -> Iterator[tuple[str, str]]:
+def _rendered(language: str, package: str) -> Iterator[tuple[str, str]]:
     """Path and text of each file."""
-    variables = model()
+    variables = {**model(), "package": package}
     environment = _environment(TEMPLATES / language)
     for name in environment.list_templates(extensions=["j2"]):
         path = name.removesuffix(".j2")

@@ -78,6 +78,7 @@ test("what is missing, unknown or of a wrong type is named before anything is se
     [{ items: [{ ...task, priority: 1.5 }] }, /items\[0\]\.priority: 1\.5/],
     [{ items: [task], extra: 1 }, /extra/],
     [{ items: [{ ...task, tags: "a" }] }, /items\[0\]\.tags/],
+    [{ items: Array(17).fill({ ...task, payload: "x".repeat(1 << 20) }) }, /smaller batches/],
   ];
   for (const [args, words] of wrong) await assert.rejects(queue.enqueue(args), words);
   assert.equal(await server.dbsize(), 0);

@@ -1,0 +1,136 @@
+// Locks with a wait, a fence and renewal. What a client has to do, and why, is in "Writing a lock client" of the contract.
+import { setTimeout as sleep } from "node:timers/promises";
+import { newRid } from "pyadeq";
+
+/**
+ * A lock, as long as `lost` is not aborted.
+ *
+ * @typedef {object} Grant
+ * @property {string} rid
+ * @property {number} fence goes with what is written elsewhere; each grant of a resource has a larger one
+ * @property {AbortSignal} lost
+ */
+
+/** A request that was not granted. */
+export class NotGranted extends Error {
+  /** @param {string} status `busy` for instance, or what it ended with */
+  constructor(status) {
+    super(`the lock was not granted: ${status}`);
+    this.status = status;
+  }
+}
+
+export class LockClient {
+  /** @type {Map<string, { losing: AbortController, until: number }>} by rid */
+  #held = new Map();
+  /** @type {Promise<void> | undefined} */
+  #renewing;
+  #leaseMs = 0;
+  /** The domain's time, less our own. @type {number | undefined} */
+  #offset;
+
+  /** @param {import("pyadeq").Lock} locks */
+  constructor(locks) {
+    this.locks = locks;
+  }
+
+  /**
+   * @param {string} resource
+   * @param {object} [options]
+   * @param {string} [options.owner] a flow of the program; it waits for one thing at a time
+   * @param {number} [options.waitMs]
+   * @param {AbortSignal} [options.signal] ends the wait
+   * @returns {Promise<Grant>}
+   */
+  async take(resource, { owner = newRid(), waitMs = 0, signal } = {}) {
+    const rid = newRid();
+    try {
+      const issuedMs = await this.#time();
+      let asked = performance.now();
+      const first = await this.locks.acquire({ rid, resource, owner, issuedMs, waitMs });
+      if (first.status === "granted") {
+        return this.#keep(rid, first.fence, asked, first.deadlineMs - first.nowMs);
+      }
+      let pollMs = first.status === "queued" ? first.pollMs : fail(first);
+      for (;;) {
+        await sleep(pollMs, undefined, { signal });
+        asked = performance.now();
+        const { nowMs, items } = await this.locks.poll({ items: [{ rid }] });
+        const [answer] = items;
+        if (answer?.status === "granted") {
+          const fence = answer.fences[0]?.fence ?? 0;
+          return this.#keep(rid, fence, asked, answer.deadlineMs - nowMs);
+        }
+        pollMs = answer?.status === "queued" ? answer.pollMs : fail(answer);
+      }
+    } catch (error) {
+      // It may wait, or hold, or arrive yet: none of that is wanted any more.
+      if (!(error instanceof NotGranted)) await this.locks.cancel({ items: [{ rid }] });
+      throw error;
+    }
+  }
+
+  /** @param {Grant} grant */
+  async release({ rid }) {
+    this.#held.delete(rid);
+    await this.locks.release({ items: [{ rid }] });
+  }
+
+  /** Now, on the domain's clock. */
+  async #time() {
+    const asked = performance.now();
+    this.#offset ??= (await this.locks.stats()).nowMs - asked;
+    return Math.floor(performance.now() + this.#offset);
+  }
+
+  /**
+   * @param {string} rid
+   * @param {number} fence
+   * @param {number} asked when the call was sent
+   * @param {number} leaseMs
+   * @returns {Grant}
+   */
+  #keep(rid, fence, asked, leaseMs) {
+    const losing = new AbortController();
+    this.#held.set(rid, { losing, until: asked + leaseMs });
+    this.#leaseMs = leaseMs;
+    this.#renewing ??= this.#renew().finally(() => (this.#renewing = undefined));
+    return { rid, fence, lost: losing.signal };
+  }
+
+  /** Renew all that is held, every third of the lease time. */
+  async #renew() {
+    while (this.#held.size > 0) {
+      await sleep(this.#leaseMs / 3, undefined, { ref: false });
+      await this.#renewOnce().catch(console.error);
+      for (const [rid, { until }] of this.#held) if (until < performance.now()) this.#lose(rid);
+    }
+  }
+
+  async #renewOnce() {
+    const rids = [...this.#held.keys()];
+    if (rids.length === 0) return;
+    const asked = performance.now();
+    const { nowMs, items } = await this.locks.renew({ items: rids.map((rid) => ({ rid })) });
+    items.forEach((item, index) => {
+      const rid = /** @type {string} */ (rids[index]);
+      const held = this.#held.get(rid);
+      if (item.status !== "renewed") this.#lose(rid);
+      else if (held) held.until = asked + item.deadlineMs - nowMs;
+    });
+  }
+
+  /** @param {string} rid */
+  #lose(rid) {
+    this.#held.get(rid)?.losing.abort();
+    this.#held.delete(rid);
+  }
+}
+
+/**
+ * @param {{ status: string, outcome?: string } | undefined} answer
+ * @returns {never}
+ */
+function fail(answer) {
+  throw new NotGranted(answer?.outcome ?? answer?.status ?? "unknown");
+}
