@@ -13,7 +13,7 @@ use pyadeq::lock::{
 };
 use pyadeq::{Error, new_rid};
 use tokio::sync::{OnceCell, watch};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 /// Why there is no lock.
 #[derive(Debug)]
@@ -49,7 +49,8 @@ pub struct Grant {
     client: LockClient,
     rid: Option<String>,
     fence: i64,
-    lost: watch::Receiver<bool>,
+    /// When it is over, unless it is renewed.
+    until: watch::Receiver<Instant>,
 }
 
 impl Grant {
@@ -58,13 +59,20 @@ impl Grant {
         self.fence
     }
 
+    /// Whether somebody else may have it.
     pub fn is_lost(&self) -> bool {
-        *self.lost.borrow()
+        *self.until.borrow() <= Instant::now()
     }
 
-    /// Wait until somebody else may have it.
+    /// Wait until it is lost.
     pub async fn lost(&self) {
-        let _ = self.lost.clone().wait_for(|lost| *lost).await;
+        let mut until = self.until.clone();
+        loop {
+            let over = *until.borrow_and_update();
+            let Ok(Ok(())) = timeout_at(over, until.changed()).await else {
+                return;
+            };
+        }
     }
 
     pub async fn release(mut self) -> Result<(), Error> {
@@ -91,16 +99,13 @@ impl Drop for Grant {
     }
 }
 
-/// What is held, by rid.
+/// What is held, by rid: when each is over.
 #[derive(Default)]
 struct All {
-    held: HashMap<String, Held>,
+    held: HashMap<String, watch::Sender<Instant>>,
     renewing: bool,
-}
-
-struct Held {
-    losing: watch::Sender<bool>,
-    until: Instant,
+    /// How often.
+    every: Duration,
 }
 
 #[derive(Clone)]
@@ -121,14 +126,14 @@ impl LockClient {
     pub async fn take(&self, resource: &str, wait: Duration) -> Result<Grant, NotGranted> {
         let issued_ms = self.now().await?;
         let rid = new_rid();
-        let (losing, lost) = watch::channel(false);
+        let mut asked = Instant::now();
+        let (over, until) = watch::channel(asked);
         let mut grant = Grant {
             client: self.clone(),
             rid: Some(rid.clone()),
             fence: 0,
-            lost,
+            until,
         };
-        let mut asked = Instant::now();
         let request = AcquireArgs {
             wait_ms: Some(wait.as_millis() as i64),
             ..AcquireArgs::new(&rid, resource, new_rid(), issued_ms)
@@ -162,7 +167,9 @@ impl LockClient {
             }
         };
         grant.fence = fence;
-        self.keep(rid, losing, asked, milliseconds(lease_ms));
+        let lease = milliseconds(lease_ms);
+        over.send_replace(asked + lease);
+        self.keep(rid, over, lease);
         Ok(grant)
     }
 
@@ -182,21 +189,24 @@ impl LockClient {
     }
 
     /// Renew it from now on, together with all that is held.
-    fn keep(&self, rid: String, losing: watch::Sender<bool>, asked: Instant, lease: Duration) {
-        let until = asked + lease;
+    fn keep(&self, rid: String, over: watch::Sender<Instant>, lease: Duration) {
         let mut all = self.all();
-        all.held.insert(rid, Held { losing, until });
+        all.held.insert(rid, over);
+        all.every = lease / 3;
         if !all.renewing {
             all.renewing = true;
-            tokio::spawn(self.clone().renew(lease / 3));
+            tokio::spawn(self.clone().renew());
         }
     }
 
-    async fn renew(self, every: Duration) {
+    async fn renew(self) {
         loop {
+            let every = self.all().every;
             sleep(every).await;
             let rids: Vec<String> = {
                 let mut all = self.all();
+                let now = Instant::now();
+                all.held.retain(|_, over| *over.borrow() > now);
                 all.renewing = !all.held.is_empty();
                 all.held.keys().cloned().collect()
             };
@@ -206,12 +216,6 @@ impl LockClient {
             if let Ok(Err(error)) = timeout(every, self.renew_once(&rids)).await {
                 eprintln!("{error}");
             }
-            let now = Instant::now();
-            self.all().held.retain(|_, held| {
-                let over = held.until <= now;
-                held.losing.send_replace(over);
-                !over
-            });
         }
     }
 
@@ -219,17 +223,15 @@ impl LockClient {
         let asked = Instant::now();
         let items: Vec<_> = rids.iter().map(RenewItem::new).collect();
         let answer = self.locks.renew(RenewArgs::new(items)).await?;
-        let mut all = self.all();
+        let all = self.all();
         for (rid, item) in rids.iter().zip(answer.items) {
-            let Some(held) = all.held.get_mut(rid) else {
-                continue;
+            let left = match item {
+                RenewItemAnswer::Renewed { deadline_ms } => deadline_ms - answer.now_ms,
+                _ => 0,
             };
-            held.until = match item {
-                RenewItemAnswer::Renewed { deadline_ms } => {
-                    asked + milliseconds(deadline_ms - answer.now_ms)
-                }
-                _ => asked,
-            };
+            if let Some(over) = all.held.get(rid) {
+                over.send_replace(asked + milliseconds(left));
+            }
         }
         Ok(())
     }

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::error::Error as StdError;
 use std::future::pending;
-use std::mem;
 use std::process;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -16,14 +15,19 @@ use pyadeq::queue::{
     HeartbeatItemAnswer, RegisterAbout, RegisterArgs, ReleaseArgs, ReleaseItem, SettleAcks,
     SettleAnswer, SettleArgs, SettleFails, SettleLanesWanted, SettleLeaseAnswer,
 };
-use pyadeq::{Error, new_rid};
+use pyadeq::{Error, LAYOUT, new_rid};
 use redis::aio::{ConnectionManager, MultiplexedConnection};
 use redis::{AsyncConnectionConfig, Client, RedisResult, cmd};
 use tokio::sync::{oneshot, watch};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout};
 
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_secs(1);
+const TICK: Duration = Duration::from_millis(100);
+const LARGEST_RESULT: usize = 1024 * 1024; // bytes
+const MOST_RESULTS: usize = 8 * 1024 * 1024; // bytes in a call
+const MOST_ENDED: usize = 1000; // in a call
+const MOST_CLAIMED: usize = 1000;
 
 /// A task that is to be done.
 pub type Lease = SettleLeaseAnswer;
@@ -49,8 +53,6 @@ pub struct Worker<H> {
     handler: H,
     options: Options,
     state: Arc<State>,
-    /// For how long a lease lasts.
-    lease: watch::Sender<Duration>,
     stopped: watch::Sender<bool>,
     registered: watch::Sender<bool>,
 }
@@ -72,6 +74,8 @@ struct Now {
     held: HashMap<String, Held>,
     incarnation: String,
     calls: i64,
+    lease: Duration,
+    giving_back: bool,
     mode: String,
     wanted: usize,
 }
@@ -118,6 +122,8 @@ where
             held: HashMap::new(),
             incarnation: String::new(),
             calls: 0,
+            lease: LONGEST_WAIT,
+            giving_back: false,
             mode: "run".into(),
             wanted: 0,
         });
@@ -129,7 +135,6 @@ where
             handler,
             options,
             state: Arc::new(State { now, changed }),
-            lease: watch::Sender::new(LONGEST_WAIT),
             stopped: watch::Sender::default(),
             registered: watch::Sender::default(),
         }
@@ -186,6 +191,7 @@ where
         self.now().incarnation = incarnation.clone();
         let about = RegisterAbout {
             pid: Some(process::id().into()),
+            layout: Some(LAYOUT),
             lanes: Some(self.options.lanes.clone()),
             capacity: Some(self.options.capacity as i64),
             group: self.options.group.clone(),
@@ -218,8 +224,7 @@ where
                     self.start(lease, asked + milliseconds(deadline_ms - now_ms));
                 }
                 let lease = milliseconds(lease_ms);
-                self.lease
-                    .send_if_modified(|known| mem::replace(known, lease) != lease);
+                self.now().lease = lease;
                 let due = match next_ms {
                     0 => LONGEST_WAIT,
                     _ => milliseconds(next_ms - now_ms),
@@ -239,27 +244,26 @@ where
 
     fn to_settle(&self) -> SettleArgs {
         let room = match self.claims() {
-            true => self.free(),
+            true => self.free().min(MOST_CLAIMED),
             false => 0,
         };
-        let lanes = self.options.lanes.iter();
         let mut now = self.now();
         now.calls += 1;
-        let mut args = SettleArgs {
-            lanes_wanted: lanes.map(SettleLanesWanted::new).collect(),
-            ..SettleArgs::new(
-                &self.options.name,
-                &now.incarnation,
-                0,
-                now.calls,
-                room as i64,
-            )
-        };
-        let mut busy = 0;
+        let (name, n) = (&self.options.name, now.calls);
+        let mut args = SettleArgs::new(name, &now.incarnation, 0, n, room as i64);
+        let lanes = self.options.lanes.iter();
+        args.lanes_wanted = lanes.map(SettleLanesWanted::new).collect();
+        let mut bytes = 0;
         for (token, held) in &now.held {
             match &held.ended {
-                None => busy += 1,
-                Some(Ok(result)) => args.acks.push(SettleAcks::new(&held.id, token, &**result)),
+                _ if args.acks.len() + args.fails.len() == MOST_ENDED => break,
+                None => {}
+                Some(Ok(result)) if bytes + result.len() <= MOST_RESULTS => {
+                    bytes += result.len();
+                    let ack = SettleAcks::new(&held.id, token, result.as_slice());
+                    args.acks.push(ack);
+                }
+                Some(Ok(_)) => {}
                 Some(Err(failure)) => args.fails.push(SettleFails {
                     reason: Some(failure.reason.into()),
                     error: Some(failure.error.clone().into()),
@@ -268,7 +272,7 @@ where
                 }),
             }
         }
-        args.busy = Some(busy);
+        args.busy = Some((now.held.len() - args.acks.len() - args.fails.len()) as i64);
         args
     }
 
@@ -317,17 +321,23 @@ where
     /// Others may do what still runs here.
     async fn give_back(&self) -> Result<(), Error> {
         let mut items = Vec::new();
-        self.now().held.retain(|token, held| {
-            if held.ended.is_none() {
-                items.push(ReleaseItem::new(&held.id, token));
-            }
-            held.ended.is_some()
-        });
-        if !items.is_empty() {
-            self.queue.release(ReleaseArgs::new(items)).await?;
+        {
+            let mut now = self.now();
+            now.held.retain(|token, held| {
+                if held.ended.is_none() {
+                    items.push(ReleaseItem::new(&held.id, token));
+                }
+                held.ended.is_some()
+            });
+            now.giving_back = true;
         }
+        let mut given = Ok(());
+        if !items.is_empty() {
+            given = self.queue.release(ReleaseArgs::new(items)).await.map(drop);
+        }
+        self.now().giving_back = false;
         self.state.changed.send_replace(());
-        Ok(())
+        given
     }
 
     /// Wait until there is something to do.
@@ -377,16 +387,18 @@ where
     }
 
     async fn beat(&self) -> Infallible {
-        let mut lease = self.lease.subscribe();
-        let mut last = Instant::now();
+        let mut beaten = Instant::now();
         loop {
-            let every = LONGEST_WAIT.min(*lease.borrow_and_update() / 3);
-            if timeout_at(last + every, lease.changed()).await.is_ok() {
-                continue;
+            sleep(TICK).await;
+            let every = {
+                let mut now = self.now();
+                now.lose();
+                LONGEST_WAIT.min(now.lease / 3) // which may be shorter now
+            };
+            if beaten.elapsed() >= every {
+                beaten = Instant::now();
+                let _ = timeout(every, self.heartbeat_or_log()).await;
             }
-            last = Instant::now();
-            let _ = timeout(every, self.heartbeat_or_log()).await;
-            self.now().lose();
         }
     }
 
@@ -443,7 +455,8 @@ where
     }
 
     fn is_over(&self) -> bool {
-        *self.stopped.borrow() && self.now().held.is_empty()
+        let now = self.now();
+        *self.stopped.borrow() && now.held.is_empty() && !now.giving_back
     }
 
     fn claims(&self) -> bool {
@@ -481,7 +494,7 @@ async fn execute(
     let reason = tokio::select! {
         done = &mut run => {
             let outcome = done.unwrap_or_else(|panic| Err(panic.into()));
-            return outcome.map_err(|error| Failure {
+            return outcome.and_then(accepted).map_err(|error| Failure {
                 reason: "error",
                 error: error.to_string().chars().take(1000).collect(),
             });
@@ -495,6 +508,14 @@ async fn execute(
         reason,
         error: "it was ended".into(),
     })
+}
+
+/// A result that does not fit is the failure of its task, and must not be that of a call.
+fn accepted(result: Vec<u8>) -> Outcome {
+    match result.len() {
+        ..=LARGEST_RESULT => Ok(result),
+        size => Err(format!("a result of {size} bytes; allowed: 1 MiB").into()),
+    }
 }
 
 /// What others say to a worker that waits, on a connection of its own.

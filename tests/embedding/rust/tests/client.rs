@@ -111,6 +111,20 @@ fn errors_have_codes() {
 }
 
 #[test]
+fn a_call_of_more_than_16_mib_is_refused_before_anything_is_sent() {
+    let (mut server, adeq) = open();
+    let items: Vec<_> = (0..17)
+        .map(|at| EnqueueItem::new(at.to_string(), vec![b'x'; 1 << 20]))
+        .collect();
+    let large = adeq.queue("q").unwrap().enqueue(EnqueueArgs::new(items));
+    let error = large.unwrap_err();
+    assert_eq!(error.code(), Some(&ErrorCode::Arg));
+    assert!(error.to_string().contains("smaller batches"), "{error}");
+    let keys: i64 = cmd("DBSIZE").query(&mut server).unwrap();
+    assert_eq!(keys, 0);
+}
+
+#[test]
 fn a_base_without_a_hash_tag_is_refused() {
     let (_, adeq) = open();
     for base in ["ade:queue", "ade:{}queue", "ade:}q{"] {

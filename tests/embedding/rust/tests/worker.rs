@@ -189,6 +189,22 @@ async fn a_panic_is_a_failure_like_others() {
 }
 
 #[tokio::test]
+async fn a_result_that_is_too_large_fails_its_task() {
+    let place = Place::new().await;
+    let max_attempts = Some(1);
+    place
+        .enqueue(EnqueueItem {
+            max_attempts,
+            ..task("t")
+        })
+        .await;
+    let handler = async |_: Lease| Ok(vec![b'x'; (1 << 20) + 1]);
+    place
+        .working(handler, LONG, async |_| place.until("t", "dead").await)
+        .await;
+}
+
+#[tokio::test]
 async fn a_task_that_is_cancelled_ends() {
     let place = Place::new().await;
     place.enqueue(task("t")).await;
