@@ -73,6 +73,19 @@ def test_every_script_and_argument_has_a_name_in_go(tmp_path: Path) -> None:
             assert f"a.{pascal(one['name'])})".lower() in texts["args"].lower()
 
 
+def test_every_script_and_argument_has_a_name_in_rust(tmp_path: Path) -> None:
+    generate("rust", tmp_path)
+    assert tomllib.loads((tmp_path / "Cargo.toml").read_text())["package"]["version"] == __version__
+    for script in library().manifest["scripts"]:
+        types = (tmp_path / "src" / f"{script['noun']}.rs").read_text()
+        assert f'id: "{script["id"]}"' in types
+        assert script["sha1"] in types
+        for one in script["args"]:
+            assert f"    pub {one['name']}: " in types
+        for calls in ("sync", "aio"):
+            assert f"fn {script['verb']}(" in (tmp_path / "src" / calls / f"{script['noun']}.rs").read_text()
+
+
 def test_a_language_without_templates_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"'cobol' has no templates; allowed: .*typescript"):
         generate("cobol", tmp_path / "new")
