@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import jinja2
 import pytest
 
+from pyadeq import Adeq
 from pyadeq.ext.bindings.model import model, pascal
 from tests.embedding.conftest import toolchain
 
@@ -20,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 VECTORS = ROOT / "lua" / "conformance"
 SOURCES = Path(__file__).parent / "rust"
 STRICT = ("--", "--deny", "warnings")
+OLDEST = "1.0.0"  # of redis-rs
 BUILD = 900  # seconds, with all that it depends on
 
 
@@ -104,8 +107,18 @@ def test_what_it_does_on_a_cluster(project: Path, cluster_url: str, name: str) -
     cargo_test(project, name, URL=cluster_url, CLUSTER="1")
 
 
-def test_the_worker_and_the_locks_that_the_pages_show(project: Path, private_url: str) -> None:
+def test_its_worker_and_its_locks(project: Path, private_url: str) -> None:
     cargo_test(project, "worker", URL=private_url)
+
+
+def test_what_it_does_with_the_oldest_library(project: Path, private_url: str) -> None:
+    lock = project / "Cargo.lock"
+    newest = lock.read_bytes()
+    cargo(project, "update", "--quiet", "--package", "redis", "--precise", OLDEST)
+    try:
+        cargo_test(project, "client*", URL=private_url)
+    finally:
+        lock.write_bytes(newest)
 
 
 def cargo_test(project: Path, name: str, **environment: str) -> None:
@@ -125,3 +138,31 @@ def test_it_does_so_on_a_cluster(project: Path, cluster_url: str, library: str) 
 
 def replay(project: Path, library: str, url: str, *flags: str) -> None:
     run(project, str(target(project) / "debug" / "replay"), library, url, str(VECTORS), *flags)
+
+
+def test_the_example_of_the_page_runs(project: Path, private_url: str) -> None:
+    page = (ROOT / "docs" / "embedding" / "rust.md").read_text()
+    (example,) = re.findall(r'```rust title="work.rs"\n(.*?)```', page, re.DOTALL)
+    check_example(project, example, "redis://127.0.0.1:6379", private_url)
+    with Adeq.from_url(private_url) as adeq:
+        task = adeq.queue("default").get("invoice-7")
+        assert task is not None
+        assert (task.state, task.priority, task.result) == ("completed", 3, 12)
+
+
+def test_the_example_of_its_readme_runs(project: Path, private_url: str) -> None:
+    page = (project / "pyadeq" / "README.md").read_text()
+    (example,) = re.findall(r"```rust\n(.*?)```", page, re.DOTALL)
+    assert check_example(project, example, "redis://localhost:6379", private_url) == "1\n"
+
+
+def check_example(project: Path, example: str, shown: str, url: str) -> str:
+    """As it is shown, it has its form; what it prints, on an empty server."""
+    program = project / "src" / "bin" / "example.rs"
+    program.write_text(example)
+    cargo(project, "fmt", "--check")
+    assert shown in example
+    program.write_text(example.replace(shown, url))
+    with Adeq.from_url(url) as adeq:
+        adeq.client.flushall()
+    return cargo(project, "run", "--quiet", "--bin", "example")

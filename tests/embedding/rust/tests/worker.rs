@@ -13,7 +13,7 @@ use pyadeq::aio::{Adeq, Lock, Queue};
 use pyadeq::lock::{self, AcquireAnswer, ForceReleaseArgs};
 use pyadeq::queue::{
     self, CancelArgs, CancelItem, ConfigureSettings, EnqueueArgs, EnqueueItem, GetArgs, GetItem,
-    GetItemAnswer, SteerArgs, SteerItem, SteerMode, WorkersArgs,
+    GetItemAnswer, Mode, SteerArgs, SteerItem, WorkersArgs,
 };
 use redis::aio::ConnectionManager;
 use redis::{AsyncCommands, Client, cmd};
@@ -273,7 +273,7 @@ async fn it_is_quiet_when_told_so_and_goes_on() {
     };
     place
         .working(empty, LONG, async |_| {
-            steer(SteerMode::Quiet).await;
+            steer(Mode::Quiet).await;
             let control = place.queue.keys().control("w");
             let heard = async || {
                 let length: i64 = place.server.clone().llen(&control).await.unwrap();
@@ -283,7 +283,7 @@ async fn it_is_quiet_when_told_so_and_goes_on() {
             place.enqueue(task("t")).await;
             sleep(Duration::from_millis(100)).await;
             assert_eq!(place.look("t").await.0, "ready");
-            steer(SteerMode::Run).await;
+            steer(Mode::Run).await;
             place.until("t", "completed").await;
         })
         .await;
