@@ -98,6 +98,13 @@ def test_it_may_have_another_name(tmp_path: Path) -> None:
     assert 'from "@ours/tasks/ioredis"' in (tmp_path / "README.md").read_text()
 
 
+def test_a_crate_is_imported_by_its_name_in_rust_s_form(tmp_path: Path) -> None:
+    generate("rust", tmp_path, package="our-tasks")
+    assert tomllib.loads((tmp_path / "Cargo.toml").read_text())["package"]["name"] == "our-tasks"
+    for shown in ("README.md", "src/lib.rs"):
+        assert "use our_tasks::sync::Adeq;" in (tmp_path / shown).read_text()
+
+
 @pytest.mark.parametrize("name", ["", "a b", 'a"b', "-a", "a\n"])
 def test_a_name_that_no_language_takes_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match=r"package: .* is not accepted; allowed"):

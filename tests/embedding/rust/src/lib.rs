@@ -2,6 +2,7 @@
 
 #[rustfmt::skip]
 pub mod calls;
+pub mod hints;
 pub mod lock;
 pub mod proxy;
 pub mod state;

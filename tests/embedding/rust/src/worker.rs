@@ -16,10 +16,12 @@ use pyadeq::queue::{
     SettleAnswer, SettleArgs, SettleFails, SettleLanesWanted, SettleLeaseAnswer,
 };
 use pyadeq::{Error, LAYOUT, new_rid};
-use redis::aio::{ConnectionManager, MultiplexedConnection};
-use redis::{AsyncConnectionConfig, Client, RedisResult, cmd};
+use redis::Client;
+use redis::aio::ConnectionManager;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, sleep, timeout};
+
+use crate::hints::Hints;
 
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_secs(1);
@@ -75,7 +77,8 @@ struct Now {
     incarnation: String,
     calls: i64,
     lease: Duration,
-    giving_back: bool,
+    /// How many calls are on their way that give something back.
+    giving_back: usize,
     mode: String,
     wanted: usize,
 }
@@ -123,7 +126,7 @@ where
             incarnation: String::new(),
             calls: 0,
             lease: LONGEST_WAIT,
-            giving_back: false,
+            giving_back: 0,
             mode: "run".into(),
             wanted: 0,
         });
@@ -168,11 +171,7 @@ where
     }
 
     async fn work(&self) -> Result<(), Error> {
-        let mut hints = Hints {
-            client: self.client.clone(),
-            blocking: None,
-            other: self.connection.clone(),
-        };
+        let mut hints = Hints::new(self.client.clone(), self.connection.clone());
         while !self.is_over() {
             match self.settle().await {
                 Ok(most) => self.wait(&mut hints, most).await,
@@ -312,10 +311,12 @@ where
         let mut stopped = self.stopped.subscribe();
         let _ = stopped.wait_for(|stopped| *stopped).await;
         sleep(self.options.grace).await;
-        if let Err(error) = self.give_back().await {
-            eprintln!("{error}");
+        loop {
+            if let Err(error) = self.give_back().await {
+                eprintln!("{error}");
+            }
+            sleep(PAUSE).await; // a claim may have been on its way
         }
-        pending().await
     }
 
     /// Others may do what still runs here.
@@ -329,15 +330,15 @@ where
                 }
                 held.ended.is_some()
             });
-            now.giving_back = true;
+            if items.is_empty() {
+                return Ok(());
+            }
+            now.giving_back += 1;
         }
-        let mut given = Ok(());
-        if !items.is_empty() {
-            given = self.queue.release(ReleaseArgs::new(items)).await.map(drop);
-        }
-        self.now().giving_back = false;
+        let given = self.queue.release(ReleaseArgs::new(items)).await;
+        self.now().giving_back -= 1;
         self.state.changed.send_replace(());
-        given
+        given.map(drop)
     }
 
     /// Wait until there is something to do.
@@ -456,7 +457,7 @@ where
 
     fn is_over(&self) -> bool {
         let now = self.now();
-        *self.stopped.borrow() && now.held.is_empty() && !now.giving_back
+        *self.stopped.borrow() && now.held.is_empty() && now.giving_back == 0
     }
 
     fn claims(&self) -> bool {
@@ -515,73 +516,6 @@ fn accepted(result: Vec<u8>) -> Outcome {
     match result.len() {
         ..=LARGEST_RESULT => Ok(result),
         size => Err(format!("a result of {size} bytes; allowed: 1 MiB").into()),
-    }
-}
-
-/// What others say to a worker that waits, on a connection of its own.
-struct Hints {
-    client: Client,
-    /// The one that blocks, and its id.
-    blocking: Option<(MultiplexedConnection, i64)>,
-    other: ConnectionManager,
-}
-
-impl Hints {
-    /// The key that something was said by; none if nothing was, or something has changed.
-    async fn next(
-        &mut self,
-        names: &[String],
-        most: Duration,
-        changed: impl Future,
-    ) -> RedisResult<Option<String>> {
-        let hint = self.pop(names, most, changed).await;
-        if hint.is_err() {
-            self.blocking = None;
-        }
-        hint
-    }
-
-    async fn pop(
-        &mut self,
-        names: &[String],
-        most: Duration,
-        changed: impl Future,
-    ) -> RedisResult<Option<String>> {
-        if self.blocking.is_none() {
-            self.blocking = Some(self.connect().await?);
-        }
-        let Some((connection, id)) = &mut self.blocking else {
-            unreachable!("it is open");
-        };
-        let popped = async {
-            let mut command = cmd("BLPOP");
-            command.arg(names).arg(most.as_secs_f64());
-            let popped: Option<(String, Vec<u8>)> = command.query_async(connection).await?;
-            Ok(popped.map(|(name, _)| name))
-        };
-        tokio::pin!(popped);
-        tokio::select! {
-            hint = &mut popped => return hint,
-            _ = changed => {}
-        }
-        loop {
-            let mut unblock = cmd("CLIENT");
-            unblock.arg("UNBLOCK").arg(*id); // which may come too early
-            unblock.exec_async(&mut self.other).await?;
-            if let Ok(hint) = timeout(Duration::from_millis(10), &mut popped).await {
-                return hint;
-            }
-        }
-    }
-
-    async fn connect(&self) -> RedisResult<(MultiplexedConnection, i64)> {
-        let config = AsyncConnectionConfig::new().set_response_timeout(Some(2 * LONGEST_WAIT));
-        let open = self
-            .client
-            .get_multiplexed_async_connection_with_config(&config);
-        let mut connection = open.await?;
-        let id = cmd("CLIENT").arg("ID").query_async(&mut connection).await?;
-        Ok((connection, id))
     }
 }
 
