@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from pyadeq import Adeq, __version__, library
-from tests.embedding.conftest import toolchain
-from tests.embedding.test_typescript import ROOT, run
+from tests.embedding.projects import ROOT, run, toolchain
 
 pytestmark = pytest.mark.any_engine
 
@@ -23,9 +22,9 @@ SERVER = "localhost:6379"
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    toolchain("make", "npm")
+    toolchain("make", "npm", "cargo")
     folder = tmp_path_factory.mktemp("packages")
-    run(ROOT, "make", "packages", f"PACKAGES={folder}", f"BINDINGS={folder / 'bindings'}", seconds=300)
+    run(ROOT, "make", "packages", f"PACKAGES={folder}", f"BINDINGS={folder / 'bindings'}")
     return folder
 
 

@@ -2,77 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
-import jinja2
 import pytest
 
-from pyadeq.ext.bindings.model import model, pascal
-from tests.embedding.conftest import toolchain
+from tests.embedding.projects import VECTORS, cargo, run, target
 
 pytestmark = pytest.mark.any_engine
 
-ROOT = Path(__file__).parents[2]
-VECTORS = ROOT / "lua" / "conformance"
-SOURCES = Path(__file__).parent / "rust"
 STRICT = ("--", "--deny", "warnings")
-BUILD = 900  # seconds, with all that it depends on
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Programs that use the client, built once."""
-    return make_project(tmp_path_factory.mktemp("rust"))
-
-
-def make_project(folder: Path) -> Path:
-    toolchain("cargo")
-    shutil.copytree(SOURCES, folder, dirs_exist_ok=True)
-    run(folder, sys.executable, "-m", "pyadeq.ext.cli", "bindings", "rust", "-o", str(folder / "pyadeq"))
-    (folder / "src" / "calls.rs").write_text(calls())
-    cargo(folder, "build", "--all-targets", "--quiet")
-    return folder
-
-
-def calls() -> str:
-    """A way from the names of a vector to the types of the client, which Rust cannot ask for at run time."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(SOURCES / "src"),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,  # it is source text
-    )
-    environment.filters["pascal"] = pascal
-    return environment.get_template("calls.rs.j2").render(model())
-
-
-def cargo(folder: Path, *arguments: str, **environment: str) -> str:
-    return run(folder, "cargo", *arguments, seconds=BUILD, CARGO_TARGET_DIR=str(target(folder)), **environment)
-
-
-def target(folder: Path) -> Path:
-    """Where cargo builds: in the project, unless a folder that stays is named."""
-    return Path(os.environ.get("CARGO_TARGET_DIR", folder / "target"))
-
-
-def run(folder: Path, *command: str, seconds: int = 120, **environment: str) -> str:
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, **environment},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=seconds,
-    )
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}"
-    return done.stdout
+def project(rust_project: Path) -> Path:
+    return rust_project
 
 
 def test_its_form_is_that_of_rustfmt(project: Path) -> None:
