@@ -33,10 +33,12 @@ PY := $(VENV)/bin/python
 export PYTHONDONTWRITEBYTECODE :=
 READY := $(VENV)/.ready
 BINDINGS := build/bindings
+VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' pyadeq/_version.py)
+MODULE = pyadeq@v$(VERSION)
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup gen check test mutants mutants-by-hand test-unit test-engines test-embedding test-all packages package-python package-npm simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
+.PHONY: help setup gen check test mutants mutants-by-hand test-unit test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,7 +83,7 @@ test-unit: $(READY) ## the tests that need no server
 test-engines: $(READY) ## the tests whose outcome depends on the server, on all engines and modes that test leaves out
 	$(PY) -m tests.engines.suite $(ENGINES) --clusters=$(CLUSTERS) -- $(ARGS)
 
-test-embedding: $(READY) ## the clients for other languages, with what their registries have; needs Node 20
+test-embedding: $(READY) ## the clients for other languages, with what their registries have; needs Node 20, Rust 1.88, Go 1.24
 	ADEQ_TEST_EMBEDDING=1 $(PY) -m pytest tests/embedding $(ARGS)
 
 simulate: $(READY) ## SEEDS stories (1000) of clients, faults and one server, on a virtual clock; ARGS='--seed 7' tells one
@@ -133,7 +135,7 @@ performance: $(READY) ## write docs/performance.md and its pictures from bench/r
 bench-losses: $(READY) ## what is lost at each durability when the server dies, loses power, or fails over
 	$(PY) -m bench.losses $(ARGS)
 
-packages: package-python package-npm ## what registries take, in build/packages; needs npm
+packages: package-python package-npm package-crate package-go ## what registries take, in build/packages; needs npm and cargo
 	@ls $(PACKAGES)
 
 package-python: $(READY)
@@ -143,6 +145,17 @@ package-npm: $(BINDINGS)/typescript
 	@command -v npm >/dev/null || { echo "npm is not on the PATH: install Node 20 or newer" >&2; exit 1; }
 	@mkdir -p $(PACKAGES)
 	cd $< && npm pack --silent --pack-destination $(abspath $(PACKAGES))
+
+package-crate: $(BINDINGS)/rust
+	@command -v cargo >/dev/null || { echo "cargo is not on the PATH: install Rust 1.88 or newer" >&2; exit 1; }
+	@mkdir -p $(PACKAGES)
+	cd $< && cargo package --quiet --allow-dirty --no-verify --target-dir $(abspath $(BINDINGS))/target
+	cp $(BINDINGS)/target/package/pyadeq-$(VERSION).crate $(PACKAGES)
+
+package-go: $(BINDINGS)/go
+	@mkdir -p $(PACKAGES)
+	@rm -rf $(BINDINGS)/$(MODULE) && cp -r $< $(BINDINGS)/$(MODULE)
+	$(PY) -m zipfile -c $(PACKAGES)/$(MODULE).zip $(BINDINGS)/$(MODULE)
 
 $(BINDINGS)/%: $(READY) FORCE
 	@rm -rf $@

@@ -1,12 +1,10 @@
-"""Servers and folders for clients in other languages, and what decides whether their tests run.
+"""Servers and projects for clients in other languages.
 
 ADEQ_TEST_EMBEDDING   1, as `make test-embedding` has it: they run where their toolchains are, and in CI these must be
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,18 +12,7 @@ import pytest
 
 from pyadeq.embedded import EmbeddedServer
 from tests.conftest import free_port, serve_all_slots
-
-WANTED = os.environ.get("ADEQ_TEST_EMBEDDING") == "1"
-
-
-def toolchain(*programs: str) -> None:
-    """Skip the test, with a line that says why, or fail it in CI."""
-    if not WANTED:
-        pytest.skip("clients in other languages are tested by `make test-embedding`")
-    if missing := [program for program in programs if shutil.which(program) is None]:
-        if os.environ.get("CI"):
-            pytest.fail(f"not on the PATH: {', '.join(missing)}; CI tests all languages")
-        pytest.skip(f"not on the PATH: {', '.join(missing)}")
+from tests.embedding import projects
 
 
 @pytest.fixture(scope="session")
@@ -42,3 +29,19 @@ def cluster_url(binary: Path) -> Iterator[str]:
     with EmbeddedServer(binary=binary, port=free_port(), config=config) as server:
         serve_all_slots(server)
         yield f"redis://127.0.0.1:{server.port}"
+
+
+@pytest.fixture(scope="session")
+def typescript_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Programs that use the client, with recent libraries; likewise those below."""
+    return projects.typescript(tmp_path_factory.mktemp("typescript"))
+
+
+@pytest.fixture(scope="session")
+def rust_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return projects.rust(tmp_path_factory.mktemp("rust"))
+
+
+@pytest.fixture(scope="session")
+def go_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return projects.go(tmp_path_factory.mktemp("go"))

@@ -26,6 +26,10 @@ class Languages:
         self.workers: dict[str, subprocess.Popen[str]] = {}
 
     @property
+    def names(self) -> list[str]:
+        return list(self._commands)
+
+    @property
     def lanes(self) -> list[str]:
         """One that all serve, and one of each language."""
         return ["any", *(f"group/{language}" for language in self._commands)]

@@ -2,63 +2,32 @@
 
 from __future__ import annotations
 
-import os
-import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from pyadeq import Adeq
-from tests.embedding.conftest import toolchain
+from tests.embedding import projects
+from tests.embedding.projects import ROOT, VECTORS, example, run, write_client
 
 pytestmark = pytest.mark.any_engine
 
-ROOT = Path(__file__).parents[2]
-VECTORS = ROOT / "lua" / "conformance"
-SOURCES = Path(__file__).parent / "go"
 OTHERS = "Conformance|Worker|Locks"  # tests that have a function of their own below
-LONG = 400  # seconds
 OLDEST = "github.com/redis/go-redis/v9@v9.19.0"
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Programs that use the client, and go-redis of the newest release."""
-    return make_project(tmp_path_factory.mktemp("newest"))
+def project(go_project: Path) -> Path:
+    return go_project
 
 
 @pytest.fixture(scope="module")
 def oldest_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with the oldest go-redis that the client allows."""
-    folder = make_project(tmp_path_factory.mktemp("oldest"))
+    folder = projects.go(tmp_path_factory.mktemp("oldest"))
     run(folder, "go", "get", OLDEST)
     return folder
-
-
-def make_project(folder: Path) -> Path:
-    """A folder with the client, and the programs that use it."""
-    toolchain("go")
-    shutil.copytree(SOURCES, folder, dirs_exist_ok=True)
-    run(folder, sys.executable, "-m", "pyadeq.ext.cli", "bindings", "go", "-o", str(folder / "pyadeq"))
-    return folder
-
-
-def run(folder: Path, *command: str, **environment: str) -> str:
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, **environment},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=LONG,
-    )
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}"
-    return done.stdout
 
 
 def go_test(folder: Path, *packages: str, **environment: str) -> None:
@@ -107,13 +76,12 @@ def test_its_worker_and_its_locks(project: Path, private_url: str) -> None:
 
 
 def test_the_example_of_the_page_runs(project: Path, private_url: str) -> None:
-    page = (ROOT / "docs" / "embedding" / "go.md").read_text()
-    (example,) = re.findall(r'```go title="main.go"\n(.*?)```', page, re.DOTALL)
-    program = project / "example" / "main.go"
-    program.parent.mkdir()
-    program.write_text(example)
+    program = example(ROOT / "docs" / "embedding" / "go.md", "go", "main.go")
+    file = project / "example" / "main.go"
+    file.parent.mkdir()
+    file.write_text(program)
     assert run(project, "gofmt", "-l", "example") == ""
-    program.write_text(example.replace("127.0.0.1:6379", private_url.removeprefix("redis://")))
+    file.write_text(program.replace("127.0.0.1:6379", private_url.removeprefix("redis://")))
     with Adeq.from_url(private_url) as adeq:
         adeq.client.flushall()
         run(project, "go", "run", "./example")
@@ -125,10 +93,9 @@ def test_the_example_of_the_page_runs(project: Path, private_url: str) -> None:
 def test_the_example_of_its_readme_runs_under_another_name(project: Path, private_url: str) -> None:
     package = "example.com/ours/tasks"
     folder = project / "renamed"
-    adeq = (sys.executable, "-m", "pyadeq.ext.cli")
-    run(project, *adeq, "bindings", "go", "-o", str(folder / "tasks"), "--package", package)
-    (example,) = re.findall(r"```go\n(.*?)```", (folder / "tasks" / "README.md").read_text(), re.DOTALL)
-    (folder / "main.go").write_text(example.replace("localhost:6379", private_url.removeprefix("redis://")))
+    write_client("go", folder / "tasks", "--package", package)
+    program = example(folder / "tasks" / "README.md", "go")
+    (folder / "main.go").write_text(program.replace("localhost:6379", private_url.removeprefix("redis://")))
     run(folder, "go", "mod", "init", "example.com/program")
     run(folder, "go", "mod", "edit", "-replace", f"{package}=./tasks")
     run(folder, "go", "mod", "tidy")

@@ -25,11 +25,10 @@ from pyadeq.ext.chaos.judge import judge
 from pyadeq.ext.chaos.recorder import Loaded
 from tests.chaos.proxy import Proxy
 from tests.conftest import free_port
-from tests.embedding.conftest import toolchain
 from tests.embedding.mixed import QUEUE, RESOURCES, Languages, lines, tasks
 from tests.embedding.noted import operations
+from tests.embedding.projects import target
 from tests.embedding.tap import Said, Tap
-from tests.embedding.test_typescript import make_project as typescript_project
 from tests.waiting import wait_until
 
 TASKS = 20_000
@@ -60,14 +59,14 @@ def proxy(server: EmbeddedServer, said: list[Said]) -> Iterator[Proxy]:
 
 
 @pytest.fixture
-def languages(proxy: Proxy, tmp_path: Path) -> Iterator[Languages]:
-    toolchain("node", "npm")
-    typescript = typescript_project(tmp_path / "typescript")
+def languages(proxy: Proxy, typescript_project: Path, rust_project: Path, go_project: Path) -> Iterator[Languages]:
     languages = Languages(
         proxy.url,
         {
             "python": ([sys.executable, "mixed_worker.py"], PYTHON),
-            "typescript": (["node", "mixed-worker.js"], typescript),
+            "typescript": (["node", "mixed-worker.js"], typescript_project),
+            "rust": ([str(target(rust_project) / "debug" / "mixed-worker")], rust_project),
+            "go": (["bin/mixed-worker"], go_project),
         },
     )
     yield languages
@@ -75,7 +74,7 @@ def languages(proxy: Proxy, tmp_path: Path) -> Iterator[Languages]:
 
 
 def test_all_is_done_once_whatever_language_does_it(
-    server: EmbeddedServer, proxy: Proxy, said: list[Said], languages: Languages, tmp_path: Path
+    server: EmbeddedServer, proxy: Proxy, said: list[Said], languages: Languages, typescript_project: Path
 ) -> None:
     url = f"redis://127.0.0.1:{server.port}"
     with Adeq.from_url(url) as adeq:
@@ -85,9 +84,9 @@ def test_all_is_done_once_whatever_language_does_it(
         adeq.locks(QUEUE).configure(lease=3.0, poll=0.3, claim=2.0, waiter=3.0, events_max=EVENTS)
         languages.start_workers(EACH)
         proxy.odds = FAULTS
-        produce(proxy, languages.lanes, tmp_path / "typescript")
-        for number, language in enumerate(("python", "typescript"), 1):
-            wait_until(partial(has_done, queue, number * TASKS // 6), LONG)
+        produce(proxy, languages.lanes, typescript_project)
+        for number, language in enumerate(languages.names, 1):
+            wait_until(partial(has_done, queue, number * TASKS // 8), LONG)
             languages.kill(f"{language}-0")
         wait_until(partial(has_done, queue, TASKS), LONG)
         proxy.odds = {}

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from pyadeq import Adeq, __version__, library
-from tests.embedding.conftest import toolchain
-from tests.embedding.test_typescript import ROOT, run
+from tests.embedding.projects import ROOT, cargo, example, run, toolchain
 
 pytestmark = pytest.mark.any_engine
 
@@ -23,9 +22,9 @@ SERVER = "localhost:6379"
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    toolchain("make", "npm")
+    toolchain("make", "npm", "cargo")
     folder = tmp_path_factory.mktemp("packages")
-    run(ROOT, "make", "packages", f"PACKAGES={folder}", f"BINDINGS={folder / 'bindings'}", seconds=300)
+    run(ROOT, "make", "packages", f"PACKAGES={folder}", f"BINDINGS={folder / 'bindings'}")
     return folder
 
 
@@ -36,11 +35,11 @@ def empty(request: pytest.FixtureRequest) -> None:
             adeq.client.flushall()
 
 
-def readme(package: Path, language: str, url: str) -> str:
-    """The program of a package's README, for this server."""
-    (program,) = re.findall(rf"```{language}\n(.*?)```", (package / "README.md").read_text(), re.DOTALL)
-    assert SERVER in program
-    return str(program).replace(SERVER, url.removeprefix("redis://"))
+def program(package: Path, language: str, url: str) -> str:
+    """That of a package's README, for this server. It prints how many tasks wait."""
+    text = example(package / "README.md", language)
+    assert SERVER in text
+    return text.replace(SERVER, url.removeprefix("redis://"))
 
 
 def enqueued(url: str) -> bool:
@@ -51,8 +50,10 @@ def enqueued(url: str) -> bool:
 def test_all_are_of_this_release(packages: Path) -> None:
     assert sorted(path.name for path in packages.iterdir() if path.is_file()) == [
         f"pyadeq-{__version__}-py3-none-any.whl",
+        f"pyadeq-{__version__}.crate",
         f"pyadeq-{__version__}.tar.gz",
         f"pyadeq-{__version__}.tgz",
+        f"pyadeq@v{__version__}.zip",
     ]
 
 
@@ -61,7 +62,7 @@ def test_the_one_for_npm(packages: Path, private_url: str, tmp_path: Path) -> No
     (tmp_path / "package.json").write_text(json.dumps({"private": True, "type": "module"}))
     run(tmp_path, "npm", "install", "--no-audit", "--no-fund", str(archive), "ioredis")
     package = tmp_path / "node_modules" / "pyadeq"
-    (tmp_path / "example.js").write_text(readme(package, "js", private_url))
+    (tmp_path / "example.js").write_text(program(package, "js", private_url))
     assert run(tmp_path, "node", "example.js") == "1\n"
     assert enqueued(private_url)
     manifest = library().manifest
@@ -72,10 +73,36 @@ def test_the_one_for_npm(packages: Path, private_url: str, tmp_path: Path) -> No
         assert {"package/index.d.ts", "package/README.md", "package/LICENSE"} <= set(tar.getnames())
 
 
+def test_the_crate(packages: Path, private_url: str, tmp_path: Path) -> None:
+    with tarfile.open(packages / f"pyadeq-{__version__}.crate") as tar:
+        tar.extractall(tmp_path, filter="data")
+    crate = tmp_path / f"pyadeq-{__version__}"
+    assert (crate / "LICENSE").is_file()
+    run(tmp_path, "cargo", "init", "--quiet", "--name", "program", "--vcs", "none")
+    run(tmp_path, "cargo", "add", "--quiet", "--path", crate.name)
+    (tmp_path / "src" / "main.rs").write_text(program(crate, "rust", private_url))
+    assert cargo(tmp_path, "run", "--quiet") == "1\n"
+    assert enqueued(private_url)
+
+
+def test_the_go_module(packages: Path, private_url: str, tmp_path: Path) -> None:
+    toolchain("go")
+    with zipfile.ZipFile(packages / f"pyadeq@v{__version__}.zip") as archive:
+        archive.extractall(tmp_path)
+    module = tmp_path / f"pyadeq@v{__version__}"
+    assert (module / "LICENSE").is_file()
+    (tmp_path / "main.go").write_text(program(module, "go", private_url))
+    run(tmp_path, "go", "mod", "init", "example.com/program")
+    run(tmp_path, "go", "mod", "edit", "-replace", f"pyadeq=./{module.name}")
+    run(tmp_path, "go", "mod", "tidy")
+    assert run(tmp_path, "go", "run", ".") == "1\n"
+    assert enqueued(private_url)
+
+
 def test_the_wheel(packages: Path, private_url: str, tmp_path: Path) -> None:
     run(tmp_path, sys.executable, "-m", "venv", "venv")
     python = str(tmp_path / "venv" / "bin" / "python")
     run(tmp_path, python, "-m", "pip", "install", "--quiet", str(packages / f"pyadeq-{__version__}-py3-none-any.whl"))
-    program = f"import pyadeq; pyadeq.Adeq.from_url({private_url!r}).queue('default').enqueue(id={TASK!r})"
-    subprocess.run([python, "-I", "-c", program], cwd=tmp_path, check=True)
+    enqueue = f"import pyadeq; pyadeq.Adeq.from_url({private_url!r}).queue('default').enqueue(id={TASK!r})"
+    subprocess.run([python, "-I", "-c", enqueue], cwd=tmp_path, check=True)
     assert enqueued(private_url)

@@ -2,80 +2,34 @@
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-import jinja2
 import pytest
 
 from pyadeq import Adeq
-from pyadeq.ext.bindings.model import model, pascal
-from tests.embedding.conftest import toolchain
+from tests.embedding.projects import ROOT, VECTORS, cargo, example, run, target
 
 pytestmark = pytest.mark.any_engine
 
-ROOT = Path(__file__).parents[2]
-VECTORS = ROOT / "lua" / "conformance"
-SOURCES = Path(__file__).parent / "rust"
 STRICT = ("--", "--deny", "warnings")
 OLDEST = "1.0.0"  # of redis-rs
-BUILD = 900  # seconds, with all that it depends on
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Programs that use the client, built once."""
-    return make_project(tmp_path_factory.mktemp("rust"))
+def project(rust_project: Path) -> Path:
+    return rust_project
 
 
-def make_project(folder: Path) -> Path:
-    toolchain("cargo")
-    shutil.copytree(SOURCES, folder, dirs_exist_ok=True)
-    run(folder, sys.executable, "-m", "pyadeq.ext.cli", "bindings", "rust", "-o", str(folder / "pyadeq"))
-    (folder / "src" / "calls.rs").write_text(calls())
-    cargo(folder, "build", "--all-targets", "--quiet")
-    return folder
-
-
-def calls() -> str:
-    """A way from the names of a vector to the types of the client, which Rust cannot ask for at run time."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(SOURCES / "src"),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,  # it is source text
-    )
-    environment.filters["pascal"] = pascal
-    return environment.get_template("calls.rs.j2").render(model())
-
-
-def cargo(folder: Path, *arguments: str, **environment: str) -> str:
-    return run(folder, "cargo", *arguments, seconds=BUILD, CARGO_TARGET_DIR=str(target(folder)), **environment)
-
-
-def target(folder: Path) -> Path:
-    """Where cargo builds: in the project, unless a folder that stays is named."""
-    return Path(os.environ.get("CARGO_TARGET_DIR", folder / "target"))
-
-
-def run(folder: Path, *command: str, seconds: int = 120, **environment: str) -> str:
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, **environment},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=seconds,
-    )
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}"
-    return done.stdout
+@pytest.fixture
+def oldest_project(project: Path) -> Iterator[Path]:
+    """The same with the oldest redis-rs that the client allows."""
+    lock = project / "Cargo.lock"
+    newest = lock.read_bytes()
+    cargo(project, "update", "--quiet", "--package", "redis", "--precise", OLDEST)
+    yield project
+    lock.write_bytes(newest)
+    cargo(project, "build", "--quiet", "--all-targets")
 
 
 def test_its_form_is_that_of_rustfmt(project: Path) -> None:
@@ -111,14 +65,8 @@ def test_its_worker_and_its_locks(project: Path, private_url: str) -> None:
     cargo_test(project, "worker", URL=private_url)
 
 
-def test_what_it_does_with_the_oldest_library(project: Path, private_url: str) -> None:
-    lock = project / "Cargo.lock"
-    newest = lock.read_bytes()
-    cargo(project, "update", "--quiet", "--package", "redis", "--precise", OLDEST)
-    try:
-        cargo_test(project, "client*", URL=private_url)
-    finally:
-        lock.write_bytes(newest)
+def test_what_it_does_with_the_oldest_library(oldest_project: Path, private_url: str) -> None:
+    cargo_test(oldest_project, "client*", URL=private_url)
 
 
 def cargo_test(project: Path, name: str, **environment: str) -> None:
@@ -141,28 +89,13 @@ def replay(project: Path, library: str, url: str, *flags: str) -> None:
 
 
 def test_the_example_of_the_page_runs(project: Path, private_url: str) -> None:
-    page = (ROOT / "docs" / "embedding" / "rust.md").read_text()
-    (example,) = re.findall(r'```rust title="work.rs"\n(.*?)```', page, re.DOTALL)
-    check_example(project, example, "redis://127.0.0.1:6379", private_url)
+    program = project / "src" / "bin" / "work.rs"
+    program.write_text(example(ROOT / "docs" / "embedding" / "rust.md", "rust", "work.rs"))
+    cargo(project, "fmt", "--check")
+    program.write_text(program.read_text().replace("redis://127.0.0.1:6379", private_url))
     with Adeq.from_url(private_url) as adeq:
+        adeq.client.flushall()
+        cargo(project, "run", "--quiet", "--bin", "work")
         task = adeq.queue("default").get("invoice-7")
         assert task is not None
         assert (task.state, task.priority, task.result) == ("completed", 3, 12)
-
-
-def test_the_example_of_its_readme_runs(project: Path, private_url: str) -> None:
-    page = (project / "pyadeq" / "README.md").read_text()
-    (example,) = re.findall(r"```rust\n(.*?)```", page, re.DOTALL)
-    assert check_example(project, example, "redis://localhost:6379", private_url) == "1\n"
-
-
-def check_example(project: Path, example: str, shown: str, url: str) -> str:
-    """As it is shown, it has its form; what it prints, on an empty server."""
-    program = project / "src" / "bin" / "example.rs"
-    program.write_text(example)
-    cargo(project, "fmt", "--check")
-    assert shown in example
-    program.write_text(example.replace(shown, url))
-    with Adeq.from_url(url) as adeq:
-        adeq.client.flushall()
-    return cargo(project, "run", "--quiet", "--bin", "example")

@@ -2,62 +2,30 @@
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from pyadeq import Adeq
-from tests.embedding.conftest import toolchain
+from tests.embedding import projects
+from tests.embedding.projects import ROOT, VECTORS, example, run
 
 pytestmark = pytest.mark.any_engine
 
-ROOT = Path(__file__).parents[2]
-VECTORS = ROOT / "lua" / "conformance"
-SOURCES = Path(__file__).parent / "typescript"
 OLDEST = ("ioredis@5.3.0", "redis@5.8.0")
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Programs that use the client, and all that they need, of the newest releases."""
-    return make_project(tmp_path_factory.mktemp("newest"))
+def project(typescript_project: Path) -> Path:
+    return typescript_project
 
 
 @pytest.fixture(scope="module")
 def oldest_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with the oldest libraries that the client allows."""
-    folder = make_project(tmp_path_factory.mktemp("oldest"))
+    folder = projects.typescript(tmp_path_factory.mktemp("oldest"))
     run(folder, "npm", "install", "--no-audit", "--no-fund", "--no-save", *OLDEST)
     return folder
-
-
-def make_project(folder: Path) -> Path:
-    """A folder with the client, its libraries, and the programs that use them."""
-    toolchain("node", "npm")
-    shutil.copytree(SOURCES, folder, dirs_exist_ok=True)
-    run(folder, sys.executable, "-m", "pyadeq.ext.cli", "bindings", "typescript", "-o", str(folder / "pyadeq"))
-    run(folder, "npm", "install", "--no-audit", "--no-fund")
-    return folder
-
-
-def run(folder: Path, *command: str, seconds: int = 120, **environment: str) -> str:
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, **environment},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=seconds,
-    )
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}"
-    return done.stdout
 
 
 def test_its_form_is_that_of_prettier(project: Path) -> None:
@@ -112,9 +80,8 @@ def test_what_it_does_on_a_cluster(project: Path, cluster_url: str, library: str
 
 
 def test_the_example_of_the_page_runs(project: Path, private_url: str) -> None:
-    page = (ROOT / "docs" / "embedding" / "typescript.md").read_text()
-    (example,) = re.findall(r'```javascript title="work.mjs"\n(.*?)```', page, re.DOTALL)
-    (project / "work.mjs").write_text(example.replace("redis://127.0.0.1:6379", private_url))
+    program = example(ROOT / "docs" / "embedding" / "typescript.md", "javascript", "work.mjs")
+    (project / "work.mjs").write_text(program.replace("redis://127.0.0.1:6379", private_url))
     with Adeq.from_url(private_url) as adeq:
         adeq.client.flushall()
         run(project, "node", "work.mjs")
