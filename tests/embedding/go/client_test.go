@@ -90,6 +90,13 @@ func TestWhatCannotWorkIsNamedBeforeAnythingIsSent(t *testing.T) {
 	if !errors.Is(err, pyadeq.ErrArg) || !strings.Contains(err.Error(), "Items[1].ID") {
 		t.Error(err)
 	}
+	for _, tag := range []string{"a,b", ""} {
+		item := queue.EnqueueItem{ID: "t", Payload: []byte("{}"), Tags: []string{tag}}
+		_, err = queueOf(t, client, "q").Enqueue(ctx, queue.EnqueueArgs{Items: []queue.EnqueueItem{item}})
+		if !errors.Is(err, pyadeq.ErrArg) || !strings.Contains(err.Error(), "no commas") {
+			t.Errorf("%v does not say that a tag cannot be %q", err, tag)
+		}
+	}
 	large := queue.EnqueueItem{ID: "t", Payload: make([]byte, 1<<20)}
 	_, err = queueOf(t, client, "q").Enqueue(ctx, queue.EnqueueArgs{Items: slices.Repeat([]queue.EnqueueItem{large}, 17)})
 	if !errors.Is(err, pyadeq.ErrArg) || !strings.Contains(err.Error(), "smaller batches") {

@@ -1,11 +1,11 @@
 // What a client does besides encoding: node --test, with LIBRARY, URL and CLUSTER in the environment.
 import assert from "node:assert/strict";
-import { createServer, connect } from "node:net";
 import { after, beforeEach, test } from "node:test";
 import { Redis } from "ioredis";
 import { Adeq, ArgError, ConfigError, Queue, queueBase, ScriptError, TransportError } from "pyadeq";
 import { ioredis } from "pyadeq/ioredis";
 import { LIBRARIES } from "./libraries.js";
+import { proxied } from "./proxy.js";
 
 const { LIBRARY = "", URL: url = "", CLUSTER } = process.env;
 const open = LIBRARIES[LIBRARY] ?? assert.fail(`LIBRARY=${LIBRARY} is not one`);
@@ -78,6 +78,8 @@ test("what is missing, unknown or of a wrong type is named before anything is se
     [{ items: [{ ...task, priority: 1.5 }] }, /items\[0\]\.priority: 1\.5/],
     [{ items: [task], extra: 1 }, /extra/],
     [{ items: [{ ...task, tags: "a" }] }, /items\[0\]\.tags/],
+    [{ items: [{ ...task, tags: ["a,b"] }] }, /items\[0\]\.tags: "a,b".*without commas/],
+    [{ items: [{ ...task, tags: [""] }] }, /items\[0\]\.tags/],
     [{ items: Array(17).fill({ ...task, payload: "x".repeat(1 << 20) }) }, /smaller batches/],
   ];
   for (const [args, words] of wrong) await assert.rejects(queue.enqueue(args), words);
@@ -94,7 +96,7 @@ test("a base without a hash tag is refused", () => {
 test("a call whose answer is lost is sent again and acts once", async (context) => {
   if (CLUSTER) return context.skip("the nodes of a cluster are not behind the proxy");
   let cuts = 2;
-  const proxy = await proxied(() => cuts-- > 0);
+  const proxy = await proxied(url, () => cuts-- > 0);
   const client = await open(proxy.url, false);
   try {
     const queue = new Adeq(client.connection).queue("q");
@@ -111,7 +113,7 @@ test("a call whose answer is lost is sent again and acts once", async (context) 
 
 test("a call that is given up says whether it may have been applied", async (context) => {
   if (CLUSTER) return context.skip("the nodes of a cluster are not behind the proxy");
-  const proxy = await proxied(() => true);
+  const proxy = await proxied(url, () => true);
   const client = await open(proxy.url, false);
   try {
     proxy.armed = true;
@@ -128,6 +130,13 @@ test("a call that is given up says whether it may have been applied", async (con
   }
 });
 
+test("a call is not tried for longer than a server knows it", async () => {
+  for (const timeoutMs of [60_000, -1, Infinity, NaN]) {
+    assert.throws(() => new Adeq(opened.connection, { timeoutMs }), ConfigError);
+    await assert.rejects(adeq.queue("q").stats({}, { timeoutMs }), ConfigError);
+  }
+});
+
 test("a signal ends the sending again", async () => {
   const controller = new AbortController();
   controller.abort(new Error("enough"));
@@ -139,41 +148,3 @@ test("ioredis would hide keys behind a prefix of its own", () => {
   const client = new Redis(url, { keyPrefix: "app:", lazyConnect: true });
   assert.throws(() => ioredis(client), /keyPrefix/);
 });
-
-/**
- * A way to the server that, once armed, loses the answers that `cut` says.
- *
- * @param {() => boolean} cut
- */
-async function proxied(cut) {
-  const { hostname, port } = new URL(url);
-  const state = { armed: false, url: "", close: () => {} };
-  /** @type {Set<import("node:net").Socket>} */
-  const sockets = new Set();
-  const proxy = createServer((near) => {
-    const far = connect(Number(port), hostname);
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.on("error", () => {});
-    }
-    near.on("close", () => far.destroy());
-    far.on("close", () => near.destroy());
-    let asked = false;
-    near.on("data", (data) => {
-      asked ||= state.armed && data.includes("EVALSHA");
-      far.write(data);
-    });
-    far.on("data", (data) => {
-      if (asked && cut()) near.destroy();
-      else near.write(data);
-    });
-  });
-  await new Promise((resolve) => proxy.listen(0, "127.0.0.1", () => resolve(undefined)));
-  const address = /** @type {import("node:net").AddressInfo} */ (proxy.address());
-  state.url = `redis://127.0.0.1:${address.port}`;
-  state.close = () => {
-    proxy.close();
-    for (const socket of sockets) socket.destroy();
-  };
-  return state;
-}

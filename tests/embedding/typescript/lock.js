@@ -2,6 +2,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { newRid } from "pyadeq";
 
+const TICK_MS = 100;
+const MOST_ITEMS = 1000; // in a call
+
 /**
  * A lock, as long as `lost` is not aborted.
  *
@@ -23,8 +26,11 @@ export class NotGranted extends Error {
 export class LockClient {
   /** @type {Map<string, { losing: AbortController, until: number }>} by rid */
   #held = new Map();
+  /** @type {NodeJS.Timeout | undefined} */
+  #ticking;
   /** @type {Promise<void> | undefined} */
   #renewing;
+  #renewed = 0;
   #leaseMs = 0;
   /** The domain's time, less our own. @type {number | undefined} */
   #offset;
@@ -48,6 +54,7 @@ export class LockClient {
       const issuedMs = await this.#time();
       let asked = performance.now();
       const first = await this.locks.acquire({ rid, resource, owner, issuedMs, waitMs });
+      this.#observe(first.nowMs);
       if (first.status === "granted") {
         return this.#keep(rid, first.fence, asked, first.deadlineMs - first.nowMs);
       }
@@ -56,6 +63,7 @@ export class LockClient {
         await sleep(pollMs, undefined, { signal });
         asked = performance.now();
         const { nowMs, items } = await this.locks.poll({ items: [{ rid }] });
+        this.#observe(nowMs);
         const [answer] = items;
         if (answer?.status === "granted") {
           const fence = answer.fences[0]?.fence ?? 0;
@@ -78,9 +86,13 @@ export class LockClient {
 
   /** Now, on the domain's clock. */
   async #time() {
-    const asked = performance.now();
-    this.#offset ??= (await this.locks.stats()).nowMs - asked;
-    return Math.floor(performance.now() + this.#offset);
+    if (this.#offset === undefined) this.#observe((await this.locks.stats()).nowMs);
+    return Math.floor(performance.now() + Number(this.#offset));
+  }
+
+  /** @param {number} nowMs of a reply; the last one counts, for clocks are set at times */
+  #observe(nowMs) {
+    this.#offset = nowMs - performance.now();
   }
 
   /**
@@ -94,30 +106,42 @@ export class LockClient {
     const losing = new AbortController();
     this.#held.set(rid, { losing, until: asked + leaseMs });
     this.#leaseMs = leaseMs;
-    this.#renewing ??= this.#renew().finally(() => (this.#renewing = undefined));
+    if (this.#ticking === undefined) {
+      this.#renewed = asked;
+      this.#ticking = setInterval(() => this.#tick(), TICK_MS).unref();
+    }
     return { rid, fence, lost: losing.signal };
   }
 
-  /** Renew all that is held, every third of the lease time. */
-  async #renew() {
-    while (this.#held.size > 0) {
-      await sleep(this.#leaseMs / 3, undefined, { ref: false });
-      await this.#renewOnce().catch(console.error);
-      for (const [rid, { until }] of this.#held) if (until < performance.now()) this.#lose(rid);
+  /** Every lock ends in time, whatever has become of the call that would renew it. */
+  #tick() {
+    const now = performance.now();
+    for (const [rid, { until }] of this.#held) if (until < now + TICK_MS) this.#lose(rid);
+    if (this.#held.size === 0) {
+      clearInterval(this.#ticking);
+      this.#ticking = undefined;
+    } else if (this.#renewing === undefined && now - this.#renewed >= this.#leaseMs / 3) {
+      this.#renewed = now;
+      this.#renewing = this.#renew()
+        .catch(console.error)
+        .finally(() => (this.#renewing = undefined));
     }
   }
 
-  async #renewOnce() {
-    const rids = [...this.#held.keys()];
-    if (rids.length === 0) return;
-    const asked = performance.now();
-    const { nowMs, items } = await this.locks.renew({ items: rids.map((rid) => ({ rid })) });
-    items.forEach((item, index) => {
-      const rid = /** @type {string} */ (rids[index]);
-      const held = this.#held.get(rid);
-      if (item.status !== "renewed") this.#lose(rid);
-      else if (held) held.until = asked + item.deadlineMs - nowMs;
-    });
+  async #renew() {
+    const all = [...this.#held.keys()];
+    for (let at = 0; at < all.length; at += MOST_ITEMS) {
+      const rids = all.slice(at, at + MOST_ITEMS);
+      const asked = performance.now();
+      const { nowMs, items } = await this.locks.renew({ items: rids.map((rid) => ({ rid })) });
+      this.#observe(nowMs);
+      items.forEach((item, index) => {
+        const rid = /** @type {string} */ (rids[index]);
+        const held = this.#held.get(rid);
+        if (item.status !== "renewed") this.#lose(rid);
+        else if (held) held.until = asked + item.deadlineMs - nowMs;
+      });
+    }
   }
 
   /** @param {string} rid */

@@ -13,7 +13,7 @@ import { LAYOUT, newRid, ScriptError } from "pyadeq";
  * @property {Lease} lease
  * @property {AbortController} ending aborted when its task has to end before it is done
  * @property {number} until when the lease is over, if no heartbeat renews it
- * @property {{ result: string | Uint8Array } | { error: unknown } | undefined} outcome
+ * @property {{ result: string | Uint8Array } | { error: string } | undefined} outcome
  */
 
 /**
@@ -29,8 +29,9 @@ const LONGEST_WAIT_MS = 10_000;
 const PAUSE_MS = 1000;
 const LARGEST_RESULT = 1024 * 1024; // bytes
 const MOST_RESULTS = 8 * 1024 * 1024; // bytes in a call
-const MOST_ENDED = 1000; // in a call
-const MOST_CLAIMED = 1000;
+const MOST_ITEMS = 1000; // in a call
+const SILENT_MS = 5000; // a connection that says nothing for so much longer than it was asked to wait is dead
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const TICK_MS = 100;
 
 export class Worker {
@@ -45,6 +46,9 @@ export class Worker {
   #changed = () => {};
   /** @type {Promise<void> | undefined} */
   #givenBack;
+  /** @type {Promise<void> | undefined} */
+  #beating;
+  #beaten = 0;
   /** @type {Promise<void> | undefined} */
   registered;
 
@@ -70,8 +74,8 @@ export class Worker {
   /** Work until `stop`. */
   async run() {
     await (this.registered = this.#register());
-    const over = new AbortController();
-    const beating = this.#beat(over.signal);
+    this.#beaten = performance.now();
+    const ticking = setInterval(() => this.#tick(), TICK_MS);
     try {
       while (!this.#isOver()) {
         try {
@@ -83,8 +87,8 @@ export class Worker {
         }
       }
     } finally {
-      over.abort();
-      await Promise.all([beating, this.#givenBack]);
+      clearInterval(ticking);
+      await Promise.all([this.#beating, this.#givenBack, this.#giveBack()]);
       this.blocking.disconnect();
     }
     await this.queue.deregister({ worker: this.options.name, incarnation: this.#incarnation });
@@ -109,7 +113,7 @@ export class Worker {
   /** Report what has ended, claim what there is room for, and say how long there is nothing to do (ms). */
   async #settle() {
     const { name: worker, lanes } = this.options;
-    const ended = fitting(this.#ended());
+    const ended = fitting(this.#ended(), MOST_ITEMS - lanes.length);
     const settled = { acks: ended.flatMap(ack), fails: ended.flatMap(fail) };
     const asked = performance.now();
     const answer = await this.queue.settle({
@@ -117,7 +121,7 @@ export class Worker {
       incarnation: this.#incarnation,
       slot: 0,
       n: ++this.#calls,
-      limit: this.#claims() ? Math.min(Math.max(this.#free() + ended.length, 0), MOST_CLAIMED) : 0,
+      limit: this.#claims() ? Math.max(this.#free() + ended.length, 0) : 0,
       busy: this.#held.size - ended.length,
       lanesWanted: lanes.map((lane) => ({ lane })),
       ...settled,
@@ -130,6 +134,7 @@ export class Worker {
     for (const { lease } of ended) this.#held.delete(lease.token);
     this.#leaseMs = answer.leaseMs;
     for (const lease of answer.leases) this.#start(lease, asked + answer.deadlineMs - answer.nowMs);
+    if (this.#givenBack) await this.#giveBack(); // they come after its time was up
     const due = answer.nextMs === 0 ? LONGEST_WAIT_MS : answer.nextMs - answer.nowMs;
     return Math.min(due, LONGEST_WAIT_MS, this.#leaseMs);
   }
@@ -167,6 +172,7 @@ export class Worker {
     const control = keys.control(this.options.name);
     const id = this.blocking.client("ID");
     const popped = this.blocking.blpop([control, ...lanes], ms / 1000);
+    const silent = setTimeout(() => this.blocking.disconnect(true), ms + SILENT_MS);
     let over = false;
     const hint = Promise.all([id, popped])
       .then(([, pair]) => pair?.[0])
@@ -174,9 +180,11 @@ export class Worker {
       .finally(() => (over = true));
     await Promise.race([hint, changed]);
     while (!over) {
-      await id.then((blocked) => this.client.client("UNBLOCK", blocked)); // which may come too early
+      // It may come too early. Where it fails, the wait ends by itself.
+      await id.then((blocked) => this.client.client("UNBLOCK", blocked)).catch(() => {});
       await Promise.race([hint, sleep(10)]);
     }
+    clearTimeout(silent);
     if ((await hint) === control) await this.#heartbeat();
   }
 
@@ -188,7 +196,7 @@ export class Worker {
     /** @type {Held} */
     const held = { lease, ending: new AbortController(), until, outcome: undefined };
     this.#held.set(lease.token, held);
-    const timeoutMs = Number(lease.record.get("timeout_ms") ?? 0);
+    const timeoutMs = Math.min(Number(lease.record.get("timeout_ms") ?? 0), LONGEST_TIMER_MS);
     const timer = timeoutMs && setTimeout(() => held.ending.abort("timeout"), timeoutMs);
     this.#execute(held).then((outcome) => {
       clearTimeout(timer);
@@ -202,21 +210,20 @@ export class Worker {
     try {
       return { result: accepted(await this.handler(lease, signal)) };
     } catch (error) {
-      return { error };
+      return { error: text(error) };
     }
   }
 
-  /** @param {AbortSignal} over */
-  async #beat(over) {
-    let beaten = performance.now();
-    while (!over.aborted) {
-      await sleep(TICK_MS, undefined, { signal: over }).catch(() => {});
-      const now = performance.now();
-      for (const held of this.#held.values()) if (held.until < now) this.#lose(held);
-      if (now - beaten < Math.min(this.#leaseMs / 3, LONGEST_WAIT_MS)) continue; // it may be shorter now
-      beaten = now;
-      await this.#heartbeat().catch(console.error);
-    }
+  /** Every lease ends in time, whatever has become of the heartbeat that would renew it. */
+  #tick() {
+    const now = performance.now();
+    for (const held of this.#held.values()) if (held.until < now + TICK_MS) this.#lose(held);
+    const every = Math.min(this.#leaseMs / 3, LONGEST_WAIT_MS); // it may be shorter now
+    if (this.#beating !== undefined || now - this.#beaten < every) return;
+    this.#beaten = now;
+    this.#beating = this.#heartbeat()
+      .catch(console.error)
+      .finally(() => (this.#beating = undefined));
   }
 
   async #heartbeat() {
@@ -259,7 +266,7 @@ export class Worker {
   }
 
   #free() {
-    return (this.#wanted || this.options.capacity) - this.#held.size;
+    return Math.min(this.#wanted || this.options.capacity, MOST_ITEMS) - this.#held.size;
   }
 }
 
@@ -277,14 +284,24 @@ function accepted(result) {
   return result;
 }
 
+/** @param {unknown} error */
+function text(error) {
+  try {
+    return String(error).slice(0, 1000);
+  } catch {
+    return `a thrown ${typeof error} that has no text`;
+  }
+}
+
 /**
  * As many as one call carries.
  *
  * @param {Held[]} ended
+ * @param {number} most
  */
-function fitting(ended) {
+function fitting(ended, most) {
   let bytes = 0;
-  return ended.slice(0, MOST_ENDED).filter(({ outcome }) => {
+  return ended.slice(0, most).filter(({ outcome }) => {
     bytes += outcome && "result" in outcome ? Buffer.byteLength(outcome.result) : 0;
     return bytes <= MOST_RESULTS;
   });
@@ -299,6 +316,6 @@ function ack({ lease: { id, token }, outcome }) {
 function fail({ lease: { id, token }, ending: { signal }, outcome }) {
   if (!outcome || "result" in outcome) return [];
   const reason = signal.aborted ? String(signal.reason) : "error";
-  const error = String(outcome.error).slice(0, 1000);
+  const { error } = outcome;
   return [{ id, token, reason, error, jitterPpm: Math.floor(Math.random() * 1_000_000) }];
 }

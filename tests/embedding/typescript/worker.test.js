@@ -5,9 +5,10 @@ import { once } from "node:events";
 import { after, beforeEach, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
-import { Adeq } from "pyadeq";
+import { Adeq, LayoutError } from "pyadeq";
 import { ioredis } from "pyadeq/ioredis";
 import { LockClient, NotGranted } from "./lock.js";
+import { proxied } from "./proxy.js";
 import { Worker } from "./worker.js";
 
 const { URL: url = "" } = process.env;
@@ -25,11 +26,13 @@ beforeEach(() => server.flushall());
  * @param {import("./worker.js").Handler} handler
  * @param {(worker: Worker) => Promise<void>} during
  * @param {Partial<import("./worker.js").WorkerOptions>} [options]
+ * @param {Redis} [client]
  */
-async function working(handler, during, options = {}) {
+async function working(handler, during, options = {}, client = server) {
   const all = { name: "w", lanes: ["group/g", "any"], capacity: 2, ...options };
-  const worker = new Worker(queue, server, handler, all);
+  const worker = new Worker(new Adeq(ioredis(client)).queue("q"), client, handler, all);
   const running = worker.run();
+  running.catch(() => {}); // told below
   try {
     await during(worker);
   } finally {
@@ -64,6 +67,28 @@ async function until(condition) {
 /** @param {string} state */
 function is(state, id = "t") {
   return async () => (await look(id)).state === state;
+}
+
+/** A worker waits for tasks. */
+async function blocked() {
+  return (await server.info("clients")).includes("blocked_clients:1");
+}
+
+/**
+ * Have a client that a proxy is before.
+ *
+ * @param {(proxy: Awaited<ReturnType<typeof proxied>>, client: Redis) => Promise<void>} during
+ */
+async function behind(during) {
+  const proxy = await proxied(url);
+  const client = new Redis(proxy.url);
+  client.on("error", () => {});
+  try {
+    await during(proxy, client);
+  } finally {
+    client.disconnect();
+    proxy.close();
+  }
 }
 
 /** @param {AbortSignal} signal */
@@ -219,7 +244,7 @@ test("it goes on when its connections are cut", async () => {
     async () => "",
     async (worker) => {
       await worker.registered;
-      await until(async () => (await server.info("clients")).includes("blocked_clients:1"));
+      await until(blocked);
       await server.call("CLIENT", "KILL", "TYPE", "normal");
       const began = performance.now();
       await enqueue(["t"]);
@@ -227,6 +252,93 @@ test("it goes on when its connections are cut", async () => {
       assert.ok(performance.now() - began < 5000, "it was woken");
     },
   );
+});
+
+test("a task ends with its lease when nothing is heard of the server", async () => {
+  await queue.configure({ settings: [{ leaseMs: 1000 }] });
+  await enqueue(["t"]);
+  /** @type {unknown} */
+  let reason;
+  await behind(async (proxy, client) => {
+    await working(
+      (_, signal) => {
+        if (reason !== undefined) return forever(signal);
+        proxy.silence();
+        signal.addEventListener("abort", () => {
+          reason ??= signal.reason;
+          proxy.cut();
+        });
+        return forever(signal);
+      },
+      () => until(async () => reason !== undefined),
+      { graceMs: 50 },
+      client,
+    );
+  });
+  assert.equal(reason, "lost");
+});
+
+test("a connection that went silent is left for another", async () => {
+  await queue.configure({ settings: [{ leaseMs: 1000 }] });
+  await behind(async (proxy, client) => {
+    await working(
+      async () => "",
+      async (worker) => {
+        await worker.registered;
+        await until(blocked);
+        proxy.silenceBlocking();
+        await enqueue(["t"]);
+        await until(is("completed"));
+      },
+      {},
+      client,
+    );
+  });
+});
+
+test("more tasks than a call carries run at a time", async () => {
+  const ids = Array.from({ length: 1200 }, (_, number) => `t${number}`);
+  for (let at = 0; at < ids.length; at += 100) await enqueue(ids.slice(at, at + 100));
+  const all = new Set();
+  await working(
+    async ({ id }) => {
+      all.add(id);
+      await sleep(200);
+      return "";
+    },
+    async () => until(async () => (await queue.stats()).finished === ids.length),
+    { capacity: 1500 },
+  );
+  assert.equal(all.size, ids.length);
+});
+
+test("when a script refuses it, what runs ends", async () => {
+  await queue.configure({ settings: [{ leaseMs: 1000 }] });
+  await enqueue(["t"]);
+  /** @type {unknown} */
+  let reason;
+  const ending = working(
+    async (_, signal) => {
+      await server.hset(queue.keys.config, "layout_min", "99");
+      await forever(signal).catch(() => (reason = signal.reason));
+      return "";
+    },
+    () => until(async () => reason !== undefined),
+  );
+  await assert.rejects(ending, LayoutError);
+  assert.equal(reason, "lost");
+});
+
+test("an error without a text, and a timeout of a month", async () => {
+  await enqueue(["t"], { timeoutMs: 30 * 24 * 3600 * 1000, maxAttempts: 1 });
+  await working(
+    async () => {
+      await sleep(50);
+      throw Object.create(null);
+    },
+    () => until(is("dead")),
+  );
+  assert.match(String((await look()).record.get("error")), /no text/);
 });
 
 test("SIGTERM lets it finish", async () => {
@@ -269,6 +381,26 @@ test("a wait that is broken off leaves nothing behind", async () => {
   await assert.rejects(waiting, { name: "AbortError" });
   assert.equal((await locks.stats()).waiting, 0);
   await client.release(grant);
+});
+
+test("a lock that cannot be renewed is lost when its time is over", async () => {
+  await locks.configure({ settings: [{ leaseMs: 1000 }] });
+  await behind(async (proxy, client) => {
+    const grant = await new LockClient(new Adeq(ioredis(client)).locks("d")).take("r");
+    const began = performance.now();
+    proxy.silence();
+    await once(grant.lost, "abort");
+    assert.ok(performance.now() - began < 5000, "not only when the call is given up");
+  });
+});
+
+test("a client hears it when clocks differ from what they were", async (context) => {
+  const client = new LockClient(locks);
+  await client.release(await client.take("r"));
+  const now = performance.now.bind(performance);
+  context.mock.method(performance, "now", () => now() + 120_000);
+  await assert.rejects(client.take("r"), { status: "request_expired" });
+  await client.release(await client.take("r"));
 });
 
 test("a lock is renewed, and who loses it is told", async () => {

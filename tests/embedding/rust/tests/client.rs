@@ -111,11 +111,20 @@ fn errors_have_codes() {
 }
 
 #[test]
-fn a_call_of_more_than_16_mib_is_refused_before_anything_is_sent() {
+fn what_no_server_would_refuse_is_refused_before_anything_is_sent() {
     let (mut server, adeq) = open();
     let items: Vec<_> = (0..17)
         .map(|at| EnqueueItem::new(at.to_string(), vec![b'x'; 1 << 20]))
         .collect();
+    for tag in ["a,b", ""] {
+        let task = EnqueueItem {
+            tags: Some(vec![tag.into()]),
+            ..EnqueueItem::new("t", "{}")
+        };
+        let odd = adeq.queue("q").unwrap().enqueue(EnqueueArgs::new([task]));
+        let error = odd.unwrap_err();
+        assert!(error.to_string().contains("no commas"), "{error}");
+    }
     let large = adeq.queue("q").unwrap().enqueue(EnqueueArgs::new(items));
     let error = large.unwrap_err();
     assert_eq!(error.code(), Some(&ErrorCode::Arg));
