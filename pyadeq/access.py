@@ -35,7 +35,7 @@ _LOOK = (
 )
 _LOAD = "script|load"
 _WRITE = "evalsha info wait"
-_BLOCK = {"work": "blpop"}
+_BLOCK = {"work": ("blpop", "client|id", "client|unblock")}  # the last two end a wait, where tasks run beside it
 _SINCE_7_2 = {"look": "client|setinfo", "write": "waitaof"}
 
 
@@ -78,7 +78,7 @@ def _commands(gates: Sequence[str], load: bool, old: bool) -> list[str]:
     words = {*_LOOK.split(), *([_LOAD] if load else []), *([] if old else [_SINCE_7_2["look"]])}
     if gates:
         words |= {*_WRITE.split(), *([] if old else [_SINCE_7_2["write"]])}
-    words |= {_BLOCK[one] for one in gates if one in _BLOCK}
+    words |= {word for one in gates for word in _BLOCK.get(one, ())}
     for script in _scripts():
         if script.read_only or (gates and script.role in ("any", *gates)):
             words |= {command.lower() for command in script.commands}

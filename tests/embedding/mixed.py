@@ -14,6 +14,8 @@ from tests.waiting import DEADLINE
 
 QUEUE = "mixed"
 CAPACITY = 20
+LEASE = 3.0
+LONGER_MS = 4000
 RESOURCES = 5
 
 
@@ -76,17 +78,28 @@ def _end(worker: subprocess.Popen[str]) -> None:
 
 
 def _wait(worker: subprocess.Popen[str]) -> int:
-    with worker:  # closes what it wrote to
+    try:
         return worker.wait(DEADLINE)
+    except subprocess.TimeoutExpired:
+        worker.kill()
+        raise
+    finally:
+        if worker.stdout:
+            worker.stdout.close()
 
 
 def tasks(producer: str, number: int, lanes: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Of each lane as many; one in 50 needs a lock, one in 100 fails at first, one in 10 takes a while."""
+    """Of each lane as many; one in 50 needs a lock, one in 100 fails at first, one in 10 takes a while.
+
+    Some take longer than a lease, and some of these with a lock.
+    """
     lane = itertools.cycle(lanes)
     for at in range(number):
         payload: dict[str, Any] = {}
         if at % 50 == 7:
-            payload = {"lock": f"r{at // 50 % RESOURCES}", "ms": 2}
+            payload = {"lock": f"r{at // 50 % RESOURCES}", "ms": LONGER_MS if at % 2500 == 57 else 2}
+        elif at % 500 == 21:
+            payload = {"ms": LONGER_MS}
         elif at % 100 == 13:
             payload = {"fail_first": True}
         elif at % 10 == 3:

@@ -20,10 +20,13 @@ COMMANDS = {b"EVALSHA", b"EVALSHA_RO"}
 
 
 def operations(said: Iterable[Said]) -> list[Op]:
-    """Those that rules know. What was sent again, word for word, is one; so is the request of a lock and its polls."""
-    ops: dict[tuple[bytes, ...], Op] = {}
+    """Those that rules know. What was sent again, word for word, is one; so is the request of a lock and its polls.
+
+    Not so heartbeats: two of them may have the same words.
+    """
+    ops: dict[tuple[object, ...], Op] = {}
     takes: dict[str, Op] = {}
-    for one in said:
+    for number, one in enumerate(said, 1):
         script = _scripts().get(one.words[1].decode(errors="replace")) if one.words[0].upper() in COMMANDS else None
         if script is None:
             continue
@@ -31,7 +34,8 @@ def operations(said: Iterable[Said]) -> list[Op]:
         if script.id in ("lock.acquire.v1", "lock.poll.v1"):
             _note_take(takes, script, call, one)
         elif reading := READINGS.get(script.id):
-            op = ops.setdefault(tuple(one.words), Op(_client(call), *reading(call), began=one.began))
+            same = (number if script.id == "queue.heartbeat.v1" else 0, *one.words)
+            op = ops.setdefault(same, Op(_client(call), *reading(call), began=one.began))
             _note_end(op, one, ANSWERS.get(script.id, _statuses))
     return sorted((*ops.values(), *takes.values()), key=lambda op: op.began)
 

@@ -8,9 +8,9 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,12 @@ import pytest
 from pyadeq import Adeq, Backoff, Queue, Task
 from pyadeq import asyncio as aio
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.chaos.history import gather
+from pyadeq.ext.chaos.history import History, gather
 from pyadeq.ext.chaos.judge import judge
 from pyadeq.ext.chaos.recorder import Loaded
 from tests.chaos.proxy import Proxy
 from tests.conftest import free_port
-from tests.embedding.mixed import QUEUE, RESOURCES, Languages, lines, tasks
+from tests.embedding.mixed import LEASE, QUEUE, RESOURCES, Languages, lines, tasks
 from tests.embedding.noted import operations
 from tests.embedding.projects import target
 from tests.embedding.tap import Said, Tap
@@ -79,40 +79,44 @@ def test_all_is_done_once_whatever_language_does_it(
     url = f"redis://127.0.0.1:{server.port}"
     with Adeq.from_url(url) as adeq:
         queue = adeq.queue(QUEUE)
-        queue.configure(lease=3.0, max_attempts=20, max_crashes=10, backoff=Backoff(base=0.1), events_max=EVENTS)
+        queue.configure(lease=LEASE, max_attempts=20, max_crashes=10, backoff=Backoff(base=0.1), events_max=EVENTS)
         # some clients only poll, and those that are killed leave requests in line
-        adeq.locks(QUEUE).configure(lease=3.0, poll=0.3, claim=2.0, waiter=3.0, events_max=EVENTS)
+        adeq.locks(QUEUE).configure(lease=LEASE, poll=0.3, claim=2.0, waiter=3.0, events_max=EVENTS)
         languages.start_workers(EACH)
         proxy.odds = FAULTS
-        produce(proxy, languages.lanes, typescript_project)
-        for number, language in enumerate(languages.names, 1):
-            wait_until(partial(has_done, queue, number * TASKS // 8), LONG)
-            languages.kill(f"{language}-0")
+        with ThreadPoolExecutor() as pool:
+            producers = [
+                pool.submit(produce_in_python, proxy.url, languages.lanes),
+                pool.submit(produce_in_typescript, proxy.url, languages.lanes, typescript_project),
+            ]
+            for number, language in enumerate(languages.names, 1):
+                wait_until(partial(has_done, queue, number * TASKS // 10), LONG)
+                languages.kill(f"{language}-0")
+            for producer in producers:
+                producer.result(LONG)
         wait_until(partial(has_done, queue, TASKS), LONG)
+        assert all(proxy.counts[kind] for kind in FAULTS)
         proxy.odds = {}
         assert set(languages.stop().values()) == {0}
         check_results(queue, languages.lanes)
         check_locks(adeq)
-    asyncio.run(check_history(url, said))
+    asyncio.run(check_history(url, said, {f"{language}-0" for language in languages.names}))
 
 
-def produce(proxy: Proxy, lanes: list[str], typescript: Path) -> None:
-    """Half of the tasks from each producer, at once."""
-    env = {**os.environ, "ADEQ_URL": proxy.url, "ADEQ_QUEUE": QUEUE}
-    text = lines(tasks("typescript", TASKS // 2, lanes))
-    command = ["node", "mixed-producer.js"]
-    other = threading.Thread(
-        target=subprocess.run,
-        args=(command,),
-        kwargs={"cwd": typescript, "env": env, "input": text, "text": True, "check": True, "timeout": LONG},
-    )
-    other.start()
-    with Adeq.from_url(proxy.url, source="python") as adeq:
+def produce_in_python(url: str, lanes: list[str]) -> None:
+    """Half of the tasks, and the other producer the others."""
+    with Adeq.from_url(url, source="python") as adeq:
         queue = adeq.queue(QUEUE)
         own = [Task(**task) for task in tasks("python", TASKS // 2, lanes)]
         for start in range(0, len(own), 100):
             queue.enqueue_many(own[start : start + 100])
-    other.join(LONG)
+
+
+def produce_in_typescript(url: str, lanes: list[str], project: Path) -> None:
+    text = lines(tasks("typescript", TASKS // 2, lanes))
+    env = {**os.environ, "ADEQ_URL": url, "ADEQ_QUEUE": QUEUE}
+    command = ["node", "mixed-producer.js"]
+    subprocess.run(command, cwd=project, env=env, input=text, text=True, check=True, timeout=LONG)
 
 
 def has_done(queue: Queue, number: int) -> bool:
@@ -154,11 +158,20 @@ def check_locks(adeq: Adeq) -> None:
     assert inside >= left >= TASKS // 50
 
 
-async def check_history(url: str, said: list[Said]) -> None:
+def count_renewed(history: History, language: str) -> int:
+    """How many leases heartbeats of its workers have renewed."""
+    beats = [op for op in history.ops if op.verb == "heartbeat" and op.client.startswith(language)]
+    return sum(status == "renewed" for op in beats if op.answer for status in op.answer.get("statuses", ()))
+
+
+async def check_history(url: str, said: list[Said], killed: set[str]) -> None:
     async with aio.Adeq.from_url(url) as adeq:
         recorded = Loaded(operations(said), [])
         history = await gather(recorded, adeq.client, adeq.queue(QUEUE), adeq.locks(QUEUE))
     verdict = judge(history)
+    assert killed <= {entry.words["worker"] for entry in history.entries if entry.event == "task.stalled"}
     assert (verdict.violations, verdict.problems) == ([], [])
     assert verdict.checks["answers_kept"] >= 2 * TASKS
+    renewed = {language: count_renewed(history, language) for language in ("python", "typescript", "rust", "go")}
+    assert min(renewed.values()) > 0, renewed
     print(json.dumps({"ops": len(history.ops), "checks": sum(verdict.checks.values())}))

@@ -139,7 +139,10 @@ export class LockClient {
         const rid = /** @type {string} */ (rids[index]);
         const held = this.#held.get(rid);
         if (item.status !== "renewed") this.#lose(rid);
-        else if (held) held.until = asked + item.deadlineMs - nowMs;
+        else if (held) {
+          this.#leaseMs = item.deadlineMs - nowMs; // what a grant told may be less
+          held.until = asked + this.#leaseMs;
+        }
       });
     }
   }

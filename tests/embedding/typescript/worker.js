@@ -81,7 +81,7 @@ export class Worker {
         try {
           await this.#wait(await this.#settle());
         } catch (error) {
-          if (error instanceof ScriptError) throw error;
+          if (error instanceof ScriptError || this.#givenBack) throw error;
           console.error(error);
           await sleep(PAUSE_MS);
         }
@@ -208,7 +208,8 @@ export class Worker {
   /** @param {Held} held */
   async #execute({ lease, ending: { signal } }) {
     try {
-      return { result: accepted(await this.handler(lease, signal)) };
+      const result = accepted(await this.handler(lease, signal));
+      return signal.aborted ? { error: text(signal.reason) } : { result };
     } catch (error) {
       return { error: text(error) };
     }

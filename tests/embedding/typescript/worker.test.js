@@ -172,6 +172,18 @@ test("a task that takes too long fails with the reason timeout", async () => {
   assert.equal((await look()).record.get("reason")?.toString(), "timeout");
 });
 
+test("whatever a task answers that had to end, it has failed", async () => {
+  await enqueue(["t"], { timeoutMs: 50, maxAttempts: 1 });
+  await working(
+    async () => {
+      await sleep(200);
+      return "done";
+    },
+    () => until(is("dead")),
+  );
+  assert.equal((await look()).record.get("reason")?.toString(), "timeout");
+});
+
 test("a lease is renewed while its task runs", async () => {
   await queue.configure({ settings: [{ leaseMs: 1000 }] });
   await enqueue(["t"]);
