@@ -43,10 +43,11 @@ class ConfigError(AdeqError):
 
 
 class ScriptError(AdeqError):
-    """A script refused the call. Nothing was written.
+    """A script refused the call: this try wrote nothing.
 
     code: the word that opens the error reply, `ADEQ_ARG` for instance.
     script: the id of the script, `queue.ack.v1` for instance.
+    may_have_applied: whether an earlier try, whose answer was lost, may have been applied.
     """
 
     def __init__(self, code: str, script: str, message: str) -> None:
@@ -54,9 +55,11 @@ class ScriptError(AdeqError):
         self.code = code
         self.script = script
         self.message = message
+        self.may_have_applied = False
 
     def __str__(self) -> str:
-        return f"{self.script}: {self.message} ({self.code})"
+        earlier = "; an earlier try, whose answer was lost, may have been applied" if self.may_have_applied else ""
+        return f"{self.script}: {self.message} ({self.code}){earlier}"
 
 
 class BadArgument(ScriptError, ValueError):

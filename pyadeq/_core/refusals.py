@@ -92,7 +92,9 @@ def refusal_error(subject: str, refusal: Refusal, maybe_applied: bool, role: str
     """
     code, text = refusal
     if code.startswith("ADEQ_"):
-        return script_error(code, subject, text)
+        error = script_error(code, subject, text)
+        error.may_have_applied = maybe_applied
+        return error
     meaning = _meaning(refusal)
     who = _WHO.get(role) if code == "NOPERM" else None
     return TransportError(

@@ -1,6 +1,7 @@
 """One exception class for each code, and the right one for everything else that a server says."""
 
 import inspect
+import pickle
 import tomllib
 from pathlib import Path
 
@@ -39,6 +40,15 @@ def test_a_code_becomes_its_class_whatever_follows(code: str) -> None:
     assert isinstance(error, ScriptError)
     assert (error.code, error.script, error.message) == (code, "queue.ack.v1", text)
     assert str(error) == f"queue.ack.v1: {text} ({code})"
+
+
+def test_a_refusal_tells_of_an_earlier_try() -> None:
+    first, later = (refusal_error("queue.ack.v1", Refusal("ADEQ_EPOCH", "why"), maybe) for maybe in (False, True))
+    assert isinstance(first, ScriptError)
+    assert isinstance(later, ScriptError)
+    assert (first.may_have_applied, later.may_have_applied) == (False, True)
+    assert str(later) == f"{first}; an earlier try, whose answer was lost, may have been applied"
+    assert pickle.loads(pickle.dumps(later)).may_have_applied
 
 
 def test_an_unknown_code_of_ours_is_a_script_error() -> None:

@@ -2,7 +2,16 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { Redis } from "ioredis";
-import { Adeq, ArgError, ConfigError, Queue, queueBase, ScriptError, TransportError } from "pyadeq";
+import {
+  Adeq,
+  ArgError,
+  ConfigError,
+  LayoutError,
+  Queue,
+  queueBase,
+  ScriptError,
+  TransportError,
+} from "pyadeq";
 import { ioredis } from "pyadeq/ioredis";
 import { LIBRARIES } from "./libraries.js";
 import { proxied } from "./proxy.js";
@@ -128,6 +137,43 @@ test("a call that is given up says whether it may have been applied", async (con
     client.close();
     proxy.close();
   }
+});
+
+test("a refusal tells of an earlier try that may have been applied", async (context) => {
+  if (CLUSTER) return context.skip("the nodes of a cluster are not behind the proxy");
+  const { keys } = adeq.queue("q");
+  let lost = 0;
+  const proxy = await proxied(url, () => {
+    void server.hset(keys.config, "layout_min", "99"); // another release takes over meanwhile
+    return lost++ === 0;
+  });
+  const client = await open(proxy.url, false);
+  try {
+    proxy.armed = true;
+    const call = new Adeq(client.connection).queue("q").enqueue({ items: [task] });
+    await assert.rejects(call, (error) => {
+      assert.ok(error instanceof LayoutError && error.mayHaveApplied);
+      return true;
+    });
+    assert.equal(await server.zcard(keys.ready("any")), 1);
+  } finally {
+    client.close();
+    proxy.close();
+  }
+});
+
+test("a node that cannot load a script does not keep the call from the others", async () => {
+  const connection = Object.create(opened.connection, {
+    load: {
+      value: async (/** @type {string[]} */ texts) => {
+        await opened.connection.load(texts);
+        throw new Error("one node cannot be had");
+      },
+    },
+  });
+  await server.script("FLUSH");
+  const answer = await new Adeq(connection).queue("q").enqueue({ items: [task] });
+  assert.deepEqual(answer.items, [{ status: "created" }]);
 });
 
 test("a call is not tried for longer than a server knows it", async () => {

@@ -19,6 +19,7 @@ const { connection } = opened;
 /** @type {import("pyadeq").Connection} */
 const watched = {
   closed: false,
+  losses: 0,
   load: (texts) => connection.load(texts),
   refusal: (error) => connection.refusal(error),
   async evalsha(command, sha1, keys, argv) {
