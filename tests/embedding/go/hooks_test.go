@@ -65,6 +65,27 @@ func (l loading) Error() string { return string(l) }
 
 func (loading) RedisError() {}
 
+type answered interface {
+	Val() any
+	SetVal(any)
+}
+
+// after sees the reply of each call before the client does.
+type after struct {
+	called
+	see func(answered)
+}
+
+func (a *after) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if isCall(cmd) && err == nil {
+			a.see(cmd.(answered))
+		}
+		return err
+	}
+}
+
 // answering is a server with other scripts.
 type answering struct {
 	called
