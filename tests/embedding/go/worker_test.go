@@ -342,6 +342,7 @@ func TestWorkerOutlivesAHandlerThatPanics(t *testing.T) {
 
 func TestWorkerEndsWhatRunsWhenItIsRefused(t *testing.T) {
 	b := newBench(t)
+	b.leases(600_000)
 	b.enqueue(queue.EnqueueItem{ID: "t"})
 	told := make(chan error, 1)
 	w, over := b.run(ctx, b.queue, b.server.Options(), func(ctx context.Context, _ *queue.SettleLease) ([]byte, error) {
