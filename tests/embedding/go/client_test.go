@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -165,11 +166,54 @@ func TestACallThatIsGivenUpSaysWhetherItMayHaveBeenApplied(t *testing.T) {
 	_, err := queueOf(t, client, "q").Enqueue(ctx, task)
 	givenUp(t, err, true)
 
-	nowhere := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", DialerRetries: 1})
-	defer nowhere.Close()
-	client = opened(t, nowhere, pyadeq.Options{Timeout: 100 * time.Millisecond})
+	busy := redis.NewClient(&redis.Options{Addr: strings.TrimPrefix(way.url, "redis://"), PoolSize: 1})
+	defer busy.Close()
+	held := busy.Conn()
+	must(t, held.Ping(ctx).Err())
+	defer held.Close()
+	client = opened(t, busy, pyadeq.Options{Timeout: 100 * time.Millisecond})
 	_, err = queueOf(t, client, "q").Enqueue(ctx, task)
 	givenUp(t, err, false)
+}
+
+func TestACallThatWasNotWrittenWasNotApplied(t *testing.T) {
+	server := redis.NewClient(&redis.Options{Addr: nowhere})
+	defer server.Close()
+	shards := redis.NewClusterClient(&redis.ClusterOptions{ClusterSlots: shared(nowhere, nowhere)})
+	defer shards.Close()
+	for _, rdb := range []redis.UniversalClient{server, shards} {
+		// The first ends while go-redis connects, the second after that has failed.
+		for _, timeout := range []time.Duration{50 * time.Millisecond, 3 * time.Second} {
+			_, err := queueOf(t, opened(t, rdb, pyadeq.Options{Timeout: timeout}), "q").Enqueue(ctx, task)
+			givenUp(t, err, false)
+			if timeout > time.Second && !errors.Is(err, syscall.ECONNREFUSED) {
+				t.Errorf("%v does not say what went wrong", err)
+			}
+		}
+	}
+}
+
+func TestWhyACallWasTriedAgainIsSaidWhenItsContextEnds(t *testing.T) {
+	rdb := connected(t, url)
+	rdb.AddHook(&refusing{times: 1, then: context.DeadlineExceeded})
+	_, err := queueOf(t, opened(t, rdb, pyadeq.Options{Timeout: time.Second}), "q").Enqueue(ctx, task)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "LOADING") {
+		t.Error(err)
+	}
+	givenUp(t, err, false)
+}
+
+func TestAPrimaryThatIsGoneFailsNoCallOfAnother(t *testing.T) {
+	if cluster {
+		t.Skip("it is one server that plays a part of a cluster")
+	}
+	server := emptied(t)
+	must(t, server.ScriptFlush(ctx).Err())
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{ClusterSlots: shared(server.Options().Addr, nowhere)})
+	defer rdb.Close()
+	answer, err := queueOf(t, opened(t, rdb, pyadeq.Options{Timeout: 20 * time.Second}), "q").Enqueue(ctx, task)
+	must(t, err)
+	same(t, "answer", answer.Items, []queue.EnqueueItemAnswer{&queue.EnqueueItemCreated{}})
 }
 
 func TestAServerThatRefusesForAWhileIsAskedAgain(t *testing.T) {

@@ -39,16 +39,21 @@ func (w *watching) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// refusing answers the first calls as a server does that is starting.
+// refusing answers the first calls as a server does that is starting; all others have an error, if there is one.
 type refusing struct {
 	called
 	times int
+	then  error
 }
 
 func (r *refusing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if r.times--; isCall(cmd) && r.times >= 0 {
 			return loading("LOADING the data set")
+		}
+		if r.then != nil && isCall(cmd) {
+			<-ctx.Done()
+			return r.then
 		}
 		return next(ctx, cmd)
 	}
@@ -59,6 +64,27 @@ type loading string
 func (l loading) Error() string { return string(l) }
 
 func (loading) RedisError() {}
+
+type answered interface {
+	Val() any
+	SetVal(any)
+}
+
+// after sees the reply of each call before the client does.
+type after struct {
+	called
+	see func(answered)
+}
+
+func (a *after) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if isCall(cmd) && err == nil {
+			a.see(cmd.(answered))
+		}
+		return err
+	}
+}
 
 // answering is a server with other scripts.
 type answering struct {

@@ -3,8 +3,13 @@ package embedding
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"pyadeq"
 	"pyadeq.test/locks"
@@ -91,4 +96,92 @@ func TestLocksAreRenewedAndWhoLosesOneIsTold(t *testing.T) {
 	_, err = d.ForceRelease(ctx, lock.ForceReleaseArgs{RID: pyadeq.NewRID(), Resource: "r", Reason: "test"})
 	must(t, err)
 	<-grant.Lost
+}
+
+func TestLocksGoByTheLastTimeThatTheyHeard(t *testing.T) {
+	d := domain(t)
+	client := locks.New(d)
+	grant, err := client.Take(ctx, "r", locks.Options{})
+	must(t, err)
+	leap(t, d)
+	must(t, client.Release(ctx, grant)) // it hears of the leap
+	_, err = client.Take(ctx, "r", locks.Options{})
+	must(t, err)
+	leap(t, d)
+	_, err = client.Take(ctx, "s", locks.Options{})
+	var refused *locks.NotGranted
+	if !errors.As(err, &refused) {
+		t.Fatal(err)
+	}
+	if _, expired := refused.Answer.(*lock.AcquireRequestExpired); !expired {
+		t.Error(err)
+	}
+	_, err = client.Take(ctx, "s", locks.Options{})
+	must(t, err)
+}
+
+// leap puts the domain's clock forward by more than a request may be late.
+func leap(t *testing.T, d *lock.Domain) {
+	t.Helper()
+	options, err := redis.ParseURL(url)
+	must(t, err)
+	server := redis.NewClient(options)
+	defer server.Close()
+	must(t, server.HIncrBy(ctx, d.Base()+":requests", "#offset", 100_000).Err())
+}
+
+func TestLocksAreRenewedInSeveralCallsIfOneDoesNotCarryThem(t *testing.T) {
+	d := domain(t)
+	_, err := d.Configure(ctx, lock.ConfigureArgs{Settings: &lock.ConfigureSettings{LeaseMs: pyadeq.Int(8000)}})
+	must(t, err)
+	client := locks.New(d)
+	grants := make([]*locks.Grant, 1001)
+	var all sync.WaitGroup
+	for part := range 11 {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for i := part; i < len(grants); i += 11 {
+				grant, err := client.Take(ctx, fmt.Sprint("r", i), locks.Options{})
+				if err != nil {
+					t.Error(err)
+				}
+				grants[i] = grant
+			}
+		}()
+	}
+	all.Wait()
+	time.Sleep(10 * time.Second) // longer than a lease
+	for _, grant := range grants {
+		select {
+		case <-grant.Lost:
+			t.Fatal("one was lost")
+		default:
+			must(t, client.Release(ctx, grant))
+		}
+	}
+}
+
+func TestLocksAreRenewedAtThePaceOfTheirWholeTime(t *testing.T) {
+	d := domain(t)
+	_, err := d.Configure(ctx, lock.ConfigureArgs{Settings: &lock.ConfigureSettings{LeaseMs: pyadeq.Int(30_000)}})
+	must(t, err)
+	rdb := connected(t, url)
+	var renewals atomic.Int64
+	rdb.AddHook(&after{see: func(answer answered) {
+		reply := answer.Val().([]any)
+		if reply[0] == "granted" { // as if most of its time was over when the answer came
+			reply[3] = reply[1].(int64) + 900
+		} else {
+			renewals.Add(1)
+		}
+	}})
+	client := locks.New(locksOf(t, opened(t, rdb, pyadeq.Options{}), "d"))
+	grant, err := client.Take(ctx, "r", locks.Options{})
+	must(t, err)
+	time.Sleep(3 * time.Second)
+	must(t, client.Release(ctx, grant))
+	if number := renewals.Load(); number > 5 {
+		t.Error(number, "calls")
+	}
 }

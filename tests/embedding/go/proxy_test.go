@@ -45,15 +45,18 @@ func (p *proxy) pass(near net.Conn, addr string) {
 	}
 	var asked atomic.Bool
 	var both sync.WaitGroup
-	both.Go(func() {
+	both.Add(2)
+	go func() {
+		defer both.Done()
 		copied(far, near, func(data []byte) bool {
 			if bytes.Contains(data, []byte("EVALSHA")) {
 				asked.Store(true)
 			}
 			return true
 		})
-	})
-	both.Go(func() {
+	}()
+	go func() {
+		defer both.Done()
 		copied(near, far, func([]byte) bool {
 			if !asked.Load() || p.lose.Add(-1) < 0 {
 				return true
@@ -61,7 +64,7 @@ func (p *proxy) pass(near net.Conn, addr string) {
 			p.lost.Add(1)
 			return false
 		})
-	})
+	}()
 	both.Wait()
 }
 

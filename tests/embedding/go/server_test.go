@@ -46,6 +46,18 @@ func emptied(t *testing.T) *redis.Client {
 	return server
 }
 
+const nowhere = "127.0.0.1:1"
+
+// shared is a cluster of two, of which the second has the last slot only.
+func shared(first, second string) func(context.Context) ([]redis.ClusterSlot, error) {
+	return func(context.Context) ([]redis.ClusterSlot, error) {
+		return []redis.ClusterSlot{
+			{Start: 0, End: 16382, Nodes: []redis.ClusterNode{{Addr: first}}},
+			{Start: 16383, End: 16383, Nodes: []redis.ClusterNode{{Addr: second}}},
+		}, nil
+	}
+}
+
 func opened(t *testing.T, rdb redis.UniversalClient, options pyadeq.Options) *pyadeq.Client {
 	t.Helper()
 	client, err := pyadeq.New(rdb, options)

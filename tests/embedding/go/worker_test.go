@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -40,15 +42,9 @@ func newBench(t *testing.T) *bench {
 // start has a worker work until it is stopped, or the test is over.
 func (b *bench) start(handler worker.Handler, options worker.Options) (stop func()) {
 	b.Helper()
-	options.Name = "w"
-	options.Lanes = []string{"group/g", "any"}
 	options.Capacity = cmp.Or(options.Capacity, 2)
 	ctx, cancel := context.WithCancel(ctx)
-	server, err := redis.ParseURL(url)
-	must(b.T, err)
-	w := worker.New(b.queue, server, handler, options)
-	over := make(chan error, 1)
-	go func() { over <- w.Run(ctx) }()
+	w, over := b.run(ctx, b.queue, b.server.Options(), handler, options)
 	stop = func() {
 		cancel()
 		must(b.T, <-over)
@@ -60,6 +56,50 @@ func (b *bench) start(handler worker.Handler, options worker.Options) (stop func
 		b.Fatal(err)
 	}
 	return stop
+}
+
+// run is a worker of this queue, as its client knows it, and how it ended.
+func (b *bench) run(
+	ctx context.Context, q *queue.Queue, server *redis.Options, handler worker.Handler, options worker.Options,
+) (*worker.Worker, <-chan error) {
+	options.Name = "w"
+	options.Lanes = []string{"group/g", "any"}
+	w := worker.New(q, server, handler, options)
+	over := make(chan error, 1)
+	go func() { over <- w.Run(ctx) }()
+	return w, over
+}
+
+func (b *bench) leases(ms int64) {
+	b.Helper()
+	_, err := b.queue.Configure(ctx, queue.ConfigureArgs{Settings: &queue.ConfigureSettings{LeaseMs: pyadeq.Int(ms)}})
+	must(b.T, err)
+}
+
+// calls is how many scripts the server has run.
+func calls(t *testing.T, server *redis.Client) (number int) {
+	t.Helper()
+	stats, err := server.Info(ctx, "commandstats").Result()
+	must(t, err)
+	_, stats, _ = strings.Cut(stats, "cmdstat_evalsha:calls=")
+	text, _, _ := strings.Cut(stats, ",")
+	if text != "" {
+		number, err = strconv.Atoi(text)
+		must(t, err)
+	}
+	return number
+}
+
+// soon is what comes, within the time that anything may take here.
+func soon(t *testing.T, what string, comes <-chan error) error {
+	t.Helper()
+	select {
+	case err := <-comes:
+		return err
+	case <-time.After(60 * time.Second):
+		t.Fatalf("never: %s", what)
+		return nil
+	}
 }
 
 func (b *bench) enqueue(items ...queue.EnqueueItem) {
@@ -192,10 +232,7 @@ func TestWorkerFailsATaskThatTakesTooLong(t *testing.T) {
 
 func TestWorkerRenewsALeaseWhileItsTaskRuns(t *testing.T) {
 	b := newBench(t)
-	_, err := b.queue.Configure(ctx, queue.ConfigureArgs{
-		Settings: &queue.ConfigureSettings{LeaseMs: pyadeq.Int(1000)},
-	})
-	must(t, err)
+	b.leases(1000)
 	b.enqueue(queue.EnqueueItem{ID: "t"})
 	var runs atomic.Int64
 	stop := b.start(func(context.Context, *queue.SettleLease) ([]byte, error) {
@@ -269,6 +306,174 @@ func TestWorkerGoesOnWhenItsConnectionsAreCut(t *testing.T) {
 	b.enqueue(queue.EnqueueItem{ID: "t"})
 	b.until("t", "completed")
 	stop()
+}
+
+func TestWorkerFailsWhatHadToEndWhateverItsHandlerReturns(t *testing.T) {
+	b := newBench(t)
+	b.enqueue(queue.EnqueueItem{ID: "t", TimeoutMs: pyadeq.Int(50), MaxAttempts: pyadeq.Int(1)})
+	stop := b.start(func(ctx context.Context, _ *queue.SettleLease) ([]byte, error) {
+		<-ctx.Done()
+		return []byte("part of it"), nil
+	}, worker.Options{})
+	b.ended("t")
+	stop()
+	same(t, "state", b.look("t").State, "dead")
+	same(t, "reason", b.look("t").Record["reason"], "timeout")
+}
+
+func (b *bench) ended(id string) {
+	b.Helper()
+	eventually(b.T, id+" has ended", func() bool {
+		state := b.look(id).State
+		return state == "completed" || state == "dead"
+	})
+}
+
+func TestWorkerOutlivesAHandlerThatPanics(t *testing.T) {
+	b := newBench(t)
+	b.enqueue(queue.EnqueueItem{ID: "t", MaxAttempts: pyadeq.Int(1)})
+	stop := b.start(func(context.Context, *queue.SettleLease) ([]byte, error) {
+		panic("no such thing")
+	}, worker.Options{})
+	b.until("t", "dead")
+	stop()
+	same(t, "error", b.look("t").Record["error"], "panic: no such thing")
+}
+
+func TestWorkerEndsWhatRunsWhenItIsRefused(t *testing.T) {
+	b := newBench(t)
+	b.leases(600_000)
+	b.enqueue(queue.EnqueueItem{ID: "t"})
+	told := make(chan error, 1)
+	w, over := b.run(ctx, b.queue, b.server.Options(), func(ctx context.Context, _ *queue.SettleLease) ([]byte, error) {
+		<-ctx.Done()
+		told <- context.Cause(ctx)
+		return nil, nil
+	}, worker.Options{Capacity: 2})
+	<-w.Registered
+	b.until("t", "running")
+	must(t, b.server.HSet(ctx, b.queue.Keys().Config(), "layout_min", "99").Err())
+	if err := soon(t, "it ends", over); !errors.Is(err, pyadeq.ErrLayout) {
+		t.Error(err)
+	}
+	if err := soon(t, "its handler is told", told); !errors.Is(err, worker.ErrLost) {
+		t.Error(err)
+	}
+}
+
+func TestWorkerEndsInTimeWhenItsServerIsGone(t *testing.T) {
+	b := newBench(t)
+	way := proxied(t)
+	options, err := redis.ParseURL(way.url)
+	must(t, err)
+	q := queueOf(t, opened(t, connected(t, way.url), pyadeq.Options{Timeout: time.Second}), "q")
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	end := make(chan struct{})
+	w, over := b.run(working, q, options, func(context.Context, *queue.SettleLease) ([]byte, error) {
+		<-end
+		return nil, nil
+	}, worker.Options{Capacity: 2, Grace: 100 * time.Millisecond})
+	<-w.Registered
+	b.enqueue(queue.EnqueueItem{ID: "t"})
+	b.until("t", "running")
+	way.lose.Store(1_000_000)
+	close(end)
+	stop()
+	var lost *pyadeq.TransportError
+	if err := soon(t, "it ends", over); !errors.As(err, &lost) {
+		t.Error(err)
+	}
+}
+
+func TestWorkerGivesBackWhatComesAfterItsTime(t *testing.T) {
+	b := newBench(t)
+	b.enqueue(queue.EnqueueItem{ID: "t"})
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	rdb := connected(t, url)
+	var calls atomic.Int64
+	rdb.AddHook(&after{see: func(answered) {
+		if calls.Add(1) == 2 { // the first has registered it
+			stop()
+			time.Sleep(200 * time.Millisecond)
+		}
+	}})
+	_, over := b.run(working, queueOf(t, opened(t, rdb, pyadeq.Options{}), "q"), b.server.Options(), forever,
+		worker.Options{Capacity: 2, Grace: time.Millisecond})
+	must(t, soon(t, "it ends", over))
+	same(t, "state", b.look("t").State, "ready")
+}
+
+func TestWorkerHoldsNoMoreThanACallCarries(t *testing.T) {
+	b := newBench(t)
+	b.leases(4000)
+	for i := range 3 {
+		var items []queue.EnqueueItem
+		for j := range 500 {
+			items = append(items, queue.EnqueueItem{ID: fmt.Sprint("t", i, "-", j)})
+		}
+		b.enqueue(items...)
+	}
+	var runs, lost atomic.Int64
+	end := make(chan struct{})
+	stop := b.start(func(ctx context.Context, _ *queue.SettleLease) ([]byte, error) {
+		runs.Add(1)
+		select {
+		case <-end:
+		case <-ctx.Done():
+			lost.Add(1)
+		}
+		return nil, nil
+	}, worker.Options{Capacity: 1200})
+	eventually(t, "as many run as may", func() bool { return runs.Load() >= 1000 })
+	time.Sleep(6 * time.Second) // longer than a lease
+	same(t, "runs", runs.Load(), int64(1000))
+	close(end)
+	eventually(t, "all have ended", func() bool {
+		stats, err := b.queue.Stats(ctx, queue.StatsArgs{})
+		return err == nil && stats.Finished == 1500
+	})
+	stop()
+	same(t, "lost", lost.Load(), int64(0))
+}
+
+func TestWorkerForgetsWhatItHasSettled(t *testing.T) {
+	b := newBench(t)
+	b.leases(600_000)
+	b.enqueue(queue.EnqueueItem{ID: "a"}, queue.EnqueueItem{ID: "b"}, queue.EnqueueItem{ID: "c"})
+	var collected atomic.Int64
+	stop := b.start(func(_ context.Context, lease *queue.SettleLease) ([]byte, error) {
+		runtime.SetFinalizer(lease, func(*queue.SettleLease) { collected.Add(1) })
+		return nil, nil
+	}, worker.Options{})
+	eventually(t, "they are out of memory", func() bool {
+		runtime.GC()
+		return collected.Load() == 3
+	})
+	stop()
+}
+
+func TestWorkerPausesWhenItCannotWait(t *testing.T) {
+	b := newBench(t)
+	rules := []any{"ACL", "SETUSER", "waitless", "reset", "on", "nopass", "~*", "&*", "+@all", "-blpop"}
+	must(t, b.server.Do(ctx, rules...).Err())
+	defer b.server.Do(ctx, "ACL", "DELUSER", "waitless")
+	options := *b.server.Options()
+	options.Username, options.Password = "waitless", "any"
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	w, over := b.run(working, b.queue, &options, quickly, worker.Options{Capacity: 2})
+	<-w.Registered
+	must(t, b.server.ConfigResetStat(ctx).Err())
+	time.Sleep(3 * time.Second)
+	if calls := calls(t, b.server); calls > 30 {
+		t.Error(calls, "calls")
+	}
+	b.enqueue(queue.EnqueueItem{ID: "t"})
+	b.until("t", "completed")
+	stop()
+	must(t, soon(t, "it ends", over))
 }
 
 func TestWorkerThatIsAProgramFinishesOnSIGTERM(t *testing.T) {

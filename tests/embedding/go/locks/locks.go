@@ -17,6 +17,8 @@ import (
 	"pyadeq/lock"
 )
 
+const mostItems = 1000 // in a call
+
 // NotGranted is a request that was not granted.
 type NotGranted struct {
 	// Answer is why: one of acquire or of poll, *lock.AcquireBusy for instance.
@@ -52,7 +54,7 @@ type Client struct {
 
 	mu       sync.Mutex
 	held     map[string]*Grant // by rid
-	lease    time.Duration
+	lease    time.Duration     // of the last renewal, or what is left of the last grant
 	renewing bool
 	offset   int64 // the domain's time when the client began
 }
@@ -91,6 +93,7 @@ func (c *Client) request(
 	if err != nil {
 		return nil, err
 	}
+	c.heard(nowMs(answer))
 	switch answer := answer.(type) {
 	case *lock.AcquireGranted:
 		return c.keep(rid, answer.Fence, asked, ms(answer.DeadlineMs-answer.NowMs)), nil
@@ -113,6 +116,7 @@ func (c *Client) poll(ctx context.Context, rid string, pause time.Duration) (*Gr
 		if err != nil {
 			return nil, err
 		}
+		c.heard(polled.NowMs)
 		switch answer := polled.Items[0].(type) {
 		case *lock.PollItemGranted:
 			return c.keep(rid, answer.Fences[0].Fence, asked, ms(answer.DeadlineMs-polled.NowMs)), nil
@@ -128,8 +132,12 @@ func (c *Client) poll(ctx context.Context, rid string, pause time.Duration) (*Gr
 func (c *Client) Release(ctx context.Context, grant *Grant) error {
 	c.mu.Lock()
 	delete(c.held, grant.rid)
+	grant.over.Stop()
 	c.mu.Unlock()
-	_, err := c.locks.Release(ctx, lock.ReleaseArgs{Items: []lock.ReleaseItem{{RID: grant.rid}}})
+	released, err := c.locks.Release(ctx, lock.ReleaseArgs{Items: []lock.ReleaseItem{{RID: grant.rid}}})
+	if err == nil {
+		c.heard(released.NowMs)
+	}
 	return err
 }
 
@@ -138,26 +146,54 @@ func (c *Client) now(ctx context.Context) (int64, error) {
 	c.mu.Lock()
 	offset := c.offset
 	c.mu.Unlock()
-	if offset == 0 {
-		asked := time.Since(c.began).Milliseconds()
-		stats, err := c.locks.Stats(ctx, lock.StatsArgs{})
-		if err != nil {
-			return 0, err
-		}
-		offset = stats.NowMs - asked
-		c.mu.Lock()
-		c.offset = offset
-		c.mu.Unlock()
+	if offset != 0 {
+		return offset + time.Since(c.began).Milliseconds(), nil
 	}
-	return offset + time.Since(c.began).Milliseconds(), nil
+	stats, err := c.locks.Stats(ctx, lock.StatsArgs{})
+	if err != nil {
+		return 0, err
+	}
+	c.heard(stats.NowMs)
+	return stats.NowMs, nil
+}
+
+// heard is after every reply: the last one counts, for the domain's clock may leap.
+func (c *Client) heard(nowMs int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.offset = nowMs - time.Since(c.began).Milliseconds()
+}
+
+func nowMs(answer lock.AcquireAnswer) int64 {
+	switch answer := answer.(type) {
+	case *lock.AcquireGranted:
+		return answer.NowMs
+	case *lock.AcquireQueued:
+		return answer.NowMs
+	case *lock.AcquireBusy:
+		return answer.NowMs
+	case *lock.AcquireDeadlock:
+		return answer.NowMs
+	case *lock.AcquireEnded:
+		return answer.NowMs
+	case *lock.AcquireOwnerWaits:
+		return answer.NowMs
+	case *lock.AcquireUnavailable:
+		return answer.NowMs
+	case *lock.AcquireRateLimited:
+		return answer.NowMs
+	case *lock.AcquireRequestExpired:
+		return answer.NowMs
+	}
+	panic("unreachable: these are all")
 }
 
 func (c *Client) keep(rid string, fence int64, asked time.Time, lease time.Duration) *Grant {
 	grant := &Grant{Fence: fence, Lost: make(chan struct{}), rid: rid}
-	grant.over = time.AfterFunc(time.Until(asked.Add(lease)), func() { c.lose(grant) })
-	c.mu.Lock()
+	c.mu.Lock() // until it is held there is nothing to lose
 	defer c.mu.Unlock()
 	c.held[rid] = grant
+	grant.over = time.AfterFunc(time.Until(asked.Add(lease)), func() { c.lose(grant) })
 	c.lease = lease
 	if !c.renewing {
 		c.renewing = true
@@ -177,19 +213,18 @@ func (c *Client) renew() {
 			return
 		}
 		time.Sleep(pause)
-		if err := c.renewOnce(context.Background()); err != nil {
-			log.Print(err)
+		c.mu.Lock()
+		held := slices.Collect(maps.Values(c.held))
+		c.mu.Unlock()
+		for part := range slices.Chunk(held, mostItems) {
+			if err := c.renewOnce(context.Background(), part); err != nil {
+				log.Print(err)
+			}
 		}
 	}
 }
 
-func (c *Client) renewOnce(ctx context.Context) error {
-	c.mu.Lock()
-	held := slices.Collect(maps.Values(c.held))
-	c.mu.Unlock()
-	if len(held) == 0 {
-		return nil
-	}
+func (c *Client) renewOnce(ctx context.Context, held []*Grant) error {
 	args := lock.RenewArgs{}
 	for _, grant := range held {
 		args.Items = append(args.Items, lock.RenewItem{RID: grant.rid})
@@ -199,9 +234,10 @@ func (c *Client) renewOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	c.heard(renewed.NowMs)
 	for i, item := range renewed.Items {
 		if item, ok := item.(*lock.RenewItemRenewed); ok {
-			held[i].over.Reset(time.Until(asked.Add(ms(item.DeadlineMs - renewed.NowMs))))
+			c.keepOn(held[i], asked, ms(item.DeadlineMs-renewed.NowMs))
 		} else {
 			c.lose(held[i])
 		}
@@ -209,11 +245,21 @@ func (c *Client) renewOnce(ctx context.Context) error {
 	return nil
 }
 
+func (c *Client) keepOn(grant *Grant, asked time.Time, lease time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held[grant.rid] == grant {
+		c.lease = lease
+		grant.over.Reset(time.Until(asked.Add(lease)))
+	}
+}
+
 func (c *Client) lose(grant *Grant) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.held[grant.rid] == grant {
 		delete(c.held, grant.rid)
+		grant.over.Stop()
 		close(grant.Lost)
 	}
 }

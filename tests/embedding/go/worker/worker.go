@@ -9,6 +9,7 @@ import (
 	"log"
 	"math/rand/v2"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"time"
@@ -25,8 +26,7 @@ const (
 	tick          = 100 * time.Millisecond
 	largestResult = 1 << 20 // bytes
 	mostResults   = 8 << 20 // bytes in a call
-	mostEnded     = 1000    // in a call
-	mostClaimed   = 1000
+	mostItems     = 1000    // in a call, and so of tasks that one heartbeat renews
 )
 
 // Why a task has to end before it is done: the cause of its context.
@@ -45,7 +45,7 @@ type Options struct {
 	Group string
 	// Lanes are from the narrowest to the widest.
 	Lanes []string
-	// Capacity is how many tasks run at a time.
+	// Capacity is how many tasks run at a time, 1,000 at most.
 	Capacity int
 	// Grace is how long running tasks may take once it stops; 30 s unless told otherwise.
 	Grace time.Duration
@@ -113,6 +113,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	close(w.Registered)
 	if err := w.work(ctx); err != nil {
+		w.giveBack(ctx)
 		return err
 	}
 	_, err := w.queue.Deregister(ctx, queue.DeregisterArgs{
@@ -126,14 +127,18 @@ func (w *Worker) work(ctx context.Context) error {
 	defer beating.Wait()
 	over, end := context.WithCancel(ctx)
 	defer end()
-	beating.Go(func() { w.beat(over) })
+	beating.Add(1)
+	go func() {
+		defer beating.Done()
+		w.beat(over)
+	}()
 	for !w.isOver() {
 		if w.isLate() {
 			w.giveBack(ctx)
 		}
 		atMost, err := w.settle(ctx)
 		var refused *pyadeq.ScriptError
-		if errors.As(err, &refused) {
+		if errors.As(err, &refused) || err != nil && w.isLate() {
 			return err
 		}
 		if err != nil {
@@ -188,6 +193,9 @@ func (w *Worker) settle(ctx context.Context) (time.Duration, error) {
 		for _, lease := range answer.Leases {
 			w.start(ctx, lease, asked.Add(ms(answer.DeadlineMs-answer.NowMs)))
 		}
+		if w.isLate() { // it was not yet when this call was made
+			w.giveBack(ctx)
+		}
 		due := longestWait
 		if answer.NextMs != 0 {
 			due = ms(answer.NextMs - answer.NowMs)
@@ -210,7 +218,7 @@ func (w *Worker) settled() queue.SettleArgs {
 		if !held.ended {
 			continue
 		}
-		if ended == mostEnded || bytes+len(held.result) > mostResults {
+		if ended == mostItems-len(w.options.Lanes) || bytes+len(held.result) > mostResults {
 			w.change() // the others are for the next call
 			break
 		}
@@ -229,7 +237,7 @@ func (w *Worker) settled() queue.SettleArgs {
 	busy := len(w.held) - ended
 	args.Busy = pyadeq.Int(int64(busy))
 	if w.claims() {
-		args.Limit = int64(min(max(w.room()-busy, 0), mostClaimed))
+		args.Limit = int64(max(w.room()-busy, 0))
 	}
 	return args
 }
@@ -239,11 +247,17 @@ func (w *Worker) forget(args queue.SettleArgs) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, ack := range args.Acks {
-		delete(w.held, ack.Token)
+		w.drop(ack.Token)
 	}
 	for _, fail := range args.Fails {
-		delete(w.held, fail.Token)
+		w.drop(fail.Token)
 	}
+}
+
+// drop is under the lock, of what is held. The timer would keep it in memory.
+func (w *Worker) drop(token string) {
+	w.held[token].over.Stop()
+	delete(w.held, token)
 }
 
 // leave is when somebody else has this worker's name. What has ended or runs needs tokens only.
@@ -318,6 +332,13 @@ func (w *Worker) wait(ctx context.Context, atMost time.Duration) {
 	if err == nil && popped != control {
 		return
 	}
+	if err != nil {
+		log.Print(err)
+		select { // what failed may fail again at once
+		case <-time.After(pause):
+		case <-w.changed:
+		}
+	}
 	// If the connection was lost, nobody has heard what was said meanwhile.
 	if err := w.heartbeat(ctx); err != nil {
 		log.Print(err)
@@ -327,9 +348,9 @@ func (w *Worker) wait(ctx context.Context, atMost time.Duration) {
 func (w *Worker) start(ctx context.Context, lease *queue.SettleLease, until time.Time) {
 	held := &held{lease: lease}
 	held.ctx, held.end = context.WithCancelCause(ctx)
-	held.over = time.AfterFunc(time.Until(until), func() { w.lose(held) })
-	w.mu.Lock()
+	w.mu.Lock() // until it is held there is nothing to lose
 	w.held[lease.Token] = held
+	held.over = time.AfterFunc(time.Until(until), func() { w.lose(held) })
 	w.mu.Unlock()
 	go func() {
 		defer held.end(nil)
@@ -344,9 +365,18 @@ func (w *Worker) start(ctx context.Context, lease *queue.SettleLease, until time
 	}()
 }
 
-// do is the task. A result that does not fit is its failure, and must not be that of a call.
-func (w *Worker) do(held *held) ([]byte, error) {
-	result, err := w.handler(held.ctx, held.lease)
+// do is the task. A panic is its failure only, and so is a result that does not fit.
+func (w *Worker) do(held *held) (result []byte, err error) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			log.Printf("task %s: panic: %v\n%s", held.lease.ID, panicked, debug.Stack())
+			result, err = nil, fmt.Errorf("panic: %v", panicked)
+		}
+	}()
+	result, err = w.handler(held.ctx, held.lease)
+	if cause := context.Cause(held.ctx); err == nil && cause != nil {
+		return nil, cause // it was told to end, whatever it returns
+	}
 	if err == nil && len(result) > largestResult {
 		return nil, fmt.Errorf("a result of %d bytes; allowed: 1 MiB", len(result))
 	}
@@ -388,7 +418,11 @@ func (w *Worker) heartbeat(ctx context.Context) error {
 		return err
 	}
 	renew := func(held *held, deadlineMs int64) {
-		held.over.Reset(time.Until(asked.Add(ms(deadlineMs - answer.NowMs))))
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.held[held.lease.Token] == held {
+			held.over.Reset(time.Until(asked.Add(ms(deadlineMs - answer.NowMs))))
+		}
 	}
 	for i, item := range answer.Items {
 		switch item := item.(type) {
@@ -424,7 +458,7 @@ func (w *Worker) lose(held *held) bool {
 	if held.ended || w.held[held.lease.Token] != held {
 		return false
 	}
-	delete(w.held, held.lease.Token)
+	w.drop(held.lease.Token)
 	held.end(ErrLost)
 	return true
 }
@@ -458,9 +492,9 @@ func (w *Worker) claims() bool {
 
 func (w *Worker) room() int {
 	if w.wanted > 0 {
-		return w.wanted
+		return min(w.wanted, mostItems)
 	}
-	return w.options.Capacity
+	return min(w.options.Capacity, mostItems)
 }
 
 func (w *Worker) change() {
