@@ -133,6 +133,26 @@ func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 	}
 }
 
+func TestARefusalTellsOfAnEarlierTryThatMayHaveApplied(t *testing.T) {
+	if cluster {
+		t.Skip("the nodes of a cluster are not behind the proxy")
+	}
+	server := emptied(t)
+	way := proxied(t)
+	client := opened(t, connected(t, way.url), pyadeq.Options{})
+	_, err := client.Load(ctx)
+	must(t, err)
+	q := queueOf(t, client, "q")
+	way.onLoss = func() { must(t, server.HSet(ctx, q.Keys().Config(), "layout_min", 99).Err()) }
+	way.lose.Store(1)
+	_, err = q.Enqueue(ctx, task)
+	var refused *pyadeq.ScriptError
+	if !errors.As(err, &refused) || refused.Code != pyadeq.ErrLayout || !refused.MayHaveApplied {
+		t.Error(err)
+	}
+	same(t, "tasks", server.ZCard(ctx, q.Keys().Ready("any")).Val(), int64(1))
+}
+
 func TestACallWhoseAnswerIsLostIsSentAgainAndActsOnce(t *testing.T) {
 	if cluster {
 		t.Skip("the nodes of a cluster are not behind the proxy")

@@ -15,6 +15,8 @@ type proxy struct {
 	url  string
 	lose atomic.Int64
 	lost atomic.Int64
+	// onLoss is called before the client hears of it.
+	onLoss func()
 }
 
 func proxied(t *testing.T) *proxy {
@@ -62,6 +64,9 @@ func (p *proxy) pass(near net.Conn, addr string) {
 				return true
 			}
 			p.lost.Add(1)
+			if p.onLoss != nil {
+				p.onLoss()
+			}
 			return false
 		})
 	}()
