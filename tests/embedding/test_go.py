@@ -14,6 +14,7 @@ from tests.embedding.projects import ROOT, VECTORS, example, run, write_client
 pytestmark = pytest.mark.any_engine
 
 OTHERS = "Conformance|Worker|Locks"  # tests that have a function of their own below
+OLDEST_GO = "1.24"
 OLDEST = "github.com/redis/go-redis/v9@v9.19.0"
 
 
@@ -24,9 +25,12 @@ def project(go_project: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def oldest_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same with the oldest go-redis that the client allows."""
+    """The same with the oldest go-redis and in the oldest Go that the client allows."""
     folder = projects.go(tmp_path_factory.mktemp("oldest"))
-    run(folder, "go", "get", OLDEST)
+    newer = "golang.org/x/sys"  # for a newer go-redis, and itself for a newer Go only
+    run(folder, "go", "mod", "edit", f"-go={OLDEST_GO}", f"-require={OLDEST}", f"-droprequire={newer}")
+    run(folder, "go", "mod", "tidy")
+    assert f"\ngo {OLDEST_GO}\n" in (folder / "go.mod").read_text()
     return folder
 
 
@@ -42,6 +46,10 @@ def test_its_form_is_that_of_gofmt(project: Path) -> None:
 
 def test_vet_finds_nothing(project: Path) -> None:
     run(project, "go", "vet", "./...", "pyadeq/...")
+
+
+def test_it_uses_nothing_that_the_oldest_go_has_not(oldest_project: Path) -> None:
+    run(oldest_project, "go", "vet", "-stdversion", "./...", "pyadeq/...")
 
 
 def test_its_module_files_are_tidy(project: Path) -> None:
