@@ -3,30 +3,25 @@
 
 use std::time::Duration;
 
-use redis::aio::{ConnectionManager, MultiplexedConnection};
+use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, RedisResult, cmd};
 use tokio::time::timeout;
 
 /// Longer than anybody waits.
 const LOST_AFTER: Duration = Duration::from_secs(20);
 
-/// A connection that blocks, and its id.
-type Blocking = (MultiplexedConnection, i64);
+/// A connection that blocks, its id, and another that can end the wait.
+type Blocking = (MultiplexedConnection, i64, MultiplexedConnection);
 
 pub struct Hints {
     client: Client,
     blocking: Option<Blocking>,
-    other: ConnectionManager,
 }
 
 impl Hints {
-    pub fn new(client: Client, other: ConnectionManager) -> Self {
+    pub fn new(client: Client) -> Self {
         let blocking = None;
-        Self {
-            client,
-            blocking,
-            other,
-        }
+        Self { client, blocking }
     }
 
     /// The key that something was said by; none if nothing was, or something has changed.
@@ -48,15 +43,15 @@ impl Hints {
     async fn connect(&self) -> RedisResult<Blocking> {
         let config = AsyncConnectionConfig::new().set_response_timeout(Some(LOST_AFTER));
         let client = &self.client;
-        let opened = client.get_multiplexed_async_connection_with_config(&config);
-        let mut connection = opened.await?;
+        let open = || client.get_multiplexed_async_connection_with_config(&config);
+        let (mut connection, other) = (open().await?, open().await?);
         let id = cmd("CLIENT").arg("ID").query_async(&mut connection).await?;
-        Ok((connection, id))
+        Ok((connection, id, other))
     }
 
     async fn pop(
-        &mut self,
-        (connection, id): &mut Blocking,
+        &self,
+        (connection, id, other): &mut Blocking,
         names: &[String],
         most: Duration,
         changed: impl Future,
@@ -75,7 +70,7 @@ impl Hints {
         loop {
             let mut unblock = cmd("CLIENT");
             unblock.arg("UNBLOCK").arg(*id); // which may come too early
-            unblock.exec_async(&mut self.other).await?;
+            unblock.exec_async(other).await?;
             if let Ok(hint) = timeout(Duration::from_millis(10), &mut popped).await {
                 return hint;
             }

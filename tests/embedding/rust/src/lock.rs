@@ -12,8 +12,13 @@ use pyadeq::lock::{
     ReleaseArgs, ReleaseItem, RenewArgs, RenewItem, RenewItemAnswer, StatsArgs,
 };
 use pyadeq::{Error, new_rid};
-use tokio::sync::{OnceCell, watch};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout_at};
+
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+const TICK: Duration = Duration::from_millis(100);
+const MOST_ITEMS: usize = 1000; // in a call
 
 /// Why there is no lock.
 #[derive(Debug)]
@@ -76,10 +81,12 @@ impl Grant {
     }
 
     pub async fn release(mut self) -> Result<(), Error> {
-        let rid = self.rid.take().unwrap_or_default();
-        self.client.all().held.remove(&rid);
-        let items = [ReleaseItem::new(rid)];
-        self.client.locks.release(ReleaseArgs::new(items)).await?;
+        if let Some(rid) = &self.rid {
+            self.client.all().held.remove(rid);
+            let items = [ReleaseItem::new(rid)];
+            self.client.locks.release(ReleaseArgs::new(items)).await?;
+        }
+        self.rid = None; // else it is given back when it is dropped
         Ok(())
     }
 }
@@ -92,7 +99,8 @@ impl Drop for Grant {
         let client = self.client.clone();
         client.all().held.remove(&rid);
         // It may wait, or hold, or arrive yet: none of that is wanted any more.
-        tokio::spawn(async move {
+        let runtime = client.runtime.clone();
+        runtime.spawn(async move {
             let items = [CancelItem::new(rid)];
             client.locks.cancel(CancelArgs::new(items)).await
         });
@@ -112,14 +120,23 @@ struct All {
 pub struct LockClient {
     locks: Lock,
     all: Arc<Mutex<All>>,
-    /// When we asked for the domain's time, and what it was.
-    clock: Arc<OnceCell<(Instant, i64)>>,
+    /// When we asked last for something, and the domain's time of the reply.
+    clock: Arc<Mutex<Option<(Instant, i64)>>>,
+    /// Grants may be dropped outside of it.
+    runtime: Handle,
 }
 
 impl LockClient {
+    /// Within a runtime.
     pub fn new(locks: Lock) -> Self {
         let (all, clock) = Default::default();
-        Self { locks, all, clock }
+        let runtime = Handle::current();
+        Self {
+            locks,
+            all,
+            clock,
+            runtime,
+        }
     }
 
     /// Wait for a lock, for so long at most.
@@ -138,7 +155,15 @@ impl LockClient {
             wait_ms: Some(wait.as_millis() as i64),
             ..AcquireArgs::new(&rid, resource, new_rid(), issued_ms)
         };
-        let (fence, lease_ms) = match self.locks.acquire(request).await? {
+        let answer = self.locks.acquire(request).await?;
+        if let AcquireAnswer::Granted { now_ms, .. }
+        | AcquireAnswer::Queued { now_ms, .. }
+        | AcquireAnswer::Busy { now_ms }
+        | AcquireAnswer::RequestExpired { now_ms } = answer
+        {
+            self.set_clock(asked, now_ms);
+        }
+        let (fence, lease_ms) = match answer {
             AcquireAnswer::Granted {
                 now_ms,
                 fence,
@@ -149,6 +174,7 @@ impl LockClient {
                 asked = Instant::now();
                 let poll = PollArgs::new([PollItem::new(&rid)]);
                 let mut answer = self.locks.poll(poll).await?;
+                self.set_clock(asked, answer.now_ms);
                 match answer.items.remove(0) {
                     PollItemAnswer::Granted {
                         deadline_ms,
@@ -168,20 +194,26 @@ impl LockClient {
         };
         grant.fence = fence;
         let lease = milliseconds(lease_ms);
-        over.send_replace(asked + lease);
+        over.send_replace(asked + lease.saturating_sub(TICK));
         self.keep(rid, over, lease);
         Ok(grant)
     }
 
     /// Now, on the domain's clock.
     async fn now(&self) -> Result<i64, Error> {
-        let ask = async || {
-            let asked = Instant::now();
-            let answer = self.locks.stats(StatsArgs::default()).await?;
-            Ok((asked, answer.now_ms))
-        };
-        let (asked, now_ms) = self.clock.get_or_try_init(ask).await?;
-        Ok(now_ms + asked.elapsed().as_millis() as i64)
+        let known = *self.clock.lock().expect("no panic while it is locked");
+        if let Some((asked, now_ms)) = known {
+            return Ok(now_ms + asked.elapsed().as_millis() as i64);
+        }
+        let asked = Instant::now();
+        let answer = self.locks.stats(StatsArgs::default()).await?;
+        self.set_clock(asked, answer.now_ms);
+        Ok(answer.now_ms)
+    }
+
+    fn set_clock(&self, asked: Instant, now_ms: i64) {
+        let mut clock = self.clock.lock().expect("no panic while it is locked");
+        *clock = Some((asked, now_ms));
     }
 
     fn all(&self) -> MutexGuard<'_, All> {
@@ -213,16 +245,20 @@ impl LockClient {
             if rids.is_empty() {
                 return;
             }
-            if let Ok(Err(error)) = timeout(every, self.renew_once(&rids)).await {
-                eprintln!("{error}");
+            for rids in rids.chunks(MOST_ITEMS) {
+                if let Err(error) = self.renew_once(rids, every.min(LONGEST_WAIT)).await {
+                    eprintln!("{error}");
+                }
             }
         }
     }
 
-    async fn renew_once(&self, rids: &[String]) -> Result<(), Error> {
+    async fn renew_once(&self, rids: &[String], within: Duration) -> Result<(), Error> {
+        let locks = self.locks.with_timeout(within)?;
         let asked = Instant::now();
         let items: Vec<_> = rids.iter().map(RenewItem::new).collect();
-        let answer = self.locks.renew(RenewArgs::new(items)).await?;
+        let answer = locks.renew(RenewArgs::new(items)).await?;
+        self.set_clock(asked, answer.now_ms);
         let all = self.all();
         for (rid, item) in rids.iter().zip(answer.items) {
             let left = match item {
@@ -230,7 +266,7 @@ impl LockClient {
                 _ => 0,
             };
             if let Some(over) = all.held.get(rid) {
-                over.send_replace(asked + milliseconds(left));
+                over.send_replace(asked + milliseconds(left).saturating_sub(TICK));
             }
         }
         Ok(())

@@ -2,8 +2,8 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// It ends with the program.
@@ -11,6 +11,7 @@ pub struct Proxy {
     pub url: String,
     /// How many answers to calls are still to be lost.
     pub losses: Arc<AtomicUsize>,
+    links: Arc<Mutex<Vec<Arc<AtomicBool>>>>,
 }
 
 impl Proxy {
@@ -22,17 +23,28 @@ impl Proxy {
         let url = format!("redis://{}", listener.local_addr().expect("an address"));
         let losses = Arc::new(AtomicUsize::new(0));
         let left = losses.clone();
+        let links: Arc<Mutex<Vec<Arc<AtomicBool>>>> = Arc::default();
+        let known = links.clone();
         thread::spawn(move || {
             for near in listener.incoming().flatten() {
                 let far = TcpStream::connect(server).expect("a server");
-                join(near, far, left.clone());
+                let silent = Arc::new(AtomicBool::new(false));
+                known.lock().unwrap().push(silent.clone());
+                join(near, far, left.clone(), silent);
             }
         });
-        Self { url, losses }
+        Self { url, losses, links }
+    }
+
+    /// No answer passes any more on what is connected now.
+    pub fn silence(&self) {
+        for silent in self.links.lock().unwrap().iter() {
+            silent.store(true, Ordering::SeqCst);
+        }
     }
 }
 
-fn join(near: TcpStream, far: TcpStream, losses: Arc<AtomicUsize>) {
+fn join(near: TcpStream, far: TcpStream, losses: Arc<AtomicUsize>, silent: Arc<AtomicBool>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let answered = asked.clone();
     let there = (near.try_clone().unwrap(), far.try_clone().unwrap());
@@ -40,28 +52,39 @@ fn join(near: TcpStream, far: TcpStream, losses: Arc<AtomicUsize>) {
         pass(there.0, there.1, |data| {
             let calls = data.windows(7).filter(|word| word == b"EVALSHA").count();
             asked.fetch_add(calls, Ordering::SeqCst);
-            true
+            Goes::On
         });
     });
     thread::spawn(move || {
         pass(far, near, |_| {
             let lose = |left: usize| left.checked_sub(1);
             let call = answered.swap(0, Ordering::SeqCst) > 0;
-            !call
-                || losses
-                    .fetch_update(Ordering::SeqCst, Ordering::SeqCst, lose)
-                    .is_err()
+            let lost = || losses.fetch_update(Ordering::SeqCst, Ordering::SeqCst, lose);
+            match silent.load(Ordering::SeqCst) {
+                true => Goes::Nowhere,
+                false if call && lost().is_ok() => Goes::Down,
+                false => Goes::On,
+            }
         });
     });
 }
 
-/// From one to the other, as long as `goes` says so.
-fn pass(mut from: TcpStream, mut to: TcpStream, goes: impl Fn(&[u8]) -> bool) {
+/// What becomes of data: of `Down`, and of the connection with it.
+enum Goes {
+    On,
+    Nowhere,
+    Down,
+}
+
+/// From one to the other, as `goes` says.
+fn pass(mut from: TcpStream, mut to: TcpStream, goes: impl Fn(&[u8]) -> Goes) {
     let mut buffer = [0; 65536];
     while let Ok(length @ 1..) = from.read(&mut buffer) {
         let data = &buffer[..length];
-        if !goes(data) || to.write_all(data).is_err() {
-            break;
+        match goes(data) {
+            Goes::On if to.write_all(data).is_ok() => {}
+            Goes::Nowhere => {}
+            _ => break,
         }
     }
     let _ = from.shutdown(Shutdown::Both);

@@ -17,8 +17,8 @@ use pyadeq::queue::{
 };
 use pyadeq::{Error, LAYOUT, new_rid};
 use redis::Client;
-use redis::aio::ConnectionManager;
 use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::hints::Hints;
@@ -28,8 +28,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(100);
 const LARGEST_RESULT: usize = 1024 * 1024; // bytes
 const MOST_RESULTS: usize = 8 * 1024 * 1024; // bytes in a call
-const MOST_ENDED: usize = 1000; // in a call
-const MOST_CLAIMED: usize = 1000;
+const MOST_ITEMS: usize = 1000; // in a call, and so held
 
 /// A task that is to be done.
 pub type Lease = SettleLeaseAnswer;
@@ -51,7 +50,6 @@ pub struct Options {
 pub struct Worker<H> {
     queue: Queue,
     client: Client,
-    connection: ConnectionManager,
     handler: H,
     options: Options,
     state: Arc<State>,
@@ -69,6 +67,27 @@ impl State {
     fn now(&self) -> MutexGuard<'_, Now> {
         self.now.lock().expect("no panic while it is locked")
     }
+
+    /// Drop what somebody else may have soon; settling tells what came of that which has ended.
+    fn lose(&self) {
+        let soon = Instant::now() + TICK;
+        let mut now = self.now();
+        let before = now.held.len();
+        now.held
+            .retain(|_, held| held.ended.is_some() || held.until > soon);
+        if now.held.len() < before {
+            self.changed.send_replace(());
+        }
+    }
+}
+
+/// However `run` ends, nothing runs without a lease then.
+struct Ending<'a>(&'a State);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.now().held.clear();
+    }
 }
 
 struct Now {
@@ -79,17 +98,9 @@ struct Now {
     lease: Duration,
     /// How many calls are on their way that give something back.
     giving_back: usize,
+    grace_over: bool,
     mode: String,
     wanted: usize,
-}
-
-impl Now {
-    /// Drop what somebody else may have by now; settling tells what came of that which has ended.
-    fn lose(&mut self) {
-        let now = Instant::now();
-        self.held
-            .retain(|_, held| held.ended.is_some() || held.until > now);
-    }
 }
 
 /// A lease, from the claim until it is settled. Dropped, its task ends.
@@ -100,6 +111,7 @@ struct Held {
     /// When the lease is over, if no heartbeat renews it.
     until: Instant,
     ended: Option<Result<Vec<u8>, Failure>>,
+    task: JoinHandle<()>,
 }
 
 struct Failure {
@@ -114,19 +126,14 @@ where
 {
     /// `handler` does one task, and is dropped where that has to end before it is done. Blocking
     /// calls have a connection of their own, which `client` opens.
-    pub fn new(
-        queue: Queue,
-        client: Client,
-        connection: ConnectionManager,
-        handler: H,
-        options: Options,
-    ) -> Self {
+    pub fn new(queue: Queue, client: Client, handler: H, options: Options) -> Self {
         let now = Mutex::new(Now {
             held: HashMap::new(),
             incarnation: String::new(),
             calls: 0,
             lease: LONGEST_WAIT,
             giving_back: 0,
+            grace_over: false,
             mode: "run".into(),
             wanted: 0,
         });
@@ -134,7 +141,6 @@ where
         Self {
             queue,
             client,
-            connection,
             handler,
             options,
             state: Arc::new(State { now, changed }),
@@ -145,11 +151,13 @@ where
 
     /// Work until `stop`.
     pub async fn run(&self) -> Result<(), Error> {
+        let _ending = Ending(&self.state);
         self.register().await?;
         self.registered.send_replace(true);
         tokio::select! {
             done = self.work() => done?,
             never = self.beat() => match never {},
+            never = self.lose_in_time() => match never {},
             never = self.end_after_grace() => match never {},
         }
         let incarnation = self.now().incarnation.clone();
@@ -171,11 +179,12 @@ where
     }
 
     async fn work(&self) -> Result<(), Error> {
-        let mut hints = Hints::new(self.client.clone(), self.connection.clone());
+        let mut hints = Hints::new(self.client.clone());
         while !self.is_over() {
             match self.settle().await {
                 Ok(most) => self.wait(&mut hints, most).await,
                 Err(error @ Error::Script { .. }) => return Err(error),
+                Err(error) if self.now().grace_over => return Err(error),
                 Err(error) => {
                     eprintln!("{error}");
                     sleep(PAUSE).await;
@@ -219,6 +228,13 @@ where
                 ..
             } => {
                 self.forget(&acks, &fails);
+                if self.now().grace_over && !leases.is_empty() {
+                    let items = leases.iter();
+                    let items = items.map(|lease| ReleaseItem::new(&lease.id, &lease.token));
+                    let items: Vec<_> = items.collect();
+                    self.queue.release(ReleaseArgs::new(items)).await?;
+                    return Ok(Duration::ZERO);
+                }
                 for lease in leases {
                     self.start(lease, asked + milliseconds(deadline_ms - now_ms));
                 }
@@ -243,19 +259,20 @@ where
 
     fn to_settle(&self) -> SettleArgs {
         let room = match self.claims() {
-            true => self.free().min(MOST_CLAIMED),
+            true => self.free(),
             false => 0,
         };
         let mut now = self.now();
         now.calls += 1;
         let (name, n) = (&self.options.name, now.calls);
-        let mut args = SettleArgs::new(name, &now.incarnation, 0, n, room as i64);
+        let mut args = SettleArgs::new(name, &now.incarnation, 0, n, 0);
         let lanes = self.options.lanes.iter();
         args.lanes_wanted = lanes.map(SettleLanesWanted::new).collect();
+        let most = MOST_ITEMS - args.lanes_wanted.len();
         let mut bytes = 0;
         for (token, held) in &now.held {
             match &held.ended {
-                _ if args.acks.len() + args.fails.len() == MOST_ENDED => break,
+                _ if args.acks.len() + args.fails.len() == most => break,
                 None => {}
                 Some(Ok(result)) if bytes + result.len() <= MOST_RESULTS => {
                     bytes += result.len();
@@ -271,7 +288,9 @@ where
                 }),
             }
         }
-        args.busy = Some((now.held.len() - args.acks.len() - args.fails.len()) as i64);
+        let busy = now.held.len() - args.acks.len() - args.fails.len();
+        args.busy = Some(busy as i64);
+        args.limit = room.min(MOST_ITEMS.saturating_sub(busy)) as i64;
         args
     }
 
@@ -311,30 +330,38 @@ where
         let mut stopped = self.stopped.subscribe();
         let _ = stopped.wait_for(|stopped| *stopped).await;
         sleep(self.options.grace).await;
+        self.now().grace_over = true;
         loop {
             if let Err(error) = self.give_back().await {
                 eprintln!("{error}");
             }
-            sleep(PAUSE).await; // a claim may have been on its way
+            sleep(PAUSE).await;
         }
     }
 
     /// Others may do what still runs here.
     async fn give_back(&self) -> Result<(), Error> {
-        let mut items = Vec::new();
-        {
+        let running: Vec<_> = {
             let mut now = self.now();
-            now.held.retain(|token, held| {
-                if held.ended.is_none() {
-                    items.push(ReleaseItem::new(&held.id, token));
-                }
-                held.ended.is_some()
-            });
-            if items.is_empty() {
+            let running = now.held.extract_if(|_, held| held.ended.is_none());
+            let running: Vec<_> = running.collect();
+            if running.is_empty() {
                 return Ok(());
             }
             now.giving_back += 1;
-        }
+            running
+        };
+        let items = running.iter();
+        let items: Vec<_> = items
+            .map(|(token, held)| ReleaseItem::new(&held.id, token))
+            .collect();
+        let tasks: Vec<_> = running.into_iter().map(|(_, held)| held.task).collect();
+        let ended = async {
+            for task in tasks {
+                let _ = task.await;
+            }
+        };
+        let _ = timeout(PAUSE, ended).await; // one that blocks its thread does not end
         let given = self.queue.release(ReleaseArgs::new(items)).await;
         self.now().giving_back -= 1;
         self.state.changed.send_replace(());
@@ -356,6 +383,9 @@ where
             names.extend(self.options.lanes.iter().map(|lane| keys.wake(lane)));
         }
         let hint = hints.next(&names, most, changes.changed()).await;
+        if hint.is_err() {
+            let _ = timeout(PAUSE, changes.changed()).await;
+        }
         // Whatever was said while the connection was lost, nobody heard it.
         if hint.is_err() || hint.is_ok_and(|name| name == Some(control)) {
             self.heartbeat_or_log().await;
@@ -365,42 +395,53 @@ where
     fn start(&self, lease: Lease, until: Instant) {
         let (ending, ended) = oneshot::channel();
         let token = lease.token.clone();
-        let held = Held {
-            id: lease.id.clone(),
-            ending: Some(ending),
-            until,
-            ended: None,
-        };
-        self.now().held.insert(token.clone(), held);
+        let (id, key) = (lease.id.clone(), lease.token.clone());
         let longest = lease.record.get("timeout_ms").and_then(|text| {
             let text = std::str::from_utf8(text).ok()?;
             Some(milliseconds(text.parse().ok()?))
         });
         let run = (self.handler)(lease);
         let state = self.state.clone();
-        tokio::spawn(async move {
+        let mut now = self.now(); // so that it does not end before it is there
+        let task = tokio::spawn(async move {
             let outcome = execute(run, longest, ended).await;
             if let Some(held) = state.now().held.get_mut(&token) {
                 held.ended = Some(outcome);
                 state.changed.send_replace(());
             }
         });
+        let held = Held {
+            id,
+            ending: Some(ending),
+            until,
+            ended: None,
+            task,
+        };
+        now.held.insert(key, held);
+    }
+
+    /// Whatever becomes of a heartbeat, no task runs on when its lease is over.
+    async fn lose_in_time(&self) -> Infallible {
+        loop {
+            sleep(TICK).await;
+            self.state.lose();
+        }
     }
 
     async fn beat(&self) -> Infallible {
         let mut beaten = Instant::now();
         loop {
             sleep(TICK).await;
-            let every = {
-                let mut now = self.now();
-                now.lose();
-                LONGEST_WAIT.min(now.lease / 3) // which may be shorter now
-            };
-            if beaten.elapsed() >= every {
+            if beaten.elapsed() >= self.every() {
                 beaten = Instant::now();
-                let _ = timeout(every, self.heartbeat_or_log()).await;
+                self.heartbeat_or_log().await;
             }
         }
+    }
+
+    /// How often a lease is renewed; it may be shorter now.
+    fn every(&self) -> Duration {
+        LONGEST_WAIT.min(self.now().lease / 3)
     }
 
     async fn heartbeat_or_log(&self) {
@@ -423,7 +464,8 @@ where
             ..HeartbeatArgs::default()
         };
         let asked = Instant::now();
-        let answer = self.queue.heartbeat(args).await?;
+        let queue = self.queue.with_timeout(self.every())?;
+        let answer = queue.heartbeat(args).await?;
         if matches!(answer.mode.as_str(), "stop" | "restart") {
             self.stop();
         }
@@ -447,7 +489,8 @@ where
                 let _ = ending.send(reason);
             }
         }
-        now.lose();
+        drop(now);
+        self.state.lose();
         Ok(())
     }
 
@@ -475,7 +518,7 @@ where
             0 => self.options.capacity,
             wanted => wanted,
         };
-        most.saturating_sub(running)
+        most.min(MOST_ITEMS).saturating_sub(running)
     }
 }
 

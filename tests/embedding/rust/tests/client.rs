@@ -1,7 +1,9 @@
 //! What a client does besides encoding: cargo test, with URL and CLUSTER in the environment.
 
 use std::env;
+use std::io;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -10,11 +12,13 @@ use pyadeq::queue::{
     AckArgs, AckItem, AckItemAnswer, ClaimAnswer, ClaimArgs, ClaimItem, EnqueueArgs, EnqueueItem,
     EnqueueItemAnswer, RegisterArgs, StatsArgs,
 };
-use pyadeq::sync::Adeq;
-use pyadeq::{Error, ErrorCode, Options, partition_base};
+use pyadeq::sync::{Adeq, Connect, Queue};
+use pyadeq::{Cluster, Error, ErrorCode, Options, partition_base};
 use redis::cluster::ClusterClient;
 use redis::streams::StreamRangeReply;
-use redis::{Client, Commands, Connection, cmd};
+use redis::{
+    Client, Cmd, Commands, Connection, ConnectionLike, RedisResult, Value, cmd, parse_redis_value,
+};
 
 fn url() -> String {
     env::var("URL").expect("URL")
@@ -33,7 +37,10 @@ fn open() -> (Connection, Adeq) {
         ..Options::default()
     };
     let adeq = match cluster() {
-        true => Adeq::with_options(ClusterClient::new(vec![url()]).unwrap(), options),
+        true => {
+            let cluster = Cluster::new(ClusterClient::builder([url()]));
+            Adeq::with_options(cluster.unwrap(), options)
+        }
         false => Adeq::with_options(Client::open(url()).unwrap(), options),
     };
     (server, adeq.unwrap())
@@ -211,4 +218,94 @@ fn threads_call_at_once() {
         }
     });
     assert_eq!(queue.stats(StatsArgs::default()).unwrap().ready, 160);
+}
+
+/// Answers each command by what comes next, which may be a lost connection.
+struct Scripted(Arc<Mutex<Vec<RedisResult<Value>>>>);
+
+impl Connect for Scripted {
+    type Connection = Self;
+
+    const RESENDS: bool = false;
+
+    fn connect(&self, _: Duration) -> RedisResult<Self> {
+        Ok(Self(self.0.clone()))
+    }
+
+    fn set_timeout(_: &Self, _: Duration) -> RedisResult<()> {
+        Ok(())
+    }
+}
+
+impl ConnectionLike for Scripted {
+    fn req_command(&mut self, _: &Cmd) -> RedisResult<Value> {
+        self.0.lock().unwrap().pop().expect("a reply")
+    }
+
+    fn req_packed_command(&mut self, _: &[u8]) -> RedisResult<Value> {
+        unimplemented!("no call is sent packed")
+    }
+
+    fn req_packed_commands(&mut self, _: &[u8], _: usize, _: usize) -> RedisResult<Vec<Value>> {
+        unimplemented!("no calls are sent together")
+    }
+
+    fn get_db(&self) -> i64 {
+        0
+    }
+
+    fn check_connection(&mut self) -> bool {
+        true
+    }
+
+    fn is_open(&self) -> bool {
+        true
+    }
+}
+
+/// A queue whose server answers so.
+fn answering<const N: usize>(mut replies: [RedisResult<Value>; N]) -> Queue {
+    replies.reverse();
+    let server = Scripted(Arc::new(Mutex::new(replies.into())));
+    Adeq::new(server).queue("q").unwrap()
+}
+
+fn refused(code: &'static str) -> RedisResult<Value> {
+    let error = format!("-{code} said the server\r\n");
+    parse_redis_value(error.as_bytes())?.extract_error()
+}
+
+fn lost() -> RedisResult<Value> {
+    Err(io::Error::from(io::ErrorKind::UnexpectedEof).into())
+}
+
+#[test]
+fn a_refusal_says_whether_an_earlier_try_may_have_been_applied() {
+    let error = answering([refused("ADEQ_EPOCH")]).enqueue(task());
+    assert!(!error.unwrap_err().may_have_applied());
+    let error = answering([lost(), refused("ADEQ_EPOCH")]).enqueue(task());
+    let error = error.unwrap_err();
+    assert_eq!(error.code(), Some(&ErrorCode::Epoch));
+    assert!(error.may_have_applied());
+}
+
+#[test]
+fn a_call_is_tried_although_its_script_could_not_be_loaded_everywhere() {
+    let created = Value::Array(vec![Value::BulkString(b"created".into())]);
+    let done = Value::Array(vec![
+        Value::BulkString(b"ok".into()),
+        Value::Int(1),
+        Value::Array(vec![created]),
+    ]);
+    let queue = answering([refused("NOSCRIPT"), lost(), Ok(done)]);
+    let answer = queue.enqueue(task()).unwrap();
+    assert_eq!(answer.items, [EnqueueItemAnswer::Created]);
+}
+
+#[test]
+fn a_wrong_password_is_known_before_anything_is_sent() {
+    let url = url().replace("redis://", "redis://nobody:wrong@");
+    let queue = Adeq::new(Client::open(url).unwrap()).queue("q").unwrap();
+    let error = queue.enqueue(task()).unwrap_err();
+    assert!(!error.may_have_applied(), "{error}");
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use embedding::proxy::Proxy;
+use pyadeq::Cluster;
 use pyadeq::aio::{Adeq, Queue};
 use pyadeq::queue::{EnqueueArgs, EnqueueItem, EnqueueItemAnswer, StatsArgs};
 use redis::cluster::ClusterClient;
@@ -22,19 +23,15 @@ fn server() -> Connection {
     server
 }
 
-async fn adeq() -> Adeq {
+fn adeq() -> Adeq {
     match env::var("CLUSTER") {
-        Ok(_) => {
-            let client = ClusterClient::new(vec![url()]).unwrap();
-            Adeq::new(client.get_async_connection().await.unwrap())
-        }
-        Err(_) => over(url()).await,
+        Ok(_) => Adeq::new(Cluster::new(ClusterClient::builder([url()])).unwrap()),
+        Err(_) => over(url()),
     }
 }
 
-async fn over(url: String) -> Adeq {
-    let client = Client::open(url).unwrap();
-    Adeq::new(client.get_connection_manager().await.unwrap())
+fn over(url: String) -> Adeq {
+    Adeq::new(Client::open(url).unwrap())
 }
 
 async fn ready(queue: &Queue) -> i64 {
@@ -48,7 +45,7 @@ fn task() -> EnqueueArgs {
 #[tokio::test]
 async fn scripts_are_loaded_at_a_deploy_and_by_the_call() {
     let mut server = server();
-    let adeq = adeq().await;
+    let adeq = adeq();
     cmd("SCRIPT").arg("FLUSH").exec(&mut server).unwrap();
     let queue = adeq.queue("q").unwrap();
     let answer = queue.enqueue(task()).await.unwrap();
@@ -62,7 +59,7 @@ async fn scripts_are_loaded_at_a_deploy_and_by_the_call() {
 async fn a_call_whose_answer_is_lost_is_sent_again_and_acts_once() {
     server();
     let proxy = Proxy::open(&url());
-    let queue = over(proxy.url).await.queue("q").unwrap();
+    let queue = over(proxy.url).queue("q").unwrap();
     assert_eq!(ready(&queue).await, 0);
     proxy.losses.store(2, Ordering::SeqCst);
     let answer = queue.enqueue(task()).await.unwrap();
@@ -74,7 +71,7 @@ async fn a_call_whose_answer_is_lost_is_sent_again_and_acts_once() {
 #[tokio::test]
 async fn a_call_that_is_given_up_says_that_it_may_have_been_applied() {
     let proxy = Proxy::open(&url());
-    let queue = over(proxy.url).await.queue("q").unwrap();
+    let queue = over(proxy.url).queue("q").unwrap();
     proxy.losses.store(usize::MAX, Ordering::SeqCst);
     let queue = queue.with_timeout(Duration::from_millis(50)).unwrap();
     let error = queue.enqueue(task()).await.unwrap_err();
@@ -85,7 +82,7 @@ async fn a_call_that_is_given_up_says_that_it_may_have_been_applied() {
 async fn who_drops_a_call_ends_the_sending_again() {
     server();
     let proxy = Proxy::open(&url());
-    let queue = over(proxy.url).await.queue("q").unwrap();
+    let queue = over(proxy.url).queue("q").unwrap();
     proxy.losses.store(1000, Ordering::SeqCst);
     let call = timeout(Duration::from_millis(200), queue.enqueue(task()));
     assert!(call.await.is_err());
@@ -97,11 +94,25 @@ async fn who_drops_a_call_ends_the_sending_again() {
 #[tokio::test]
 async fn a_call_may_be_made_in_another_task() {
     server();
-    let queue = adeq().await.queue("q").unwrap();
+    let queue = adeq().queue("q").unwrap();
     let call = {
         let queue = queue.clone();
         tokio::spawn(async move { queue.enqueue(task()).await })
     };
     call.await.unwrap().unwrap();
     assert_eq!(ready(&queue).await, 1);
+}
+
+#[tokio::test]
+async fn a_connection_that_goes_silent_is_replaced() {
+    server();
+    let proxy = Proxy::open(&url());
+    let queue = over(proxy.url.clone()).queue("q").unwrap();
+    assert_eq!(ready(&queue).await, 0);
+    proxy.silence();
+    let short = queue.with_timeout(Duration::from_millis(500)).unwrap();
+    let error = short.enqueue(task()).await.unwrap_err();
+    assert!(error.may_have_applied(), "{error}");
+    let answered = timeout(Duration::from_secs(5), ready(&queue)).await;
+    assert_eq!(answered.unwrap(), 1);
 }

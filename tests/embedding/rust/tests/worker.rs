@@ -35,7 +35,7 @@ impl Place {
         let client = Client::open(env::var("URL").expect("URL")).unwrap();
         let mut server = client.get_connection_manager().await.unwrap();
         cmd("FLUSHALL").exec_async(&mut server).await.unwrap();
-        let adeq = Adeq::new(server.clone());
+        let adeq = Adeq::new(client.clone());
         Self {
             client,
             server,
@@ -62,9 +62,8 @@ impl Place {
             capacity: 2,
             grace,
         };
-        let (queue, client, server) =
-            (self.queue.clone(), self.client.clone(), self.server.clone());
-        let worker = Arc::new(Worker::new(queue, client, server, handler, options));
+        let (queue, client) = (self.queue.clone(), self.client.clone());
+        let worker = Arc::new(Worker::new(queue, client, handler, options));
         let running = worker.clone();
         let test = async {
             worker.registered().await;
@@ -438,4 +437,45 @@ async fn a_lock_is_renewed_and_who_loses_it_is_told() {
     let force = ForceReleaseArgs::new("r", "test");
     locks.force_release(force).await.unwrap();
     timeout(LONG, grant.lost()).await.unwrap();
+}
+
+#[tokio::test]
+async fn no_task_runs_on_when_its_worker_is_dropped() {
+    let place = Place::new().await;
+    place.enqueue(task("t")).await;
+    let options = Options {
+        name: "w".into(),
+        group: None,
+        lanes: vec!["any".into()],
+        capacity: 1,
+        grace: LONG,
+    };
+    let alive = Arc::new(());
+    let kept = alive.clone();
+    let handler = move |_| {
+        let kept = kept.clone();
+        async move {
+            let _kept = kept;
+            pending().await
+        }
+    };
+    let (queue, client) = (place.queue.clone(), place.client.clone());
+    let worker = Worker::new(queue, client, handler, options);
+    tokio::select! {
+        _ = worker.run() => panic!("it ended"),
+        () = until(async || Arc::strong_count(&alive) == 3) => {}
+    }
+    until(async || Arc::strong_count(&alive) == 2).await; // the handler's own
+}
+
+#[test]
+fn a_lock_may_be_dropped_outside_of_the_runtime() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let locks = runtime.block_on(Place::new()).locks;
+    let grant = runtime.block_on(async {
+        let client = LockClient::new(locks.clone());
+        client.take("r", Duration::ZERO).await.unwrap()
+    });
+    drop(grant);
+    runtime.block_on(until(async || stand(&locks).await == (0, 0)));
 }

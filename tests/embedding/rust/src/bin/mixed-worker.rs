@@ -19,11 +19,11 @@ async fn main() -> Result<(), Box<dyn StdError>> {
     let name = env::var("ADEQ_WORKER")?;
     let client = Client::open(env::var("ADEQ_URL")?)?;
     let connection = client.get_connection_manager().await?;
-    let adeq = Adeq::new(connection.clone());
+    let adeq = Adeq::new(client.clone());
     let queue = env::var("ADEQ_QUEUE")?;
     let job = Job {
         worker: name.clone(),
-        connection: connection.clone(),
+        connection,
         locks: LockClient::new(adeq.locks(&queue)?),
     };
     let options = Options {
@@ -37,7 +37,7 @@ async fn main() -> Result<(), Box<dyn StdError>> {
         grace: Duration::from_secs(30),
     };
     let handler = move |lease| job.clone().handle(lease);
-    let worker = Worker::new(adeq.queue(&queue)?, client, connection, handler, options);
+    let worker = Worker::new(adeq.queue(&queue)?, client, handler, options);
     let worker = Arc::new(worker);
 
     let mut terminated = signal(SignalKind::terminate())?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use embedding::calls::{call, call_async};
 use embedding::state::{dump, restore, text};
 use pyadeq::sync::Connect;
-use pyadeq::{Error, aio, sync};
+use pyadeq::{Cluster, Error, aio, sync};
 use redis::aio::ConnectionLike as AsyncConnectionLike;
 use redis::cluster::ClusterClient;
 use redis::{Arg, Cmd, ConnectionLike, Pipeline, RedisFuture, RedisResult, cmd};
@@ -180,14 +180,17 @@ impl Client {
         let kind = match library {
             "sync" => {
                 let adeq = match cluster {
-                    true => sync::Adeq::new(watching.client(ClusterClient::new(vec![url])?)),
+                    true => sync::Adeq::new(watching.client(open_cluster(url)?)),
                     false => sync::Adeq::new(watching.client(redis::Client::open(url)?)),
                 };
                 Kind::Sync(adeq.queue("conformance")?, adeq.locks("conformance")?)
             }
             "tokio" => {
                 let runtime = Runtime::new()?;
-                let adeq = runtime.block_on(watching.connect(url, cluster))?;
+                let adeq = match cluster {
+                    true => aio::Adeq::new(watching.client(open_cluster(url)?)),
+                    false => aio::Adeq::new(watching.client(redis::Client::open(url)?)),
+                };
                 let (queue, locks) = (adeq.queue("conformance")?, adeq.locks("conformance")?);
                 Kind::Tokio(runtime, queue, locks)
             }
@@ -224,19 +227,10 @@ impl Watching {
             wire: self.0,
         }
     }
+}
 
-    async fn connect(self, url: &str, cluster: bool) -> Result<aio::Adeq> {
-        Ok(match cluster {
-            true => {
-                let client = ClusterClient::new(vec![url])?;
-                aio::Adeq::new(self.client(client.get_async_connection().await?))
-            }
-            false => {
-                let client = redis::Client::open(url)?;
-                aio::Adeq::new(self.client(client.get_connection_manager().await?))
-            }
-        })
-    }
+fn open_cluster(url: &str) -> RedisResult<Cluster> {
+    Cluster::new(ClusterClient::builder([url]))
 }
 
 /// A client or a connection, and what goes over it.
@@ -316,8 +310,16 @@ impl<C: ConnectionLike> ConnectionLike for Watched<C> {
     }
 }
 
-impl<C: aio::Connection> aio::Connection for Watched<C> {
+impl<C: aio::Connect> aio::Connect for Watched<C> {
+    type Connection = Watched<C::Connection>;
+
     const RESENDS: bool = C::RESENDS;
+
+    async fn connect(&self) -> RedisResult<Self::Connection> {
+        let inner = self.inner.connect().await?;
+        let wire = self.wire.clone();
+        Ok(Watched { inner, wire })
+    }
 }
 
 impl<C: AsyncConnectionLike + Send> AsyncConnectionLike for Watched<C> {
