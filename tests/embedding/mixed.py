@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import select
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -42,6 +43,7 @@ class Languages:
             self.workers[f"{language}-{count}"] = self._start(language, f"{language}-{count}")
         for name, worker in self.workers.items():
             assert worker.stdout is not None
+            assert select.select([worker.stdout], [], [], DEADLINE)[0], name
             assert worker.stdout.readline() == "ready\n", name
 
     def _start(self, language: str, name: str) -> subprocess.Popen[str]:

@@ -89,6 +89,15 @@ def example(page: Path, language: str, title: str = "") -> str:
     return str(program)
 
 
+def go_run(folder: Path, program: str, package: str, module: str) -> str:
+    """What a program prints that uses a module in a folder below it, by the name of its package."""
+    (folder / "main.go").write_text(program)
+    run(folder, "go", "mod", "init", "example.com/program")
+    run(folder, "go", "mod", "edit", "-replace", f"{package}=./{module}")
+    run(folder, "go", "mod", "tidy")
+    return run(folder, "go", "run", ".")
+
+
 def _begin(language: str, folder: Path) -> None:
     shutil.copytree(HERE / language, folder, dirs_exist_ok=True)
     write_client(language, folder / "pyadeq")

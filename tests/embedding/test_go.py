@@ -9,7 +9,7 @@ import pytest
 
 from pyadeq import Adeq
 from tests.embedding import projects
-from tests.embedding.projects import ROOT, VECTORS, example, run, write_client
+from tests.embedding.projects import ROOT, VECTORS, example, go_run, run, write_client
 
 pytestmark = pytest.mark.any_engine
 
@@ -103,10 +103,7 @@ def test_the_example_of_its_readme_runs_under_another_name(project: Path, privat
     folder = project / "renamed"
     write_client("go", folder / "tasks", "--package", package)
     program = example(folder / "tasks" / "README.md", "go")
-    (folder / "main.go").write_text(program.replace("localhost:6379", private_url.removeprefix("redis://")))
-    run(folder, "go", "mod", "init", "example.com/program")
-    run(folder, "go", "mod", "edit", "-replace", f"{package}=./tasks")
-    run(folder, "go", "mod", "tidy")
+    program = program.replace("localhost:6379", private_url.removeprefix("redis://"))
     with Adeq.from_url(private_url) as server:
         server.client.flushall()
-    assert run(folder, "go", "run", ".") == "1\n"
+    assert go_run(folder, program, package, "tasks") == "1\n"

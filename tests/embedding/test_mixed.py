@@ -100,7 +100,7 @@ def test_all_is_done_once_whatever_language_does_it(
         assert set(languages.stop().values()) == {0}
         check_results(queue, languages.lanes)
         check_locks(adeq)
-    asyncio.run(check_history(url, said, {f"{language}-0" for language in languages.names}))
+    asyncio.run(check_history(url, said, languages.names))
 
 
 def produce_in_python(url: str, lanes: list[str]) -> None:
@@ -164,14 +164,15 @@ def count_renewed(history: History, language: str) -> int:
     return sum(status == "renewed" for op in beats if op.answer for status in op.answer.get("statuses", ()))
 
 
-async def check_history(url: str, said: list[Said], killed: set[str]) -> None:
+async def check_history(url: str, said: list[Said], names: list[str]) -> None:
     async with aio.Adeq.from_url(url) as adeq:
         recorded = Loaded(operations(said), [])
         history = await gather(recorded, adeq.client, adeq.queue(QUEUE), adeq.locks(QUEUE))
     verdict = judge(history)
+    killed = {f"{language}-0" for language in names}
     assert killed <= {entry.words["worker"] for entry in history.entries if entry.event == "task.stalled"}
     assert (verdict.violations, verdict.problems) == ([], [])
     assert verdict.checks["answers_kept"] >= 2 * TASKS
-    renewed = {language: count_renewed(history, language) for language in ("python", "typescript", "rust", "go")}
+    renewed = {language: count_renewed(history, language) for language in names}
     assert min(renewed.values()) > 0, renewed
     print(json.dumps({"ops": len(history.ops), "checks": sum(verdict.checks.values())}))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pyadeq import Adeq, __version__, library
-from tests.embedding.projects import ROOT, cargo, example, run, toolchain
+from tests.embedding.projects import ROOT, cargo, example, go_run, run, toolchain
 
 pytestmark = pytest.mark.any_engine
 
@@ -90,11 +90,7 @@ def test_the_go_module(packages: Path, private_url: str, tmp_path: Path) -> None
         archive.extractall(tmp_path)
     module = tmp_path / f"pyadeq@v{__version__}"
     assert (module / "LICENSE").is_file()
-    (tmp_path / "main.go").write_text(program(module, "go", private_url))
-    run(tmp_path, "go", "mod", "init", "example.com/program")
-    run(tmp_path, "go", "mod", "edit", "-replace", f"pyadeq=./{module.name}")
-    run(tmp_path, "go", "mod", "tidy")
-    assert run(tmp_path, "go", "run", ".") == "1\n"
+    assert go_run(tmp_path, program(module, "go", private_url), "pyadeq", module.name) == "1\n"
     assert enqueued(private_url)
 
 

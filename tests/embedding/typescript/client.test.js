@@ -190,6 +190,14 @@ test("a signal ends the sending again", async () => {
   await assert.rejects(call, /enough/);
 });
 
+test("a client of ioredis is listened to once, however often it is handed over", () => {
+  const client = new Redis(url, { lazyConnect: true });
+  ioredis(client);
+  const listeners = client.listenerCount("close");
+  ioredis(client);
+  assert.equal(client.listenerCount("close"), listeners);
+});
+
 test("ioredis would hide keys behind a prefix of its own", () => {
   const client = new Redis(url, { keyPrefix: "app:", lazyConnect: true });
   assert.throws(() => ioredis(client), /keyPrefix/);
