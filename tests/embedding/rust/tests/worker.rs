@@ -118,6 +118,13 @@ fn task(id: &str) -> EnqueueItem {
     EnqueueItem::new(id, "{}")
 }
 
+fn task_of_one_attempt(id: &str) -> EnqueueItem {
+    EnqueueItem {
+        max_attempts: Some(1),
+        ..task(id)
+    }
+}
+
 async fn empty(_: Lease) -> Outcome {
     Ok(Vec::new())
 }
@@ -174,13 +181,7 @@ async fn what_fails_is_tried_again() {
 #[tokio::test]
 async fn a_panic_is_a_failure_like_others() {
     let place = Place::new().await;
-    let max_attempts = Some(1);
-    place
-        .enqueue(EnqueueItem {
-            max_attempts,
-            ..task("t")
-        })
-        .await;
+    place.enqueue(task_of_one_attempt("t")).await;
     let handler = async |_: Lease| panic!("on purpose");
     place
         .working(handler, LONG, async |_| place.until("t", "dead").await)
@@ -190,13 +191,7 @@ async fn a_panic_is_a_failure_like_others() {
 #[tokio::test]
 async fn a_result_that_is_too_large_fails_its_task() {
     let place = Place::new().await;
-    let max_attempts = Some(1);
-    place
-        .enqueue(EnqueueItem {
-            max_attempts,
-            ..task("t")
-        })
-        .await;
+    place.enqueue(task_of_one_attempt("t")).await;
     let handler = async |_: Lease| Ok(vec![b'x'; (1 << 20) + 1]);
     place
         .working(handler, LONG, async |_| place.until("t", "dead").await)
@@ -222,8 +217,7 @@ async fn a_task_that_takes_too_long_fails_with_the_reason_timeout() {
     let place = Place::new().await;
     let item = EnqueueItem {
         timeout_ms: Some(50),
-        max_attempts: Some(1),
-        ..task("t")
+        ..task_of_one_attempt("t")
     };
     place.enqueue(item).await;
     place
