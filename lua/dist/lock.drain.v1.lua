@@ -133,7 +133,9 @@ local function close_domain(conf) local requests, channel = KEYS[2], KEYS[4]
     changes[#changes + 1] = rid
     changes[#changes + 1] = conf.texts[rid]
   end
-  redis.call('HSET', requests, unpack(changes))
+  for first = 1, #changes, 7000 do
+    redis.call('HSET', requests, unpack(changes, first, math.min(first + 6999, #changes)))
+  end
   if not conf.exists then create_base() end
   for resource, words in pairs(conf.hints or {}) do redis.pcall('SPUBLISH', channel .. resource, words) end
 end

@@ -493,7 +493,9 @@ end
 -- NEEDS ready lanes push_wake
 local function make_ready(conf, by_lane) local ready, lanes = KEYS[4], KEYS[5]
   for lane, members in pairs(by_lane) do
-    redis.call('ZADD', ready .. lane, unpack(members))
+    for first = 1, #members, 7000 do
+      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
+    end
     redis.call('SADD', lanes, lane)
     push_wake(conf, lane)
   end
@@ -1053,7 +1055,9 @@ local function pass_on(conf, limit, tally) local dependents, ends = KEYS[18], KE
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
     make_ready(conf, batch.by_lane)
-    if #batch.freed > 0 then emit(conf, 'task.unblocked', table.concat(batch.freed, ' '), '') end
+    for first = 1, #batch.freed, 1000 do
+      emit(conf, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
+    end
     batch = { by_lane = {}, freed = {} }
   end
   local function follow(note, at_ms)

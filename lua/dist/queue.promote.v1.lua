@@ -181,7 +181,9 @@ end
 -- NEEDS ready lanes push_wake
 local function make_ready(conf, by_lane) local ready, lanes = KEYS[4], KEYS[5]
   for lane, members in pairs(by_lane) do
-    redis.call('ZADD', ready .. lane, unpack(members))
+    for first = 1, #members, 7000 do
+      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
+    end
     redis.call('SADD', lanes, lane)
     push_wake(conf, lane)
   end

@@ -421,7 +421,9 @@ end
 -- NEEDS ready lanes push_wake
 local function make_ready(conf, by_lane) local ready, lanes = KEYS[7], KEYS[8]
   for lane, members in pairs(by_lane) do
-    redis.call('ZADD', ready .. lane, unpack(members))
+    for first = 1, #members, 7000 do
+      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
+    end
     redis.call('SADD', lanes, lane)
     push_wake(conf, lane)
   end
@@ -742,8 +744,10 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
       stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
     end
   end
-  for first = 1, #keys, 5000 do redis.call('DEL', unpack(keys, first, math.min(first + 4999, #keys))) end  -- unpack has a limit
-  for index, members in pairs(by_index) do redis.call('ZREM', index, unpack(members)) end
+  for first = 1, #keys, 7000 do redis.call('DEL', unpack(keys, first, math.min(first + 6999, #keys))) end
+  for index, members in pairs(by_index) do
+    for first = 1, #members, 7000 do redis.call('ZREM', index, unpack(members, first, math.min(first + 6999, #members))) end
+  end
   for _, one in ipairs(stubs) do
     redis.call('HSET', unpack(one[2]))
     redis.call('PEXPIRE', one[2][1], one[1])
@@ -1018,7 +1022,9 @@ local function pass_on(conf, limit, tally) local dependents, ends = KEYS[24], KE
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
     make_ready(conf, batch.by_lane)
-    if #batch.freed > 0 then emit(conf, 'task.unblocked', table.concat(batch.freed, ' '), '') end
+    for first = 1, #batch.freed, 1000 do
+      emit(conf, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
+    end
     batch = { by_lane = {}, freed = {} }
   end
   local function follow(note, at_ms)

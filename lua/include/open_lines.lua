@@ -4,5 +4,7 @@ local function open_lines(conf, keys, again)
   local batch = { by_lane = {}, freed = {} }
   for _, key in ipairs(keys) do open_line(conf, key, batch, again) end
   make_ready(conf, batch.by_lane)
-  if #batch.freed > 0 then emit(conf, 'task.unblocked', table.concat(batch.freed, ' '), '') end
+  for first = 1, #batch.freed, 1000 do
+    emit(conf, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
+  end
 end

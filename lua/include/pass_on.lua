@@ -7,7 +7,9 @@ local function pass_on(conf, limit, tally)
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
     make_ready(conf, batch.by_lane)
-    if #batch.freed > 0 then emit(conf, 'task.unblocked', table.concat(batch.freed, ' '), '') end
+    for first = 1, #batch.freed, 1000 do
+      emit(conf, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
+    end
     batch = { by_lane = {}, freed = {} }
   end
   local function follow(note, at_ms)

@@ -23,8 +23,10 @@ local function remove_tasks(conf, ids, since, why)
       stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
     end
   end
-  for first = 1, #keys, 5000 do redis.call('DEL', unpack(keys, first, math.min(first + 4999, #keys))) end  -- unpack has a limit
-  for index, members in pairs(by_index) do redis.call('ZREM', index, unpack(members)) end
+  for first = 1, #keys, 7000 do redis.call('DEL', unpack(keys, first, math.min(first + 6999, #keys))) end
+  for index, members in pairs(by_index) do
+    for first = 1, #members, 7000 do redis.call('ZREM', index, unpack(members, first, math.min(first + 6999, #members))) end
+  end
   for _, one in ipairs(stubs) do
     redis.call('HSET', unpack(one[2]))
     redis.call('PEXPIRE', one[2][1], one[1])

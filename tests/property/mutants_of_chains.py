@@ -31,7 +31,7 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "what has completed is waited for": ("if failed or redis.call('ZSCORE', finished, id) then", "if failed then"),
         "what is dead is waited for": ("local failed = redis.call('ZSCORE', dead, id) or", "local failed ="),
         "what is cancelled has completed": (f"or {CANCELLED}", "or false"),
-        "nobody hears that others are free": ("if #batch.freed > 0 then emit(", "if false then emit("),
+        "nobody hears that others are free": ("for first = 1, #batch.freed, 1000 do", "for first = 1, 0 do"),
         "nobody is told why": ("'reason', 'after_failed')", "'reason', 'error')"),
         "who goes on waits as well": ("redis.call('ZREM', blocked, id)\n  if good", "if good"),
         "a completed task has failed": ("own_ms = untie(conf, id, 'c')", "own_ms = untie(conf, id, 'f')"),

@@ -1,0 +1,81 @@
+"""Includes that write a list of any length do so in several commands: Lua's unpack takes at most 7,999 values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import redis
+
+from tests.lua.bench import Bench, MakeAny
+
+INCLUDES = Path(__file__).parents[2] / "lua/include"
+LENGTHS = [0, 1, 3_500, 3_501, 7_999, 20_000]
+
+
+def run(bench: Bench, name: str, before: str, after: str, length: int) -> None:
+    """Run an include between two pieces of Lua, on the server. ARGV[1] is the length, `base` the base."""
+    text = "\n".join(
+        [
+            "#!lua",
+            "local base, length = KEYS[1], tonumber(ARGV[1])",
+            "local conf, sent = {}, {}",
+            "local function emit(_, event, ids) sent[#sent + 1] = event .. ' ' .. ids end",
+            "local function list(make) local all = {} for i = 1, length do make(all, i) end return all end",
+            before,
+            (INCLUDES / f"{name}.lua").read_text(),
+            after,
+        ]
+    )
+    client: redis.Redis = bench.client
+    client.eval(text, 1, bench.base, length)
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_make_ready(make_any: MakeAny, length: int) -> None:
+    bench = make_any("queue")
+    before = "local ready, lanes = base .. ':ready:', base .. ':lanes'\nlocal function push_wake() end"
+    after = "make_ready(conf, { any = list(function(all, i) all[2 * i - 1], all[2 * i] = i, 'task-' .. i end) })"
+    run(bench, "make_ready", before, after, length)
+    assert bench.client.zcard(f"{bench.base}:ready:any") == length
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_close_domain(make_any: MakeAny, length: int) -> None:
+    bench = make_any("lock")
+    before = "local requests, channel = base .. ':requests', base .. ':channel:'\nlocal function create_base() end"
+    after = """
+        conf = { now_text = '1', offset = 0, fence = 0, waiting = 0, due = 0, changed = {}, texts = {} }
+        for i = 1, length do conf.changed['r' .. i], conf.texts['r' .. i] = true, 'ended released' end
+        close_domain(conf)"""
+    run(bench, "close_domain", before, after, length)
+    assert bench.client.hlen(f"{bench.base}:requests") == length + 5
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_remove_tasks(make_any: MakeAny, length: int) -> None:
+    bench = make_any("queue")
+    with bench.client.pipeline(transaction=False) as pipe:
+        for i in range(1, length + 1):
+            pipe.hset(f"{bench.base}:task:{i}", mapping={"user": "u", "created_ms": 1})
+            pipe.zadd(f"{bench.base}:by:user:u", {str(i): 1})
+        pipe.execute()
+    names = ["task", "payload", "result", "log", "reply", "by_user", "by_tag", "children"]
+    before = "conf.now = 1\n" + "\n".join(f"local {one} = base .. ':{one.replace('_', ':')}:'" for one in names)
+    after = "remove_tasks(conf, list(function(all, i) all[i] = '' .. i end), {}, 'purged')"
+    run(bench, "remove_tasks", before, after, length)
+    assert list(bench.dump()) == [":config"]
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_the_events_of_tasks_let_go(make_any: MakeAny, length: int) -> None:
+    """An event has at most 1,000 ids."""
+    bench = make_any("queue")
+    before = """
+        local function make_ready() end
+        local function open_line(_, key, batch) batch.freed = list(function(all, i) all[i] = 'task-' .. i end) end"""
+    after = "open_lines(conf, { 'user:u' })\nif #sent > 0 then redis.call('RPUSH', base .. ':sent', unpack(sent)) end"
+    run(bench, "open_lines", before, after, length)
+    events = [event.decode().split(" ") for event in bench.client.lrange(f"{bench.base}:sent", 0, -1)]
+    assert [id for event in events for id in event[1:]] == [f"task-{i}" for i in range(1, length + 1)]
+    assert all(len(event) <= 1_001 and event[0] == "task.unblocked" for event in events)
