@@ -19,6 +19,7 @@ from pyadeq._sync.lock_acquire import AcquireOptions
 from pyadeq._sync.lock_across import WantedThere, acquire_sorted, find_deadlocks
 from pyadeq._sync.lock_grant import Grant
 from pyadeq._sync.locks import Locks
+from pyadeq._sync.names import find_names
 from pyadeq._sync.nodes import Nodes
 from pyadeq._sync.partitioned import PartitionedQueue
 from pyadeq._sync.pipeline import Pipeline
@@ -83,6 +84,7 @@ class Adeq:
         self.prefix = check_name("prefix", prefix)
         self.slot = slot if slot is None else check_name("slot", slot)
         self.source = source
+        self._retry_for = retry_for
         self._codec = codec
         self._clock = clock
         self._trace = trace
@@ -197,6 +199,19 @@ class Adeq:
         """The locks of that domain, always the same object; on the server it is made by its first lock."""
         known = self._locks.get(domain)
         return known or self._locks.setdefault(domain, Locks(self, domain, lock_base(domain, self.prefix, self.slot)))
+
+    def queues(self, *, timeout: Seconds | None = None) -> Iterator[str]:
+        """Iterate over the names of the queues under the client's prefix and slot: each once, in no order.
+
+        The server keeps no list of queues, so this scans all of its keys, in a cluster those of every primary: about a
+        second for a million keys. A queue that is created meanwhile may be missing. timeout: seconds; WaitTimeout if
+        keys are left then.
+        """
+        return find_names(self._nodes, queue_base("-", self.prefix, self.slot), self._retry_for, timeout)
+
+    def lock_domains(self, *, timeout: Seconds | None = None) -> Iterator[str]:
+        """Iterate over the names of the lock domains under the client's prefix and slot, as `queues` does."""
+        return find_names(self._nodes, lock_base("-", self.prefix, self.slot), self._retry_for, timeout)
 
     @contextmanager
     def acquire_sorted(

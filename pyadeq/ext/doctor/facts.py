@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from redis import RedisCluster, SSLConnection
 from redis.exceptions import MasterDownError, MovedError, NoPermissionError, ResponseError
 
-from pyadeq import Adeq, AdeqError, ConfigError, library
+from pyadeq import Adeq, AdeqError, ConfigError, TransportError, library
 from pyadeq.ext.doctor.queues import find_domains, find_queues
 from pyadeq.keys import hash_slot, lock_base, partition_base, queue_base
 
@@ -169,6 +169,10 @@ def _ask(question: Callable[[], T]) -> T | None:
         return question()
     except ResponseError as error:
         if _not_now(error):
+            raise
+        return None
+    except TransportError as error:
+        if error.retryable:
             raise
         return None
 

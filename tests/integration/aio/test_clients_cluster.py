@@ -250,3 +250,16 @@ async def test_a_client_of_one_server_is_told_what_a_cluster_needs(cluster: Thre
 async def test_a_cluster_has_no_single_blocking_client(adeq: Adeq) -> None:
     with pytest.raises(ConfigError, match=r"block\(\)"):
         adeq.blocking_client()
+
+
+async def test_names_come_from_all_primaries(cluster: ThreePrimaries, names: list[str], base_name: str) -> None:
+    async with Adeq.from_url(cluster.url, cluster=True, prefix=base_name, retry_for=LONGEST_RETRY) as adeq:
+        for name in names:
+            await adeq.queue(name).configure()
+            await adeq.locks(name).configure()
+        await adeq.partitioned("many").repartition(5)
+        assert sorted([name async for name in adeq.queues()]) == sorted([*names, "many"])
+        assert sorted([name async for name in adeq.lock_domains()]) == sorted(names)
+        source, target = cluster.begin_move(queue_base(names[0], base_name))
+        cluster.end_move(queue_base(names[0], base_name), source, target)
+        assert sorted([name async for name in adeq.queues()]) == sorted([*names, "many"])

@@ -13,7 +13,7 @@ from redis.backoff import NoBackoff
 from pyadeq._async.hints import Hints
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import TransportError
-from pyadeq.keys import queue_base
+from pyadeq.keys import lock_base, queue_base
 from tests.conftest import CLUSTER
 from tests.integration.servers import HOST, Watched, ask, unused_port
 from tests.waiting import DEADLINE, LONGEST_RETRY, wait_until
@@ -119,3 +119,15 @@ async def test_without_a_primary_there_is_an_error(watched: Watched, base_name: 
             with pytest.raises(TransportError, match="unknown") as lost:
                 await adeq.queue(base_name).stats()
             assert (lost.value.retryable, lost.value.may_have_applied) == (True, False)
+
+
+async def test_names_are_found_after_a_failover(watched: Watched, base_name: str) -> None:
+    async with watch((HOST, watched.sentinel_port)) as manager:
+        client = manager.master_for("adeq")
+        async with client, Adeq(client, prefix=base_name, retry_for=LONGEST_RETRY) as adeq:
+            await adeq.queue("a").enqueue_many([{}] * 3000)
+            await adeq.locks("d").configure()
+            wait_until(lambda: ask(watched.replica, "EXISTS", f"{lock_base('d', base_name)}:config"))
+            watched.fail_over()
+            assert [name async for name in adeq.queues()] == ["a"]
+            assert [name async for name in adeq.lock_domains()] == ["d"]

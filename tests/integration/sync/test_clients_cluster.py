@@ -251,3 +251,16 @@ def test_a_client_of_one_server_is_told_what_a_cluster_needs(cluster: ThreePrima
 def test_a_cluster_has_no_single_blocking_client(adeq: Adeq) -> None:
     with pytest.raises(ConfigError, match=r"block\(\)"):
         adeq.blocking_client()
+
+
+def test_names_come_from_all_primaries(cluster: ThreePrimaries, names: list[str], base_name: str) -> None:
+    with Adeq.from_url(cluster.url, cluster=True, prefix=base_name, retry_for=LONGEST_RETRY) as adeq:
+        for name in names:
+            adeq.queue(name).configure()
+            adeq.locks(name).configure()
+        adeq.partitioned("many").repartition(5)
+        assert sorted([name for name in adeq.queues()]) == sorted([*names, "many"])
+        assert sorted([name for name in adeq.lock_domains()]) == sorted(names)
+        source, target = cluster.begin_move(queue_base(names[0], base_name))
+        cluster.end_move(queue_base(names[0], base_name), source, target)
+        assert sorted([name for name in adeq.queues()]) == sorted([*names, "many"])

@@ -14,7 +14,7 @@ from redis.backoff import NoBackoff
 from pyadeq._sync.hints import Hints
 from pyadeq import Adeq
 from pyadeq.errors import TransportError
-from pyadeq.keys import queue_base
+from pyadeq.keys import lock_base, queue_base
 from tests.conftest import CLUSTER
 from tests.integration.servers import HOST, Watched, ask, unused_port
 from tests.waiting import DEADLINE, LONGEST_RETRY, wait_until
@@ -120,3 +120,15 @@ def test_without_a_primary_there_is_an_error(watched: Watched, base_name: str) -
             with pytest.raises(TransportError, match="unknown") as lost:
                 adeq.queue(base_name).stats()
             assert (lost.value.retryable, lost.value.may_have_applied) == (True, False)
+
+
+def test_names_are_found_after_a_failover(watched: Watched, base_name: str) -> None:
+    with watch((HOST, watched.sentinel_port)) as manager:
+        client = manager.master_for("adeq")
+        with client, Adeq(client, prefix=base_name, retry_for=LONGEST_RETRY) as adeq:
+            adeq.queue("a").enqueue_many([{}] * 3000)
+            adeq.locks("d").configure()
+            wait_until(lambda: ask(watched.replica, "EXISTS", f"{lock_base('d', base_name)}:config"))
+            watched.fail_over()
+            assert [name for name in adeq.queues()] == ["a"]
+            assert [name for name in adeq.lock_domains()] == ["d"]

@@ -1,0 +1,108 @@
+# Generated from tests/integration/aio/test_names.py by pyadeq/_unasync.py; do not edit.
+"""`adeq.queues()` and `adeq.lock_domains()`: the names of what there is under a prefix."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from redis import Redis as Observer
+from redis import Redis
+
+from pyadeq import Adeq
+from pyadeq.errors import BadArgument, TransportError, WaitTimeout
+from tests.conftest import CLUSTER
+from tests.integration.conftest import Proxy
+from tests.waiting import LONGEST_RETRY
+
+
+@pytest.fixture
+def prefix(base_name: str) -> str:
+    return base_name
+
+
+@pytest.fixture
+def adeq(url: str, prefix: str) -> Iterator[Adeq]:
+    with Adeq.from_url(url, prefix=prefix) as adeq:
+        yield adeq
+
+
+def listed(names: Any) -> list[str]:
+    return sorted([name for name in names])
+
+
+def test_queues_and_domains_have_names(adeq: Adeq) -> None:
+    assert listed(adeq.queues()) == listed(adeq.lock_domains()) == []
+    adeq.queue("b").enqueue({})
+    adeq.queue("a.b").configure()
+    adeq.locks("d").configure()
+    assert listed(adeq.queues()) == ["a.b", "b"]
+    assert listed(adeq.lock_domains()) == ["d"]
+
+
+def test_only_those_of_the_same_prefix_and_slot(adeq: Adeq, url: str, prefix: str) -> None:
+    adeq.queue("a").enqueue({})
+    for start, slot in ((f"{prefix}x", None), (prefix, "s"), (prefix, "t")):
+        with Adeq.from_url(url, prefix=start, slot=slot) as other:
+            assert listed(other.queues()) == []
+            name = slot or "q"
+            other.queue(name).enqueue({})
+            other.locks(name).configure()
+            assert listed(other.queues()) == listed(other.lock_domains()) == [name]
+    assert listed(adeq.queues()) == ["a"]
+
+
+@pytest.mark.skipif(CLUSTER, reason="a single server takes any key")
+def test_keys_of_other_programs_are_no_queues(adeq: Adeq, client: Observer, prefix: str) -> None:
+    start = prefix.encode() + b":{queue:"
+    keys = [start + name + b"}:config" for name in (b"no name", b"\xff", b"*", b"")]
+    keys += [start + b"a}:config:x", b"x" + start + b"a}:config"]
+    client.mset(dict.fromkeys(keys, 1))
+    assert listed(adeq.queues()) == []
+    client.delete(*keys)
+
+
+def test_partitions_count_once(adeq: Adeq) -> None:
+    queue = adeq.partitioned("many")
+    queue.repartition(4)
+    queue.enqueue_many([{"n": n} for n in range(100)])
+    assert listed(adeq.queues()) == ["many"]
+
+
+def test_more_than_a_page_of_keys(adeq: Adeq, client: Observer, prefix: str) -> None:
+    adeq.queue("a").enqueue_many([{}] * 3000)
+    for n in range(5):
+        adeq.queue(f"q{n}").configure()
+    assert listed(adeq.queues()) == ["a", *(f"q{n}" for n in range(5))]
+
+
+def test_time_may_be_over(adeq: Adeq) -> None:
+    adeq.queue("a").enqueue_many([{}] * 5000)
+    with pytest.raises(WaitTimeout, match=r"timeout: 0 s were not enough to scan all keys; \d names were found"):
+        listed(adeq.queues(timeout=0))
+    assert listed(adeq.queues(timeout=60)) == ["a"]
+    with pytest.raises(BadArgument, match="timeout must be seconds"):
+        listed(adeq.queues(timeout="soon"))  # type: ignore[arg-type]
+
+
+def test_lost_replies_lose_and_repeat_no_name(proxy: Proxy, prefix: str) -> None:
+    with Adeq.from_url(proxy.url, prefix=prefix, retry_for=LONGEST_RETRY) as adeq:
+        adeq.queue("a").enqueue_many([{}] * 4000)
+        for n in range(5):
+            adeq.queue(f"q{n}").configure()
+        proxy.lose_every = 7
+        assert listed(adeq.queues()) == ["a", *(f"q{n}" for n in range(5))]
+        assert proxy.lost
+
+
+def test_a_server_that_is_away(prefix: str) -> None:
+    with Adeq.from_url("redis://127.0.0.1:1", prefix=prefix, retry_for=0.1) as adeq:
+        with pytest.raises(TransportError, match=r"SCAN: .*was not applied"):
+            listed(adeq.queues())
+
+
+@pytest.mark.parametrize("options", [{"decode_responses": True}, {"protocol": 3}], ids=str)
+@pytest.mark.skipif(CLUSTER, reason="a client of one server")
+def test_clients_of_other_kinds(url: str, prefix: str, options: dict[str, Any]) -> None:
+    with Redis.from_url(url, **options) as client, Adeq(client, prefix=prefix) as adeq:
+        adeq.queue("a").configure()
+        assert listed(adeq.queues()) == ["a"]
