@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bounds import check_bounds
 from bundle import BuildErrors, Sources, load
 from model import GATE, Script
 from scan import Token, tokens, word_set
@@ -64,7 +65,8 @@ def lint(root: Path) -> list[str]:
         if lines > most:
             found.append(f"{path}:{most + 1}: {lines} lines, at most {most}: split it")
         facts[path] = Facts(path)
-        found += _check_tokens(facts[path], tokens(text))
+        every = tokens(text)
+        found += _check_tokens(facts[path], every) + check_bounds(path, text, every)
     for script in sources.scripts:
         parts = [facts[script.path], *(facts[sources.includes[name].path] for name in script.includes)]
         found += _check_script(script, sources, parts)

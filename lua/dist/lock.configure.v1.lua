@@ -176,5 +176,6 @@ end
 if not stored[2] then
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
+-- at most 50: settings
 if #changes > 0 then redis.call('HSET', config, unpack(changes)) end
 return { 'ok', now, redis.call('HGETALL', config) }

@@ -119,7 +119,7 @@ local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
-  local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))
+  local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))  -- at most 1,000: items
   local last, before = row[1] or 0, tonumber(row[2] or 0)
   local offset = math.max(before, last - now)
   if offset ~= 0 then
@@ -235,7 +235,7 @@ local function emit(conf, event, id, detail) local events = KEYS[8]
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
   if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- parts_text(request): the locks of a request as its record and its events have them.
@@ -306,7 +306,7 @@ end
 -- ended.
 -- NEEDS graph unchecked members_of remember tell note_freed permits_of use_permits
 local function end_request(conf, rid, request, outcome, event, detail) local graph, unchecked = KEYS[3], KEYS[5]
-  redis.call('ZREM', graph, unpack(members_of(rid, request)))
+  redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
   remember(conf, rid, outcome)
   if request.order ~= '-' then
     conf.waiting = conf.waiting - 1
@@ -425,7 +425,7 @@ local function link_request(rid, request) local graph = KEYS[3]
   for i, member in ipairs(members_of(rid, request)) do
     scored[2 * i - 1], scored[2 * i] = 0, member
   end
-  redis.call('ZADD', graph, unpack(scored))
+  redis.call('ZADD', graph, unpack(scored))  -- at most 130: two for each member of a request
 end
 
 -- write_request(conf, rid, request): note the record of a live request; read_request reads it.
@@ -458,7 +458,7 @@ end
 -- NEEDS graph unchecked members_of grant read_rules tell note_freed
 local function hand_over(conf, rid, request) local graph, unchecked = KEYS[3], KEYS[5]
   read_rules(conf)
-  redis.call('ZREM', graph, unpack(members_of(rid, request)))
+  redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
   redis.call('ZREM', unchecked, rid)
   conf.waiting = conf.waiting - 1
   grant(conf, rid, request, 'granted', conf.now + conf.claim_ms)
@@ -510,7 +510,7 @@ local function promote_freed(conf)
       end_request(conf, rid, request, 'lost', 'lock.cancelled', ' reason=lost')
     end
   end
-  while conf.freed and conf.freed[at] and conf.waiting > 0 do
+  while conf.freed and conf.freed[at] and conf.waiting > 0 do  -- at most 100,000: resources that one call frees
     local resource = conf.freed[at]
     if left > 0 and conf.looks > 0 and seen[resource] ~= left then
       left = promote(conf, resource, left)
@@ -550,11 +550,12 @@ local function sweep_ended(conf, limit) local requests, deadlines, rates = KEYS[
   local most = math.min(1000, 100 * limit)
   local rids = redis.call('ZRANGE', deadlines, '-inf', conf.now - 1e15, 'BYSCORE', 'LIMIT', 0, most)
   if #rids > 0 then
+    -- at most 1,000: most
     redis.call('ZREM', deadlines, unpack(rids))
     redis.call('HDEL', requests, unpack(rids))
   end
   local idle = redis.call('ZRANGE', rates, '-inf', conf.now * 1000, 'BYSCORE', 'LIMIT', 0, most)
-  if #idle > 0 then redis.call('ZREM', rates, unpack(idle)) end
+  if #idle > 0 then redis.call('ZREM', rates, unpack(idle)) end  -- at most 1,000: most
   if #rids == most or #idle == most then return conf.now end
   local oldest = redis.call('ZRANGE', deadlines, 0, 0, 'WITHSCORES')[2]
   if oldest and tonumber(oldest) < 0 then return math.max(oldest + 1e15, conf.now) + 1000 end
@@ -621,7 +622,7 @@ local function find_dependents(conf, request)
     end
   end
   local node, at = { owner = request.owner, counted = false }, 0
-  while node and search.left >= 0 and not search.hard do
+  while node and search.left >= 0 and not search.hard do  -- at most 100,000: conf.visits
     local members = members_below('o ' .. node.owner, search.left + 1)
     search.left = search.left - #members
     for _, member in ipairs(members) do
@@ -689,7 +690,7 @@ local function load_waits(conf, request)
       table.insert(lines[part.resource], wait)
     end
   end
-  while todo[at] do
+  while todo[at] do  -- at most 100,000: conf.visits
     local line, members = lines[todo[at]], members_below('r ' .. todo[at], left + 1)
     at = at + 1
     left = left - #members
@@ -740,7 +741,7 @@ local function is_stuck(conf, request)
     return not wanted or wanted <= free
   end
   local changed = true
-  while changed and waits[request.owner] and steps > 0 do
+  while changed and waits[request.owner] and steps > 0 do  -- at most 4,000,000: steps
     changed = false
     for owner, wanted in pairs(waits) do
       local runs = true
@@ -760,7 +761,7 @@ end
 -- NEEDS find_dependents place_before is_stuck
 local function find_place(conf, request, tail)
   local moved = request.order == tail
-  while conf.visits >= 0 do
+  while conf.visits >= 0 do  -- at most 100,000: each search visits at least one
     local search = find_dependents(conf, request)
     if not search.hard then
       if search.left < 0 then break end
@@ -787,7 +788,7 @@ local function circle_of(request, search)
   local block = search.hard or search.maybe
   local words, nodes = { request.owner .. '>' .. search.wants[block.resource] .. '>' .. block.resource }, {}
   local node = search.found[block.owner]
-  while node and #words < 64 do
+  while node and #words < 64 do  -- at most 64: words
     words[#words + 1] = node.owner .. '>' .. node.code .. '>' .. node.resource
     nodes[#nodes + 1] = node
     node = search.found[node.waits_for]
@@ -844,7 +845,7 @@ local function check_wait(conf, rid) local graph, unchecked, rates = KEYS[3], KE
   end
   redis.call('ZADD', rates, (conf.now + 30000) * 1000, turn)
   redis.call('ZREM', unchecked, rid)
-  redis.call('ZREM', graph, unpack(members_of(rid, request)))
+  redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
   local place = request.order
   local search = find_place(conf, request, place)
   if search then request.order = place end

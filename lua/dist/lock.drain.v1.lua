@@ -83,7 +83,7 @@ local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
-  local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))
+  local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))  -- at most 1,000: items
   local last, before = row[1] or 0, tonumber(row[2] or 0)
   local offset = math.max(before, last - now)
   if offset ~= 0 then

@@ -255,7 +255,7 @@ local function emit(conf, event, id, detail) local events = KEYS[37]
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
   if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
@@ -274,7 +274,7 @@ end
 -- observe(tally, name, value): count a value in the bucket of the next power of two: counter '<name>:<upper bound>'.
 local function observe(tally, name, value)
   local bound = 1
-  while bound < value and bound < 2147483648 do bound = bound * 2 end
+  while bound < value and bound < 2147483648 do bound = bound * 2 end  -- at most 31: doublings
   local buckets = tally[name]
   if not buckets then
     buckets = {}
@@ -387,7 +387,7 @@ end
 -- payload above 1 KiB has its size in the record.
 -- NEEDS task
 local function read_task(id) local task = KEYS[4]
-  local record = redis.call('HGETALL', task .. id)
+  local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
   local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied = 0, 0, 0, nil, nil, 2048, false
   for f = 1, #record, 2 do
     local name, value = record[f], record[f + 1]
@@ -434,7 +434,7 @@ local function add_payloads(leased) local payload = KEYS[5]
   if #leased == 0 then return {} end
   local keys, missing = {}, {}
   for i, lease in ipairs(leased) do keys[i] = payload .. lease[2] end
-  local payloads = redis.call('MGET', unpack(keys))
+  local payloads = redis.call('MGET', unpack(keys))  -- at most 1,000: leases of a claim
   for i, lease in ipairs(leased) do
     lease[7] = payloads[i] or ''
     if not payloads[i] then missing[#missing + 1] = lease[2] end
@@ -484,6 +484,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, ru
     n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '), 'busy',
     busy < 0 and '' or busy + #leased)
   if #leased == 0 then return deadline_ms, leased end
+  -- at most 2,000: two for each lease of a claim
   redis.call('ZADD', leases, unpack(ending))
   redis.call('HSET', running, unpack(held))
   emit(conf, 'task.claimed', table.concat(ids, ' '),
@@ -571,7 +572,7 @@ local function promote_due(conf, limit, tally) local config, task, delayed = KEY
   if #ids == 0 then return 0 end
   local place = redis.call('HINCRBY', config, 'place', #ids) - #ids
   local by_lane, promoted = {}, {}
-  redis.call('ZREM', delayed, unpack(ids))
+  redis.call('ZREM', delayed, unpack(ids))  -- at most 1,000: limit
   for i, id in ipairs(ids) do
     local own = redis.call('HMGET', task .. id, 'created_ms', 'lane', 'priority', 'user')
     if not own[1] then
@@ -614,7 +615,7 @@ end
 local function read_limits(conf, keys) local limits = KEYS[30]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*$', ':*')) end
-  local rules = redis.call('HMGET', limits, unpack(names))
+  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 52: two for each key of a task
   for i, key in ipairs(keys) do
     local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
     if rule and not limit then
@@ -710,7 +711,7 @@ local function open_line(conf, key, batch, again) local leases, task, blocked, h
     room = more and 100 or math.min(room, 100)
   end
   local first = room > 0 and redis.call('ZRANGE', waiting .. key, 0, 99, 'WITHSCORES') or {}
-  while room > 0 and first[passed + 1] do
+  while room > 0 and first[passed + 1] do  -- at most 100: tasks of a page
     local id, score = first[passed + 1], first[passed + 2]
     passed = passed + 2
     if redis.call('ZSCORE', blocked, id) == score then  -- else it was cancelled, and may be another by now
@@ -747,7 +748,7 @@ end
 -- NEEDS running holding waiting open_lines
 local function free_limits(conf, ids) local running, holding, waiting = KEYS[2], KEYS[31], KEYS[32]
   local freed, keys = {}, {}
-  for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do
+  for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
     for key in string.gmatch(lease and string.match(lease, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
       redis.call('ZREM', holding .. key, ids[i])
       if conf.limit[key] then conf.limit[key].held = nil end
@@ -766,6 +767,7 @@ end
 local function end_leases(conf, ids) local running, leases = KEYS[2], KEYS[3]
   if #ids == 0 then return end
   if conf.limits then free_limits(conf, ids) end
+  -- at most 1,000: items, or leases of a sweep
   redis.call('HDEL', running, unpack(ids))
   redis.call('ZREM', leases, unpack(ids))
 end
@@ -861,7 +863,7 @@ end
 local function reap_expired(conf, limit, tally) local config, running, leases, task = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
   local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return 0 end
-  local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
+  local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}  -- at most 1,000: limit
   local all = read_policy(config)
   end_leases(conf, ids)
   tally.stalled = #ids
@@ -900,7 +902,7 @@ end
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
 -- NEEDS task
 local function read_record(id) local task = KEYS[4]
-  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0
+  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0  -- at most 70: fields of a record
   if #flat == 0 then return nil, 0 end
   for f = 1, #flat, 2 do
     record[flat[f]] = flat[f + 1]
@@ -925,7 +927,7 @@ local function next_lane(conf, id, record) local task = KEYS[4]
   local lane, rest = string.match(record.fallback, '^([^,]+),?(.*)$')
   redis.call('HSET', task .. id, 'lane', lane, 'fallback', rest)
   local timer = record.unclaimed ~= 'fail' and 'fallback_after_ms' or nil
-  if rest == '' then redis.call('HDEL', unpack({ task .. id, 'fallback', timer })) end
+  if rest == '' then redis.call('HDEL', unpack({ task .. id, 'fallback', timer })) end  -- at most 3: the table beside it
   emit(conf, 'task.moved', id, 'lane=' .. lane)
   return lane
 end
@@ -937,7 +939,7 @@ end
 local function expire_waiting(conf, limit, tally) local task, ready, deadlines = KEYS[4], KEYS[6], KEYS[15]
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
-  redis.call('ZREM', deadlines, unpack(ids))
+  redis.call('ZREM', deadlines, unpack(ids))  -- at most 1,000: limit
   for _, id in ipairs(ids) do
     local record = read_record(id)
     local set, score = find_set(id, record)
@@ -1010,9 +1012,10 @@ end
 local function rank_after(set, score, id)
   if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
   local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
-  while low < high do
+  while low < high do  -- at most 53: halvings
     local middle = math.floor((low + high) / 2)
     local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    -- at most 200: bytes of an id
     while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
     if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
   end
@@ -1112,7 +1115,7 @@ local function pass_on(conf, limit, tally) local dependents, ends = KEYS[26], KE
     if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
     told = told + math.max(count, 1)
   end
-  while told < limit do
+  while told < limit do  -- at most 1,000: limit
     local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
     if #notes == 0 then break end
     for i = 1, #notes, 2 do
@@ -1154,7 +1157,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     for first = 1, #members, 7000 do redis.call('ZREM', index, unpack(members, first, math.min(first + 6999, #members))) end
   end
   for _, one in ipairs(stubs) do
-    redis.call('HSET', unpack(one[2]))
+    redis.call('HSET', unpack(one[2]))  -- at most 7: the fields above
     redis.call('PEXPIRE', one[2][1], one[1])
   end
 end
@@ -1228,6 +1231,7 @@ end
 local function sweep_once(conf, limit) local once, once_due = KEYS[16], KEYS[17]
   local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
+  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
   redis.call('ZREM', once_due, unpack(fields))
   redis.call('HDEL', once, unpack(fields))
   return #fields
@@ -1237,7 +1241,7 @@ end
 -- NEEDS rates
 local function sweep_rates(conf) local rates = KEYS[34]
   local over = redis.call('ZRANGE', rates, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 100)
-  if #over > 0 then redis.call('ZREM', rates, unpack(over)) end
+  if #over > 0 then redis.call('ZREM', rates, unpack(over)) end  -- at most 100: as read above
 end
 
 -- sweep_shares(wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their next one
@@ -1251,7 +1255,7 @@ local function sweep_shares(wanted) local shares = KEYS[36]
       local upto = claimed[band + 1]
       local over = upto and redis.call('ZRANGE', shares .. lane, string.format('%.0f', band * BAND), '(' .. upto, 'BYSCORE',
         'LIMIT', 0, 100) or {}
-      if #over > 0 then redis.call('ZREM', shares .. lane, unpack(over)) end
+      if #over > 0 then redis.call('ZREM', shares .. lane, unpack(over)) end  -- at most 100: as read above
     end
   end
 end

@@ -235,6 +235,7 @@ end
 local function sweep_once(conf, limit) local once, once_due = KEYS[2], KEYS[3]
   local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
+  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
   redis.call('ZREM', once_due, unpack(fields))
   redis.call('HDEL', once, unpack(fields))
   return #fields
@@ -302,7 +303,8 @@ end
 local conf, changes = open_queue(), settings_pairs[1] or {}
 if #changes > 0 and not done_before(conf, 'configure') then
   if changes.fair ~= nil then arg_rare().set_fair(conf, changes) end
-  redis.call('HSET', config, unpack(changes))
+  redis.call('HSET', config, unpack(changes))  -- at most 60: two for each setting
   note_done(conf, 'configure', 'done')
 end
+-- at most 50: settings, counters and marks
 return { 'ok', conf.now, redis.call('HGETALL', config) }

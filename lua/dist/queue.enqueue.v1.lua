@@ -455,7 +455,7 @@ local function emit(conf, event, id, detail) local events = KEYS[30]
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
   if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
@@ -520,7 +520,7 @@ end
 -- NEEDS task trace
 local function write_record(id, stamp, conf, own, size) local task = KEYS[2]
   local key = task .. id
-  redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))
+  redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))  -- at most 80: two for each pair of an item
   if size > 1024 then redis.call('HSET', key, 'size', size) end
   if trace ~= '' then redis.call('HSET', key, 'trace', trace) end
   if own.unique or own.scope or own.ordering_key or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply then
@@ -593,6 +593,7 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally) local config
   end
   if conf.held then arg_rare().sweep_once(conf, 10 + 2 * conf.held) end
   if #created == 0 then return answers end
+  -- at most 2,000: two for each item
   if #payloads > 0 then redis.call('MSET', unpack(payloads)) end
   for index, members in pairs(by_index) do redis.call('ZADD', index, unpack(members)) end
   make_ready(conf, by_lane)
@@ -797,6 +798,7 @@ end
 local function sweep_once(conf, limit) local once, once_due = KEYS[9], KEYS[10]
   local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
+  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
   redis.call('ZREM', once_due, unpack(fields))
   redis.call('HDEL', once, unpack(fields))
   return #fields
@@ -943,9 +945,10 @@ end
 local function rank_after(set, score, id)
   if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
   local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
-  while low < high do
+  while low < high do  -- at most 53: halvings
     local middle = math.floor((low + high) / 2)
     local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    -- at most 200: bytes of an id
     while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
     if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
   end
@@ -955,7 +958,7 @@ end
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
 -- NEEDS task
 local function read_record(id) local task = KEYS[2]
-  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0
+  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0  -- at most 70: fields of a record
   if #flat == 0 then return nil, 0 end
   for f = 1, #flat, 2 do
     record[flat[f]] = flat[f + 1]
@@ -1078,7 +1081,7 @@ local function pass_on(conf, limit, tally) local dependents, ends = KEYS[18], KE
     if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
     told = told + math.max(count, 1)
   end
-  while told < limit do
+  while told < limit do  -- at most 1,000: limit
     local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
     if #notes == 0 then break end
     for i = 1, #notes, 2 do
@@ -1112,7 +1115,7 @@ end
 local function read_limits(conf, keys) local limits = KEYS[25]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*$', ':*')) end
-  local rules = redis.call('HMGET', limits, unpack(names))
+  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 52: two for each key of a task
   for i, key in ipairs(keys) do
     local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
     if rule and not limit then
@@ -1199,7 +1202,7 @@ end
 if conf.draining then refused = arg_rare().refuse_new(conf, item_id, item_pairs, stamps) end
 if refused then return refused end
 
-conf.some_known, conf.moved = redis.call('EXISTS', unpack(keys)) > 0, moved
+conf.some_known, conf.moved = redis.call('EXISTS', unpack(keys)) > 0, moved  -- at most 1,000: items
 if not conf.exists then arg_rare().create_base() end
 if epoch > conf.epoch then redis.call('HSET', config, 'epoch', epoch) end
 local tally = {}

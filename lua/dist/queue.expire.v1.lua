@@ -162,7 +162,7 @@ local function emit(conf, event, id, detail) local events = KEYS[28]
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
   if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
@@ -291,7 +291,7 @@ end
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
 -- NEEDS task
 local function read_record(id) local task = KEYS[3]
-  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0
+  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0  -- at most 70: fields of a record
   if #flat == 0 then return nil, 0 end
   for f = 1, #flat, 2 do
     record[flat[f]] = flat[f + 1]
@@ -327,7 +327,7 @@ local function next_lane(conf, id, record) local task = KEYS[3]
   local lane, rest = string.match(record.fallback, '^([^,]+),?(.*)$')
   redis.call('HSET', task .. id, 'lane', lane, 'fallback', rest)
   local timer = record.unclaimed ~= 'fail' and 'fallback_after_ms' or nil
-  if rest == '' then redis.call('HDEL', unpack({ task .. id, 'fallback', timer })) end
+  if rest == '' then redis.call('HDEL', unpack({ task .. id, 'fallback', timer })) end  -- at most 3: the table beside it
   emit(conf, 'task.moved', id, 'lane=' .. lane)
   return lane
 end
@@ -339,7 +339,7 @@ end
 local function expire_waiting(conf, limit, tally) local task, ready, deadlines = KEYS[3], KEYS[6], KEYS[13]
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
-  redis.call('ZREM', deadlines, unpack(ids))
+  redis.call('ZREM', deadlines, unpack(ids))  -- at most 1,000: limit
   for _, id in ipairs(ids) do
     local record = read_record(id)
     local set, score = find_set(id, record)
@@ -404,7 +404,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     for first = 1, #members, 7000 do redis.call('ZREM', index, unpack(members, first, math.min(first + 6999, #members))) end
   end
   for _, one in ipairs(stubs) do
-    redis.call('HSET', unpack(one[2]))
+    redis.call('HSET', unpack(one[2]))  -- at most 7: the fields above
     redis.call('PEXPIRE', one[2][1], one[1])
   end
 end
@@ -539,9 +539,10 @@ end
 local function rank_after(set, score, id)
   if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
   local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
-  while low < high do
+  while low < high do  -- at most 53: halvings
     local middle = math.floor((low + high) / 2)
     local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    -- at most 200: bytes of an id
     while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
     if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
   end
@@ -641,7 +642,7 @@ local function pass_on(conf, limit, tally) local dependents, ends = KEYS[22], KE
     if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
     told = told + math.max(count, 1)
   end
-  while told < limit do
+  while told < limit do  -- at most 1,000: limit
     local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
     if #notes == 0 then break end
     for i = 1, #notes, 2 do

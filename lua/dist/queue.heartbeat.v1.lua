@@ -207,6 +207,7 @@ local mode, wanted = 'run', 0
 if worker ~= '' then mode, wanted = renew_presence(conf) end
 if item_count == 0 then return { 'ok', conf.now, mode, wanted, {} } end
 
+-- at most 1,000: items
 local held = redis.call('HMGET', running, unpack(item_id))
 local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
 local answers, renewed = {}, {}
@@ -224,5 +225,5 @@ for i = 1, item_count do
     renewed[#renewed + 1] = item_id[i]
   end
 end
-if #renewed > 0 then redis.call('ZADD', leases, 'XX', unpack(renewed)) end
+if #renewed > 0 then redis.call('ZADD', leases, 'XX', unpack(renewed)) end  -- at most 2,000: two for each item
 return { 'ok', conf.now, mode, wanted, answers }

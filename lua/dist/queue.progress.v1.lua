@@ -198,7 +198,7 @@ local function emit(conf, event, id, detail) local events = KEYS[6]
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
   if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
@@ -232,7 +232,7 @@ local function note_progress(conf, id, own, fresh) local task, log = KEYS[4], KE
     fields[#fields + 1] = name
     fields[#fields + 1] = value
   end
-  redis.call('HSET', task .. id, unpack(fields))
+  redis.call('HSET', task .. id, unpack(fields))  -- at most 10: the fields above
   if own.line then
     redis.call('RPUSH', log .. id, conf.now_text .. ' ' .. own.line)
     redis.call('LTRIM', log .. id, -100, -1)
@@ -246,6 +246,7 @@ local running, leases = KEYS[2], KEYS[3]
 local conf, refused = open_queue()
 if refused then return refused end
 
+-- at most 1,000: items
 local held = redis.call('HMGET', running, unpack(item_id))
 local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
 local answers, fresh = {}, {}

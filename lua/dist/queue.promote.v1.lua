@@ -143,7 +143,7 @@ local function emit(conf, event, id, detail) local events = KEYS[13]
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
   if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
@@ -204,7 +204,7 @@ local function promote_due(conf, limit, tally) local config, task, delayed = KEY
   if #ids == 0 then return 0 end
   local place = redis.call('HINCRBY', config, 'place', #ids) - #ids
   local by_lane, promoted = {}, {}
-  redis.call('ZREM', delayed, unpack(ids))
+  redis.call('ZREM', delayed, unpack(ids))  -- at most 1,000: limit
   for i, id in ipairs(ids) do
     local own = redis.call('HMGET', task .. id, 'created_ms', 'lane', 'priority', 'user')
     if not own[1] then

@@ -191,7 +191,7 @@ local function emit(conf, event, id, detail) local events = KEYS[7]
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
   if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
@@ -213,6 +213,7 @@ end
 local function sweep_once(conf, limit) local once, once_due = KEYS[3], KEYS[4]
   local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
+  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
   redis.call('ZREM', once_due, unpack(fields))
   redis.call('HDEL', once, unpack(fields))
   return #fields
@@ -281,7 +282,7 @@ rev = tonumber(old[7])
 if not same then
   if not conf.exists then create_base() end
   rev = redis.call('HINCRBY', config, 'revisions', 1)
-  redis.call('HSET', key, 'rev', rev, 'changed_ms', conf.now_text, unpack(plan))
+  redis.call('HSET', key, 'rev', rev, 'changed_ms', conf.now_text, unpack(plan))  -- at most 12: the plan above
   redis.call('HSETNX', key, 'created_ms', conf.now_text)
   if not conf.schedules then redis.call('HSET', config, 'schedules', '1') end
   if old[1] ~= timing and not old[8] then plan_firing(conf, next_ms) end

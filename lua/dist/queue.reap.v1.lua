@@ -169,7 +169,7 @@ local function emit(conf, event, id, detail) local events = KEYS[35]
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
   if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
@@ -295,6 +295,7 @@ end
 local function end_leases(conf, ids) local running, leases = KEYS[2], KEYS[3]
   if #ids == 0 then return end
   if conf.limits then arg_rare().free_limits(conf, ids) end
+  -- at most 1,000: items, or leases of a sweep
   redis.call('HDEL', running, unpack(ids))
   redis.call('ZREM', leases, unpack(ids))
 end
@@ -363,7 +364,7 @@ end
 local function reap_expired(conf, limit, tally) local config, running, leases, task = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
   local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return 0 end
-  local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}
+  local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}  -- at most 1,000: limit
   local all = read_policy(config)
   end_leases(conf, ids)
   tally.stalled = #ids
@@ -429,7 +430,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     for first = 1, #members, 7000 do redis.call('ZREM', index, unpack(members, first, math.min(first + 6999, #members))) end
   end
   for _, one in ipairs(stubs) do
-    redis.call('HSET', unpack(one[2]))
+    redis.call('HSET', unpack(one[2]))  -- at most 7: the fields above
     redis.call('PEXPIRE', one[2][1], one[1])
   end
 end
@@ -569,9 +570,10 @@ end
 local function rank_after(set, score, id)
   if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
   local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
-  while low < high do
+  while low < high do  -- at most 53: halvings
     local middle = math.floor((low + high) / 2)
     local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    -- at most 200: bytes of an id
     while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
     if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
   end
@@ -581,7 +583,7 @@ end
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
 -- NEEDS task
 local function read_record(id) local task = KEYS[4]
-  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0
+  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0  -- at most 70: fields of a record
   if #flat == 0 then return nil, 0 end
   for f = 1, #flat, 2 do
     record[flat[f]] = flat[f + 1]
@@ -704,7 +706,7 @@ local function pass_on(conf, limit, tally) local dependents, ends = KEYS[25], KE
     if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
     told = told + math.max(count, 1)
   end
-  while told < limit do
+  while told < limit do  -- at most 1,000: limit
     local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
     if #notes == 0 then break end
     for i = 1, #notes, 2 do
@@ -723,7 +725,7 @@ end
 local function read_limits(conf, keys) local limits = KEYS[28]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*$', ':*')) end
-  local rules = redis.call('HMGET', limits, unpack(names))
+  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 52: two for each key of a task
   for i, key in ipairs(keys) do
     local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
     if rule and not limit then
@@ -777,7 +779,7 @@ local function open_line(conf, key, batch, again) local leases, task, blocked, h
     room = more and 100 or math.min(room, 100)
   end
   local first = room > 0 and redis.call('ZRANGE', waiting .. key, 0, 99, 'WITHSCORES') or {}
-  while room > 0 and first[passed + 1] do
+  while room > 0 and first[passed + 1] do  -- at most 100: tasks of a page
     local id, score = first[passed + 1], first[passed + 2]
     passed = passed + 2
     if redis.call('ZSCORE', blocked, id) == score then  -- else it was cancelled, and may be another by now
@@ -814,7 +816,7 @@ end
 -- NEEDS running holding waiting open_lines
 local function free_limits(conf, ids) local running, holding, waiting = KEYS[2], KEYS[29], KEYS[30]
   local freed, keys = {}, {}
-  for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do
+  for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
     for key in string.gmatch(lease and string.match(lease, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
       redis.call('ZREM', holding .. key, ids[i])
       if conf.limit[key] then conf.limit[key].held = nil end

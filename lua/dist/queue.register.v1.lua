@@ -237,7 +237,7 @@ local function emit(conf, event, id, detail) local events = KEYS[5]
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
   if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
@@ -273,7 +273,7 @@ redis.call('ZADD', workers, conf.now_text, worker)
 if row[1] ~= incarnation then
   retire_worker(worker)
   redis.call('HSET', worker_hash .. worker, 'incarnation', incarnation, 'registered_ms', conf.now_text,
-    unpack(about_pairs[1] or {}))
+    unpack(about_pairs[1] or {}))  -- at most 16: two for each pair
   redis.call('PERSIST', worker_hash .. worker)
   if row[1] then push_control(conf, worker) end
   emit(conf, 'worker.registered', worker, 'incarnation=' .. incarnation)

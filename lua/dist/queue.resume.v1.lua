@@ -138,7 +138,7 @@ local function emit(conf, event, id, detail) local events = KEYS[6]
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
   if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
@@ -154,6 +154,7 @@ end
 local function sweep_once(conf, limit) local once, once_due = KEYS[4], KEYS[5]
   local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
+  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
   redis.call('ZREM', once_due, unpack(fields))
   redis.call('HDEL', once, unpack(fields))
   return #fields

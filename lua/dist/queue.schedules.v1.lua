@@ -126,9 +126,10 @@ end
 local function rank_after(set, score, id)
   if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
   local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
-  while low < high do
+  while low < high do  -- at most 53: halvings
     local middle = math.floor((low + high) / 2)
     local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    -- at most 200: bytes of an id
     while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
     if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
   end
@@ -148,8 +149,9 @@ if name == '' then
   page = redis.call('ZRANGE', schedules, start, start + limit - 1, 'WITHSCORES')
 end
 local answers, bytes, at = {}, 0, 1
-while page[at] do
+while page[at] do  -- at most 200: limit
   if due and name == '' and tonumber(page[at + 1]) > conf.now then return { 'ok', conf.now, '', answers } end
+  -- at most 30: fields of a schedule
   local fields, record, data = redis.call('HGETALL', schedule .. page[at]), {}, ''
   for i = 1, #fields, 2 do
     if fields[i] ~= 'payload' then

@@ -162,7 +162,7 @@ local function emit(conf, event, id, detail) local events = KEYS[7]
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
   if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
@@ -199,6 +199,7 @@ end
 local function sweep_once(conf, limit) local once, once_due = KEYS[5], KEYS[6]
   local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
+  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
   redis.call('ZREM', once_due, unpack(fields))
   redis.call('HDEL', once, unpack(fields))
   return #fields
@@ -244,13 +245,13 @@ answers = {}
 local wanted = { 'heard', '0' }
 if mode ~= 'keep' then wanted[3], wanted[4] = 'mode', mode end
 if capacity > 0 then wanted[#wanted + 1] = 'wanted'; wanted[#wanted + 1] = capacity end
-local seen = redis.call('ZMSCORE', workers, unpack(item_worker))
+local seen = redis.call('ZMSCORE', workers, unpack(item_worker))  -- at most 1,000: items
 for i, name in ipairs(item_worker) do
   if tonumber(seen[i] or 0) <= conf.now - 30000 then
     answers[i] = { 'not_found' }
   else
     answers[i] = { 'asked' }
-    redis.call('HSET', worker_hash .. name, unpack(wanted))
+    redis.call('HSET', worker_hash .. name, unpack(wanted))  -- at most 6: what is wanted
     push_control(conf, name)
     emit(conf, 'worker.steered', name, 'mode=' .. mode .. ' capacity=' .. capacity)
   end

@@ -126,6 +126,6 @@ if item_count == 0 then
   local page = redis.call('HSCAN', weights, cursor == '' and '0' or cursor, 'COUNT', 500)
   return { 'ok', conf.now, page[1] ~= '0' and page[1] or '', page[2] }
 end
-local found, named = redis.call('HMGET', weights, unpack(item_user)), {}
+local found, named = redis.call('HMGET', weights, unpack(item_user)), {}  -- at most 1,000: items
 for i, user in ipairs(item_user) do named[2 * i - 1], named[2 * i] = user, found[i] or '100' end
 return { 'ok', conf.now, '', named }

@@ -129,6 +129,7 @@ end
 -- group or lacks the capability that is asked for.
 -- NEEDS worker_hash group capability
 local function shown_worker(name) local worker_hash = KEYS[3]
+  -- at most 300: what a worker says of itself, and 256 slots
   local flat, shown, own = redis.call('HGETALL', worker_hash .. name), {}, {}
   for f = 1, #flat, 2 do
     local field = flat[f]

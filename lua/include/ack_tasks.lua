@@ -5,7 +5,7 @@ local function ack_tasks(conf, ids, tokens, results, tally)
   if #ids == 0 then return answers end
   local byte, find, sub, match = string.byte, string.find, string.sub, string.match
   local completed, dropped = { 'completed' }, { 'result_dropped' }
-  local held = redis.call('HMGET', running, unpack(ids))
+  local held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: items
   for i, id in ipairs(ids) do
     local token, lease = tokens[i], held[i]
     -- What flags_of does, written out: its call and its answers would make an ack of a hundred 3 % dearer.
@@ -30,6 +30,7 @@ local function ack_tasks(conf, ids, tokens, results, tally)
   end
   if #done == 0 then return answers end
   end_leases(conf, done)
+  -- at most 2,000: two for each item
   redis.call('ZADD', finished, unpack(by_time))
   if #kept > 0 then redis.call('MSET', unpack(kept)) end
   emit(conf, 'task.completed', table.concat(done, ' '), '')

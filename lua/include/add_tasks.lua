@@ -39,6 +39,7 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
   end
   if conf.held then sweep_once(conf, 10 + 2 * conf.held) end
   if #created == 0 then return answers end
+  -- at most 2,000: two for each item
   if #payloads > 0 then redis.call('MSET', unpack(payloads)) end
   for index, members in pairs(by_index) do redis.call('ZADD', index, unpack(members)) end
   make_ready(conf, by_lane)

@@ -13,7 +13,7 @@ local function check_wait(conf, rid)
   end
   redis.call('ZADD', rates, (conf.now + 30000) * 1000, turn)
   redis.call('ZREM', unchecked, rid)
-  redis.call('ZREM', graph, unpack(members_of(rid, request)))
+  redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
   local place = request.order
   local search = find_place(conf, request, place)
   if search then request.order = place end

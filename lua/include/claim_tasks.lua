@@ -40,6 +40,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally)
     n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '), 'busy',
     busy < 0 and '' or busy + #leased)
   if #leased == 0 then return deadline_ms, leased end
+  -- at most 2,000: two for each lease of a claim
   redis.call('ZADD', leases, unpack(ending))
   redis.call('HSET', running, unpack(held))
   emit(conf, 'task.claimed', table.concat(ids, ' '),

@@ -11,5 +11,5 @@ local function emit(conf, event, id, detail)
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
   if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end

@@ -3,7 +3,7 @@
 local function end_overdue(conf, rids)
   if conf.caught_up or #rids == 0 then return end
   local due = {}
-  for i, deadline_ms in ipairs(redis.call('ZMSCORE', deadlines, unpack(rids))) do
+  for i, deadline_ms in ipairs(redis.call('ZMSCORE', deadlines, unpack(rids))) do  -- at most 1,000: items, or 256 of end_around
     local at = tonumber(deadline_ms or -1)
     if at >= 0 and at <= conf.now then due[#due + 1] = rids[i] end
   end

@@ -2,7 +2,7 @@
 -- ended.
 -- NEEDS graph unchecked members_of remember tell note_freed permits_of use_permits
 local function end_request(conf, rid, request, outcome, event, detail)
-  redis.call('ZREM', graph, unpack(members_of(rid, request)))
+  redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
   remember(conf, rid, outcome)
   if request.order ~= '-' then
     conf.waiting = conf.waiting - 1

@@ -5,7 +5,7 @@
 local function expire_waiting(conf, limit, tally)
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
-  redis.call('ZREM', deadlines, unpack(ids))
+  redis.call('ZREM', deadlines, unpack(ids))  -- at most 1,000: limit
   for _, id in ipairs(ids) do
     local record = read_record(id)
     local set, score = find_set(id, record)

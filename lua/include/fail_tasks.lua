@@ -4,7 +4,7 @@
 -- NEEDS await_deadline bury_task cancel_task
 local function fail_tasks(conf, fails, tally)
   local answers, ended = {}, {}
-  local held = redis.call('HMGET', running, unpack(fails.id))
+  local held = redis.call('HMGET', running, unpack(fails.id))  -- at most 1,000: items
   local all = read_policy(config)
   for i, id in ipairs(fails.id) do
     local token, lease, reason, extra = fails.token[i], read_lease(held[i]), fails.reason[i], fails.pairs[i]

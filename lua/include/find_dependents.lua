@@ -12,7 +12,7 @@ local function find_dependents(conf, request)
     end
   end
   local node, at = { owner = request.owner, counted = false }, 0
-  while node and search.left >= 0 and not search.hard do
+  while node and search.left >= 0 and not search.hard do  -- at most 100,000: conf.visits
     local members = members_below('o ' .. node.owner, search.left + 1)
     search.left = search.left - #members
     for _, member in ipairs(members) do

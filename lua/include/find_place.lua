@@ -6,7 +6,7 @@
 -- NEEDS find_dependents place_before is_stuck
 local function find_place(conf, request, tail)
   local moved = request.order == tail
-  while conf.visits >= 0 do
+  while conf.visits >= 0 do  -- at most 100,000: each search visits at least one
     local search = find_dependents(conf, request)
     if not search.hard then
       if search.left < 0 then break end

@@ -2,7 +2,7 @@
 -- NEEDS running holding waiting open_lines
 local function free_limits(conf, ids)
   local freed, keys = {}, {}
-  for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do
+  for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
     for key in string.gmatch(lease and string.match(lease, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
       redis.call('ZREM', holding .. key, ids[i])
       if conf.limit[key] then conf.limit[key].held = nil end

@@ -3,7 +3,7 @@
 -- NEEDS graph unchecked members_of grant read_rules tell note_freed
 local function hand_over(conf, rid, request)
   read_rules(conf)
-  redis.call('ZREM', graph, unpack(members_of(rid, request)))
+  redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
   redis.call('ZREM', unchecked, rid)
   conf.waiting = conf.waiting - 1
   grant(conf, rid, request, 'granted', conf.now + conf.claim_ms)

@@ -27,7 +27,7 @@ local function is_stuck(conf, request)
     return not wanted or wanted <= free
   end
   local changed = true
-  while changed and waits[request.owner] and steps > 0 do
+  while changed and waits[request.owner] and steps > 0 do  -- at most 4,000,000: steps
     changed = false
     for owner, wanted in pairs(waits) do
       local runs = true

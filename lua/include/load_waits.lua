@@ -21,7 +21,7 @@ local function load_waits(conf, request)
       table.insert(lines[part.resource], wait)
     end
   end
-  while todo[at] do
+  while todo[at] do  -- at most 100,000: conf.visits
     local line, members = lines[todo[at]], members_below('r ' .. todo[at], left + 1)
     at = at + 1
     left = left - #members

@@ -4,7 +4,7 @@ local function next_lane(conf, id, record)
   local lane, rest = string.match(record.fallback, '^([^,]+),?(.*)$')
   redis.call('HSET', task .. id, 'lane', lane, 'fallback', rest)
   local timer = record.unclaimed ~= 'fail' and 'fallback_after_ms' or nil
-  if rest == '' then redis.call('HDEL', unpack({ task .. id, 'fallback', timer })) end
+  if rest == '' then redis.call('HDEL', unpack({ task .. id, 'fallback', timer })) end  -- at most 3: the table beside it
   emit(conf, 'task.moved', id, 'lane=' .. lane)
   return lane
 end

@@ -13,7 +13,7 @@ local function note_progress(conf, id, own, fresh)
     fields[#fields + 1] = name
     fields[#fields + 1] = value
   end
-  redis.call('HSET', task .. id, unpack(fields))
+  redis.call('HSET', task .. id, unpack(fields))  -- at most 10: the fields above
   if own.line then
     redis.call('RPUSH', log .. id, conf.now_text .. ' ' .. own.line)
     redis.call('LTRIM', log .. id, -100, -1)

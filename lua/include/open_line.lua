@@ -15,7 +15,7 @@ local function open_line(conf, key, batch, again)
     room = more and 100 or math.min(room, 100)
   end
   local first = room > 0 and redis.call('ZRANGE', waiting .. key, 0, 99, 'WITHSCORES') or {}
-  while room > 0 and first[passed + 1] do
+  while room > 0 and first[passed + 1] do  -- at most 100: tasks of a page
     local id, score = first[passed + 1], first[passed + 2]
     passed = passed + 2
     if redis.call('ZSCORE', blocked, id) == score then  -- else it was cancelled, and may be another by now

@@ -30,7 +30,7 @@ local function pass_on(conf, limit, tally)
     if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
     told = told + math.max(count, 1)
   end
-  while told < limit do
+  while told < limit do  -- at most 1,000: limit
     local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
     if #notes == 0 then break end
     for i = 1, #notes, 2 do

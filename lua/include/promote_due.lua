@@ -5,7 +5,7 @@ local function promote_due(conf, limit, tally)
   if #ids == 0 then return 0 end
   local place = redis.call('HINCRBY', config, 'place', #ids) - #ids
   local by_lane, promoted = {}, {}
-  redis.call('ZREM', delayed, unpack(ids))
+  redis.call('ZREM', delayed, unpack(ids))  -- at most 1,000: limit
   for i, id in ipairs(ids) do
     local own = redis.call('HMGET', task .. id, 'created_ms', 'lane', 'priority', 'user')
     if not own[1] then

@@ -11,7 +11,7 @@ local function promote_freed(conf)
       end_request(conf, rid, request, 'lost', 'lock.cancelled', ' reason=lost')
     end
   end
-  while conf.freed and conf.freed[at] and conf.waiting > 0 do
+  while conf.freed and conf.freed[at] and conf.waiting > 0 do  -- at most 100,000: resources that one call frees
     local resource = conf.freed[at]
     if left > 0 and conf.looks > 0 and seen[resource] ~= left then
       left = promote(conf, resource, left)

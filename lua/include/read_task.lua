@@ -3,7 +3,7 @@
 -- payload above 1 KiB has its size in the record.
 -- NEEDS task
 local function read_task(id)
-  local record = redis.call('HGETALL', task .. id)
+  local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
   local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied = 0, 0, 0, nil, nil, 2048, false
   for f = 1, #record, 2 do
     local name, value = record[f], record[f + 1]

@@ -28,7 +28,7 @@ local function remove_tasks(conf, ids, since, why)
     for first = 1, #members, 7000 do redis.call('ZREM', index, unpack(members, first, math.min(first + 6999, #members))) end
   end
   for _, one in ipairs(stubs) do
-    redis.call('HSET', unpack(one[2]))
+    redis.call('HSET', unpack(one[2]))  -- at most 7: the fields above
     redis.call('PEXPIRE', one[2][1], one[1])
   end
 end

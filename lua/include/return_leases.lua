@@ -4,6 +4,7 @@
 -- NEEDS running leases task emit line_up make_ready delay_until await_deadline read_lease settled_as settled_before
 -- NEEDS end_leases cancel_task
 local function return_leases(conf, ids, tokens, delays, tally)
+  -- at most 1,000: items
   local held = redis.call('HMGET', running, unpack(ids))
   local deadline_ms = redis.call('ZMSCORE', leases, unpack(ids))
   local answers, ended, by_lane = {}, {}, {}

@@ -2,6 +2,7 @@
 -- group or lacks the capability that is asked for.
 -- NEEDS worker_hash group capability
 local function shown_worker(name)
+  -- at most 300: what a worker says of itself, and 256 slots
   local flat, shown, own = redis.call('HGETALL', worker_hash .. name), {}, {}
   for f = 1, #flat, 2 do
     local field = flat[f]

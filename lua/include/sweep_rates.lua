@@ -2,5 +2,5 @@
 -- NEEDS rates
 local function sweep_rates(conf)
   local over = redis.call('ZRANGE', rates, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 100)
-  if #over > 0 then redis.call('ZREM', rates, unpack(over)) end
+  if #over > 0 then redis.call('ZREM', rates, unpack(over)) end  -- at most 100: as read above
 end

@@ -9,7 +9,7 @@ local function sweep_shares(wanted)
       local upto = claimed[band + 1]
       local over = upto and redis.call('ZRANGE', shares .. lane, string.format('%.0f', band * BAND), '(' .. upto, 'BYSCORE',
         'LIMIT', 0, 100) or {}
-      if #over > 0 then redis.call('ZREM', shares .. lane, unpack(over)) end
+      if #over > 0 then redis.call('ZREM', shares .. lane, unpack(over)) end  -- at most 100: as read above
     end
   end
 end

@@ -3,7 +3,7 @@
 -- NEEDS task trace
 local function write_record(id, stamp, conf, own, size)
   local key = task .. id
-  redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))
+  redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))  -- at most 80: two for each pair of an item
   if size > 1024 then redis.call('HSET', key, 'size', size) end
   if trace ~= '' then redis.call('HSET', key, 'trace', trace) end
   if own.unique or own.scope or own.ordering_key or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply then

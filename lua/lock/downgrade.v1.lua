@@ -35,7 +35,7 @@ local request = live_request(conf, rid)
 local status = request and 'waiting' or record_of(conf, rid) and 'lost' or 'unknown'
 if request and request.order == '-' then
   status = 'downgraded'
-  redis.call('ZREM', graph, unpack(members_of(rid, request)))
+  redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
   for _, part in ipairs(request.parts) do
     if part.code == 'x' then part.code = 's' end
   end

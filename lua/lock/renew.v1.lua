@@ -47,6 +47,6 @@ for i, rid in ipairs(item_rid) do
     renewed[#renewed + 1] = rid
   end
 end
-if #renewed > 0 then redis.call('ZADD', deadlines, 'GT', unpack(renewed)) end
+if #renewed > 0 then redis.call('ZADD', deadlines, 'GT', unpack(renewed)) end  -- at most 2,000: two for each item
 close_domain(conf)
 return { 'ok', conf.now, answers }

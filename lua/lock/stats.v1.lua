@@ -18,5 +18,5 @@ if refused then return refused end
 return {
   'ok', conf.now, redis.call('ZLEXCOUNT', graph, '[a ', '(a!') - conf.waiting, conf.waiting,
   redis.call('ZCOUNT', deadlines, '-inf', '(0'),
-  redis.call('ZCARD', unchecked), redis.call('HLEN', capacity), redis.call('HGETALL', config),
+  redis.call('ZCARD', unchecked), redis.call('HLEN', capacity), redis.call('HGETALL', config),  -- at most 50: settings
 }

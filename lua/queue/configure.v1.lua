@@ -52,7 +52,8 @@ end
 local conf, changes = open_queue(), settings_pairs[1] or {}
 if #changes > 0 and not done_before(conf, 'configure') then
   if changes.fair ~= nil then set_fair(conf, changes) end
-  redis.call('HSET', config, unpack(changes))
+  redis.call('HSET', config, unpack(changes))  -- at most 60: two for each setting
   note_done(conf, 'configure', 'done')
 end
+-- at most 50: settings, counters and marks
 return { 'ok', conf.now, redis.call('HGETALL', config) }

@@ -110,7 +110,7 @@ end
 if conf.draining then refused = refuse_new(conf, item_id, item_pairs, stamps) end
 if refused then return refused end
 
-conf.some_known, conf.moved = redis.call('EXISTS', unpack(keys)) > 0, moved
+conf.some_known, conf.moved = redis.call('EXISTS', unpack(keys)) > 0, moved  -- at most 1,000: items
 if not conf.exists then create_base() end
 if epoch > conf.epoch then redis.call('HSET', config, 'epoch', epoch) end
 local tally = {}

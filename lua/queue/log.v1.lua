@@ -15,7 +15,7 @@ local conf, refused = open_queue()
 if refused then return refused end
 
 local lines = {}
-for i, entry in ipairs(redis.call('LRANGE', log .. id, -100, -1)) do
+for i, entry in ipairs(redis.call('LRANGE', log .. id, -100, -1)) do  -- at most 100: lines that are kept
   local at_ms, text = string.match(entry, '^(%d+) (.*)$')
   lines[i] = { 'line', tonumber(at_ms), text }
 end

@@ -32,6 +32,7 @@
 local conf, refused = open_queue()
 if refused then return refused end
 
+-- at most 1,000: items
 local held = redis.call('HMGET', running, unpack(item_id))
 local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
 local answers, fresh = {}, {}

@@ -68,7 +68,7 @@ for i, set in ipairs(sets) do
     end
     gone[#gone + 1] = id
   end
-  if #ids > 0 then redis.call('ZREM', set, unpack(ids)) end
+  if #ids > 0 then redis.call('ZREM', set, unpack(ids)) end  -- at most 1,000: limit
   if in_line[i] and redis.call('EXISTS', set) == 0 then lane_emptied(in_line[i]) end
 end
 remove_tasks(conf, gone, {}, 'purged')

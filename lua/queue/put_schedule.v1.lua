@@ -51,7 +51,7 @@ rev = tonumber(old[7])
 if not same then
   if not conf.exists then create_base() end
   rev = redis.call('HINCRBY', config, 'revisions', 1)
-  redis.call('HSET', key, 'rev', rev, 'changed_ms', conf.now_text, unpack(plan))
+  redis.call('HSET', key, 'rev', rev, 'changed_ms', conf.now_text, unpack(plan))  -- at most 12: the plan above
   redis.call('HSETNX', key, 'created_ms', conf.now_text)
   if not conf.schedules then redis.call('HSET', config, 'schedules', '1') end
   if old[1] ~= timing and not old[8] then plan_firing(conf, next_ms) end

@@ -39,7 +39,7 @@ redis.call('ZADD', workers, conf.now_text, worker)
 if row[1] ~= incarnation then
   retire_worker(worker)
   redis.call('HSET', worker_hash .. worker, 'incarnation', incarnation, 'registered_ms', conf.now_text,
-    unpack(about_pairs[1] or {}))
+    unpack(about_pairs[1] or {}))  -- at most 16: two for each pair
   redis.call('PERSIST', worker_hash .. worker)
   if row[1] then push_control(conf, worker) end
   emit(conf, 'worker.registered', worker, 'incarnation=' .. incarnation)

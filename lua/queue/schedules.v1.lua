@@ -29,8 +29,9 @@ if name == '' then
   page = redis.call('ZRANGE', schedules, start, start + limit - 1, 'WITHSCORES')
 end
 local answers, bytes, at = {}, 0, 1
-while page[at] do
+while page[at] do  -- at most 200: limit
   if due and name == '' and tonumber(page[at + 1]) > conf.now then return { 'ok', conf.now, '', answers } end
+  -- at most 30: fields of a schedule
   local fields, record, data = redis.call('HGETALL', schedule .. page[at]), {}, ''
   for i = 1, #fields, 2 do
     if fields[i] ~= 'payload' then

@@ -10,4 +10,4 @@
 
 local conf, refused = open_queue()
 if refused then return refused end
-return { 'ok', conf.now, redis.call('HGETALL', config) }
+return { 'ok', conf.now, redis.call('HGETALL', config) }  -- at most 50: settings, counters and marks

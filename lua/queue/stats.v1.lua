@@ -30,6 +30,7 @@ for i = 1, math.min(#names, 10000) do
 end
 
 -- Each claim is in one bucket of wait_ms, each completion in one of run_ms: their sums are not counted apart.
+-- at most 200: totals and buckets
 local totals, sums = redis.call('HGETALL', counters), { wait_ms = 0, run_ms = 0 }
 for i = 1, #totals, 2 do
   local name = string.match(totals[i], '^(%l+_ms):')

@@ -35,13 +35,13 @@ answers = {}
 local wanted = { 'heard', '0' }
 if mode ~= 'keep' then wanted[3], wanted[4] = 'mode', mode end
 if capacity > 0 then wanted[#wanted + 1] = 'wanted'; wanted[#wanted + 1] = capacity end
-local seen = redis.call('ZMSCORE', workers, unpack(item_worker))
+local seen = redis.call('ZMSCORE', workers, unpack(item_worker))  -- at most 1,000: items
 for i, name in ipairs(item_worker) do
   if tonumber(seen[i] or 0) <= conf.now - 30000 then
     answers[i] = { 'not_found' }
   else
     answers[i] = { 'asked' }
-    redis.call('HSET', worker_hash .. name, unpack(wanted))
+    redis.call('HSET', worker_hash .. name, unpack(wanted))  -- at most 6: what is wanted
     push_control(conf, name)
     emit(conf, 'worker.steered', name, 'mode=' .. mode .. ' capacity=' .. capacity)
   end

@@ -62,6 +62,74 @@ def test_forbidden(root: Path, line: str, message: str) -> None:
     assert message in found[0]
 
 
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("redis.call('DEL', unpack(ids))", "unpack"),
+        ("redis.call('DEL', unpack(ids, 1, 5))", "unpack"),
+        ("local all = redis.call('HGETALL', config)", "HGETALL"),
+        ("local all = redis.call('HSCAN', config, 0)", "HSCAN"),
+        ("local all = redis.call('LRANGE', config, 0, -1)", "LRANGE"),
+        ("local all = redis.call('ZRANGE', config, 0, -1)", "ZRANGE"),
+        ("local all = redis.call('ZRANGE', config, '-inf', 5, 'BYSCORE')", "ZRANGE"),
+        ("local all = redis.call('ZRANGE', config, '[a', '[b', 'BYLEX')", "ZRANGE"),
+        ("local all = redis.call('ZRANGEBYSCORE', config, 0, 5)", "ZRANGEBYSCORE"),
+        ("while redis.call('EXISTS', config) == 1 do redis.call('DEL', config) end", "'while'"),
+        ("repeat local n = redis.call('DEL', config) until n == 0", "'until'"),
+    ],
+)
+def test_what_needs_a_bound(root: Path, line: str, what: str) -> None:
+    body = f"local ids = {{}}\n{line}\n{BODY}"
+    missing = f"demo/run.v1.lua:7: {what} needs a bound: write '-- at most <number>: <why>' on its line or above"
+    assert findings(root, body) == [missing]
+    for comment in ("-- at most", "-- at most many: all", "-- at most 5", "-- at most 5:", "-- 5"):
+        assert findings(root, body.replace(line, f"{line}  {comment}")) == [missing]
+    bound = "-- at most 7,999: items"
+    assert findings(root, body.replace(line, f"{line}  {bound}")) == []
+    assert findings(root, body.replace(line, f"{bound}\n{line}")) == []
+    assert findings(root, body.replace(line, f"{bound}\n{line}\n{line}")) == []
+    assert len(findings(root, body.replace(line, f"{bound}\nlocal n = 1\n{line}"))) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "local all = redis.call('ZRANGE', config, 0, 99)",
+        "local all = redis.call('ZRANGE', config, 0, 5 - 1, 'REV')",
+        "local all = redis.call('ZRANGE', config, 0, 5, 'BYSCORE', 'LIMIT', 0, 10)",
+        "local all = redis.call('ZRANGE', config, '(' .. (nil or 'a'), '[b', 'BYLEX', 'REV', 'LIMIT', 0, 10)",
+        "local all = redis.call('HSCAN', config, 0, 'COUNT', 10)",
+        "local all = redis.call('LRANGE', config, 0, 99)",
+        "local n = math.unpack and 'unpack(' or '-- while'",
+    ],
+)
+def test_what_has_one(root: Path, line: str) -> None:
+    assert findings(root, f"{line}\n{BODY}") == []
+
+
+def test_unpack_has_a_limit(root: Path) -> None:
+    line = "redis.call('DEL', unpack({ 'a' }))  -- at most {}: items"
+    assert findings(root, f"{line.replace('{}', '7,999')}\n{BODY}") == []
+    assert findings(root, f"{line.replace('{}', '8,000')}\n{BODY}") == [
+        "demo/run.v1.lua:6: unpack takes at most 7,999 values, not 8,000: write them in parts"
+    ]
+
+
+def test_a_list_in_parts(root: Path) -> None:
+    loop = (
+        "local batch = { ids = {} }\nfor first = 1, #batch.ids, 7000 do\n"
+        "  redis.call('DEL', unpack(batch.ids, first, math.min(first + 6999, #batch.ids)))\nend"
+    )
+    assert findings(root, f"{loop}\n{BODY}") == []
+    for right, wrong in (
+        ("6999", "7000"),
+        ("#batch.ids, 7000", "#batch.ids, 8000"),
+        ("1, #batch.ids,", "1, #batch.all,"),
+    ):
+        assert len(findings(root, f"{loop.replace(right, wrong)}\n{BODY}")) == 1
+    assert len(findings(root, loop.replace("7000", "7998").replace("6999", "7997") + f"\n{BODY}")) == 1
+
+
 @pytest.mark.parametrize("name", ["cjson", "cmsgpack", "tostring", "loadstring", "os", "pcall", "undeclared"])
 def test_undeclared_globals_do_not_build(root: Path, name: str) -> None:
     with pytest.raises(bundle.BuildErrors, match=rf"demo/run\.v1\.lua:6: {name} is not declared"):
