@@ -39,6 +39,7 @@ from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import (
     AdeqError,
     BadArgument,
+    ClientClosed,
     ClockError,
     ConfigError,
     ConflictError,
@@ -115,6 +116,7 @@ __all__ = [
     "Call",
     "Capacity",
     "Claimed",
+    "ClientClosed",
     "ClockError",
     "ConfigError",
     "ConflictError",

@@ -19,20 +19,25 @@ from typing import Any
 
 from redis.exceptions import TimeoutError as ReadTimeout
 
+from pyadeq.errors import ConfigError
+
 __all__ = [
     "Bell",
     "Event",
     "Gate",
+    "Home",
     "Lock",
     "Work",
     "aio_Bell",
     "aio_Event",
     "aio_Gate",
+    "aio_Home",
     "aio_Lock",
     "aio_Work",
     "aio_cancellable",
     "aio_cluster_connections",
     "aio_follow",
+    "aio_is_cancellation",
     "aio_join",
     "aio_sleep",
     "aio_spawn",
@@ -40,6 +45,7 @@ __all__ = [
     "cancellable",
     "cluster_connections",
     "follow",
+    "is_cancellation",
     "join",
     "sleep",
     "spawn",
@@ -60,6 +66,45 @@ def aio_cancellable() -> Iterator[None]:
     finally:
         if task and task.cancelling() > before:
             raise asyncio.CancelledError
+
+
+def aio_is_cancellation(error: BaseException) -> bool:
+    """Whether it can only have been raised where something was awaited, which redis-py is prepared for."""
+    return isinstance(error, asyncio.CancelledError)
+
+
+def is_cancellation(error: BaseException) -> bool:
+    """False: whatever a signal handler raises may come between any two instructions."""
+    return False
+
+
+class aio_Home:
+    """The event loop on which something is used. What was made on one loop is of no use on another."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def has_moved(self) -> bool:
+        """Whether this loop is another one than last time. ConfigError if the other one still runs."""
+        loop = asyncio.get_running_loop()
+        before = self._loop
+        if before is loop:
+            return False
+        if before is not None and before.is_running():
+            raise ConfigError(
+                "this client is in use on another event loop, which still runs; allowed: one event loop for a client; "
+                "make a client for each loop, or use pyadeq.Adeq, which threads may share"
+            )
+        self._loop = loop
+        return before is not None
+
+
+class Home:
+    """Threads share what a client has."""
+
+    def has_moved(self) -> bool:
+        """False."""
+        return False
 
 
 def aio_cluster_connections(client: Any) -> tuple[Any, dict[str, Any]]:

@@ -30,6 +30,7 @@ from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import (
     AdeqError,
     BadArgument,
+    ClientClosed,
     ClockError,
     ConfigError,
     ConflictError,
@@ -106,6 +107,7 @@ __all__ = [
     "Call",
     "Capacity",
     "Claimed",
+    "ClientClosed",
     "ClockError",
     "ConfigError",
     "ConflictError",

@@ -24,6 +24,7 @@ AdeqError
 ├─ WorkerReplaced                   the worker's name was registered again elsewhere
 ├─ DurabilityError                  the call was applied, but is not yet where `durability` wants it (.answer)
 └─ TransportError                   no script answered (.retryable, .may_have_applied)
+   └─ ClientClosed                  the client was closed
 """
 
 from __future__ import annotations
@@ -208,6 +209,22 @@ class TransportError(AdeqError):
         super().__init__(message)
         self.retryable = retryable
         self.may_have_applied = may_have_applied
+
+
+class ClientClosed(TransportError):
+    """The client was closed, and everything that was made from it sends no more: queues, locks, mailboxes, pipelines.
+
+    Make another client.
+    """
+
+    def __init__(
+        self,
+        message: str = "this client is closed; make another",
+        *,
+        retryable: bool = False,
+        may_have_applied: bool = False,
+    ) -> None:
+        super().__init__(message, retryable=retryable, may_have_applied=may_have_applied)
 
 
 class PayloadError(AdeqError):

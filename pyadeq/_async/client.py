@@ -29,11 +29,11 @@ from pyadeq._async.scripts import Scripts
 from pyadeq._core.call import Call
 from pyadeq._core.durability import Durability
 from pyadeq._core.manifest import library
-from pyadeq._core.refusals import Refusal, is_passing, refusal_error
+from pyadeq._core.refusals import Refusal, is_passing, loss_error, refusal_error
 from pyadeq._core.sending import decoded, pack
 from pyadeq._twins import aio_sleep
 from pyadeq.codec import Codec
-from pyadeq.errors import ConfigError, TransportError
+from pyadeq.errors import ClientClosed, ConfigError, TransportError
 from pyadeq.keys import check_name, lock_base, queue_base
 from pyadeq.lock_models import FoundDeadlock
 from pyadeq.models import Seconds
@@ -274,6 +274,8 @@ class Adeq:
         """
         if not isinstance(self.client, Redis):
             raise ConfigError("client: a cluster has no single server to block on; use block()")
+        if self.closed:
+            raise ClientClosed
         return Redis.from_pool(own_pool(self.client.connection_pool, longest_block + LATE))
 
     async def block(self, keys: Sequence[str], seconds: float) -> str | None:
@@ -307,6 +309,8 @@ class Adeq:
             return replies[0] and str(replies[0][0].decode()), replies[1:]
         if loss is None and not is_passing(replies[0]) and self._nodes.routes.follow(replies[0], node) is None:
             raise refusal_error("BLPOP", replies[0], False)
+        if loss is not None and isinstance(loss.error, ClientClosed):
+            raise loss_error("BLPOP", loss, False)
         # The next call will tell whether the server is there; until then, do not spin.
         await aio_sleep(min(seconds, 1.0))
         await self._nodes.refresh()
@@ -315,7 +319,8 @@ class Adeq:
     async def aclose(self) -> None:
         """End the renewal of locks, and close what was opened here; after `from_url` the client too.
 
-        Locks that are still held end with their leases. Who waits for one, or watches one, gets an AdeqError.
+        Every later call raises ClientClosed, and so do those that wait for a lock, a task or a result. Locks that are
+        still held end with their leases. To close again does nothing.
         """
         self.closed = True
         try:
@@ -328,6 +333,8 @@ class Adeq:
                 await self.client.aclose()
 
     async def __aenter__(self) -> Self:
+        if self.closed:
+            raise ClientClosed
         return self
 
     async def __aexit__(

@@ -12,7 +12,7 @@ from pyadeq._async.hints import Ear
 from pyadeq._async.runner import Runner
 from pyadeq._core.call import Call
 from pyadeq._core.locks import MAX_RIDS, LockCalls
-from pyadeq.errors import AdeqError
+from pyadeq.errors import ClientClosed
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -22,8 +22,8 @@ CLOSED = "closed"
 """The word by which those who wait hear that the client is closed."""
 
 
-def closed() -> AdeqError:
-    return AdeqError("this client is closed: it takes no locks, waits for none and watches none; make another")
+def closed() -> ClientClosed:
+    return ClientClosed("this client is closed: it takes no locks, waits for none and watches none; make another")
 
 
 class LocksBase:

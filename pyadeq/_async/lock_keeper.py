@@ -15,7 +15,7 @@ from pyadeq._async.lock_base import closed
 from pyadeq._async.lock_grant import Grant
 from pyadeq._async.runner import Runner
 from pyadeq._core.locks import MAX_RENEWED, LockCalls
-from pyadeq._twins import aio_Event, aio_follow, aio_sleep, aio_spawn, aio_Work
+from pyadeq._twins import aio_Event, aio_follow, aio_Home, aio_sleep, aio_spawn, aio_Work
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
 from pyadeq.lock_models import DowngradeStatus, ReleaseLockStatus
 
@@ -40,6 +40,14 @@ class _Process:
         self.looping = False
         self.renewing = False
         self.works: set[aio_Event] = set()
+        self._home = aio_Home()
+
+    def settle_in(self) -> None:
+        """What an event loop that has ended had under way is done by nobody. The grants stay."""
+        if self._home.has_moved():
+            self.looping = self.renewing = False
+            self.changed = aio_Event()
+            self.works.clear()
 
     def begin(self, work: aio_Work) -> aio_Event:
         """Do something in the background; the event says when it is done."""
@@ -78,7 +86,9 @@ class Keeper:
     @property
     def _process(self) -> _Process:
         pid = os.getpid()
-        return self._processes.get(pid) or self._processes.setdefault(pid, _Process())
+        process = self._processes.get(pid) or self._processes.setdefault(pid, _Process())
+        process.settle_in()
+        return process
 
     def add(self, grant: Grant) -> None:
         """Renew it from now on."""
@@ -130,6 +140,7 @@ class Keeper:
         self.closed = True
         process = self._processes.get(os.getpid())
         if process:
+            process.settle_in()
             process.changed.set()
             until = monotonic() + PATIENCE
             for done in list(process.works):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -9,9 +10,13 @@ from pyadeq._async.pools import own_pool
 from pyadeq._async.wire import Wire
 from pyadeq._core.refusals import Loss
 from pyadeq._core.routes import Node, OneServer, Routes
+from pyadeq._twins import aio_Home
+from pyadeq.errors import ClientClosed
 
 Use: TypeAlias = Literal["calls", "blocks", "renewals"]
 """What connections are for. Blocking commands have others than calls, and so do renewals, which must not wait."""
+
+log = logging.getLogger("pyadeq.client")
 
 
 class Nodes:
@@ -23,14 +28,20 @@ class Nodes:
 
     def __init__(self, like: Any, longest_wait: float, longest_block: float) -> None:
         self.routes: Routes = OneServer()
+        self.closed = False
         self._like = like
         self._waits: dict[Use, float] = {"calls": longest_wait, "blocks": longest_block, "renewals": longest_wait}
         self._wires: dict[tuple[Node, Use], Wire] = {}
+        self._home = aio_Home()
+        self._moves = 0
 
     async def exchange(
         self, node: Node, commands: Sequence[bytes], *, use: Use = "calls"
     ) -> tuple[list[Any], Loss | None]:
-        """Send all commands to a node at once; see `Wire.exchange`."""
+        """Send all commands to a node at once; see `Wire.exchange`. Once closed, nothing is sent."""
+        if self.closed:
+            return [], Loss(ClientClosed(), sent=False, retryable=False)
+        self._settle_in()
         wire = self._wires.get((node, use))
         if wire is None:
             wire = self._wires.setdefault((node, use), Wire(self.pool(node, self._waits[use]), in_turn=use == "calls"))
@@ -47,10 +58,23 @@ class Nodes:
         return [None]
 
     async def aclose(self) -> None:
-        """Close our connections."""
+        """Close our connections, for good."""
+        self._settle_in()
+        self.closed = True
         wires, self._wires = self._wires, {}
         for wire in wires.values():
             await wire.aclose()
+
+    def _settle_in(self) -> None:
+        """On another event loop, connect anew. Connections of a loop that has ended can be neither used nor closed."""
+        if self._home.has_moved():
+            self._wires = {}
+            self._moves += 1
+            if self._moves == 1:
+                log.warning(
+                    "the event loop on which this asyncio client was used has ended: the client connects anew; "
+                    "make a client for each asyncio.run, and close it there (`async with`)"
+                )
 
     def pool(self, node: Node, longest_wait: float = 0.0) -> Any:
         """New connections to a node, where commands may wait for so many seconds; the caller closes them."""

@@ -8,13 +8,14 @@ could not be made can be told from a reply that was lost.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from redis import exceptions as redis_errors
 
-from pyadeq._async.pools import SOCKET_TIMEOUT, close_pool
+from pyadeq._async.pools import SOCKET_TIMEOUT, close_pool, own_pool
 from pyadeq._core.refusals import Loss, Refusal, told
-from pyadeq._twins import aio_cancellable, aio_Gate
+from pyadeq._twins import aio_cancellable, aio_Gate, aio_is_cancellation
 
 # redis-py cuts the code off where it has a class for it.
 _CODES: dict[type[Exception], str] = {
@@ -50,10 +51,12 @@ class Wire:
 
     def __init__(self, pool: Any, *, in_turn: bool = False) -> None:
         self._pool = pool
+        self._closed = False
         self._gate = aio_Gate(pool.max_connections, getattr(pool, "timeout", SOCKET_TIMEOUT)) if in_turn else None
 
     async def aclose(self) -> None:
-        """Close the pool."""
+        """Close the pool. An exchange that is under way keeps no connection open."""
+        self._closed = True
         await close_pool(self._pool)
 
     async def exchange(self, commands: Sequence[bytes]) -> tuple[list[Any], Loss | None]:
@@ -71,12 +74,32 @@ class Wire:
             self._gate.leave()
 
     async def _exchange(self, commands: Sequence[bytes]) -> tuple[list[Any], Loss | None]:
+        pool = self._pool
+        try:
+            return await self._exchange_on(pool, commands)
+        except BaseException as error:
+            if not aio_is_cancellation(error):
+                await self._replace(pool)
+            raise
+
+    async def _replace(self, pool: Any) -> None:
+        """Use a new pool from now on. Exchanges that are under way end on the old one.
+
+        A signal handler (Ctrl-C) may raise between any two instructions of redis-py. Its pool may then keep a
+        connection that is half made, and hand it out for ever, or count one that is lost.
+        """
+        if self._pool is pool:
+            self._pool = own_pool(pool)
+        with suppress(Exception):
+            await pool.disconnect(inuse_connections=False)
+
+    async def _exchange_on(self, pool: Any, commands: Sequence[bytes]) -> tuple[list[Any], Loss | None]:
         replies: list[Any] = []
         connection: Any = None
         reusable = False
         try:
             with aio_cancellable():
-                connection = await self._pool.get_connection()
+                connection = await pool.get_connection()
             with aio_cancellable():
                 await connection.send_packed_command(list(commands))
             while len(replies) < len(commands):
@@ -87,9 +110,9 @@ class Wire:
             return replies, _loss(error, sent=connection is not None)
         finally:
             if connection is not None:
-                if not reusable:
+                if not reusable or self._closed:
                     await connection.disconnect(True)  # without waiting for the other side
-                await self._pool.release(connection)
+                await pool.release(connection)
         return replies, None
 
     @staticmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from pyadeq.errors import AdeqError, TransportError, script_error
+from pyadeq.errors import AdeqError, ClientClosed, TransportError, script_error
 
 
 class Refusal(NamedTuple):
@@ -118,6 +118,9 @@ def _meaning(refusal: Refusal) -> _Meaning:
 
 def loss_error(subject: str, loss: Loss, maybe_applied: bool) -> TransportError:
     """The error for a call that was given up after its connection failed."""
+    if isinstance(loss.error, ClientClosed):
+        known = "; the call may have been applied before" if maybe_applied else ""
+        return ClientClosed(f"{subject}: {loss.error}{known}", may_have_applied=maybe_applied)
     known = "may have been applied: send the same call again to know" if maybe_applied else "was not applied"
     error = TransportError(
         f"{subject}: {loss.error}; the call {known}", retryable=loss.retryable, may_have_applied=maybe_applied

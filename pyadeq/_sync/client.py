@@ -30,11 +30,11 @@ from pyadeq._sync.scripts import Scripts
 from pyadeq._core.call import Call
 from pyadeq._core.durability import Durability
 from pyadeq._core.manifest import library
-from pyadeq._core.refusals import Refusal, is_passing, refusal_error
+from pyadeq._core.refusals import Refusal, is_passing, loss_error, refusal_error
 from pyadeq._core.sending import decoded, pack
 from pyadeq._twins import sleep
 from pyadeq.codec import Codec
-from pyadeq.errors import ConfigError, TransportError
+from pyadeq.errors import ClientClosed, ConfigError, TransportError
 from pyadeq.keys import check_name, lock_base, queue_base
 from pyadeq.lock_models import FoundDeadlock
 from pyadeq.models import Seconds
@@ -275,6 +275,8 @@ class Adeq:
         """
         if not isinstance(self.client, Redis):
             raise ConfigError("client: a cluster has no single server to block on; use block()")
+        if self.closed:
+            raise ClientClosed
         return Redis.from_pool(own_pool(self.client.connection_pool, longest_block + LATE))
 
     def block(self, keys: Sequence[str], seconds: float) -> str | None:
@@ -308,6 +310,8 @@ class Adeq:
             return replies[0] and str(replies[0][0].decode()), replies[1:]
         if loss is None and not is_passing(replies[0]) and self._nodes.routes.follow(replies[0], node) is None:
             raise refusal_error("BLPOP", replies[0], False)
+        if loss is not None and isinstance(loss.error, ClientClosed):
+            raise loss_error("BLPOP", loss, False)
         # The next call will tell whether the server is there; until then, do not spin.
         sleep(min(seconds, 1.0))
         self._nodes.refresh()
@@ -316,7 +320,8 @@ class Adeq:
     def close(self) -> None:
         """End the renewal of locks, and close what was opened here; after `from_url` the client too.
 
-        Locks that are still held end with their leases. Who waits for one, or watches one, gets an AdeqError.
+        Every later call raises ClientClosed, and so do those that wait for a lock, a task or a result. Locks that are
+        still held end with their leases. To close again does nothing.
         """
         self.closed = True
         try:
@@ -329,6 +334,8 @@ class Adeq:
                 self.client.close()
 
     def __enter__(self) -> Self:
+        if self.closed:
+            raise ClientClosed
         return self
 
     def __exit__(

@@ -27,7 +27,8 @@ from pyadeq._sync.wire import refusal
 from pyadeq._core.refusals import Refusal, is_passing
 from pyadeq._core.routes import Node
 from pyadeq._core.sending import backoff, pack
-from pyadeq._twins import Bell, cancellable, Event, join, spawn
+from pyadeq._twins import Bell, cancellable, Event, Home, join, spawn
+from pyadeq.errors import ClientClosed
 
 RECONNECTED = "reconnected"
 """The word that an ear hears when it may have missed others."""
@@ -75,13 +76,17 @@ class Hints:
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
         self._exchanges: dict[int, _Exchange] = {}
+        self._home = Home()
 
     @contextmanager
     def listening(self, channel: str) -> Iterator[Ear]:
         """Listen to a channel: from when this yields, unless the server refuses, or takes more than a second.
 
-        One ear is for one waiter; it hears nothing any more after the with block, or after `close`.
+        One ear is for one waiter; it hears nothing any more after the with block, or after `close`. ClientClosed.
         """
+        if self._nodes.closed:
+            raise ClientClosed
+        self._forget_other_loops()
         ear = Ear()
         exchange = self._exchange
         exchange.add(channel, ear)
@@ -94,6 +99,7 @@ class Hints:
 
     def close(self) -> None:
         """Close the connections."""
+        self._forget_other_loops()
         exchange = self._exchanges.pop(os.getpid(), None)
         if exchange:
             exchange.close_lines()
@@ -103,6 +109,11 @@ class Hints:
         """That of this process: after a fork, the parent's connections are the parent's."""
         pid = os.getpid()
         return self._exchanges.get(pid) or self._exchanges.setdefault(pid, _Exchange(self._nodes))
+
+    def _forget_other_loops(self) -> None:
+        """The tasks of an event loop that has ended listen no more."""
+        if self._home.has_moved():
+            self._exchanges = {}
 
 
 class _Channel:

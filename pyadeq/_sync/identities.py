@@ -15,7 +15,7 @@ from pyadeq._core.migration import newest_layout
 from pyadeq._core.queue import QueueCalls
 from pyadeq._core.queue_items import Held
 from pyadeq._core.slots import Slot, WorkerIdentity
-from pyadeq._twins import Lock
+from pyadeq._twins import Home, Lock
 from pyadeq._version import __version__
 from pyadeq.errors import AdeqError, DurabilityError, WorkerReplaced
 from pyadeq.ids import default_worker_name, new_incarnation
@@ -32,7 +32,15 @@ class Process:
     def __init__(self) -> None:
         self.own_name = default_worker_name()
         self.known: dict[str, WorkerIdentity] = {}
-        self.registering = Lock()
+        self._home = Home()
+        self._registering = Lock()
+
+    @property
+    def registering(self) -> Lock:
+        """Held by the one that registers a worker."""
+        if self._home.has_moved():
+            self._registering = Lock()
+        return self._registering
 
 
 class Identities:

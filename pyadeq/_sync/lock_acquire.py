@@ -134,6 +134,7 @@ class Acquiring(LocksBase):
         self._keeper.close()
 
     def _fulfil(self, wish: _Wish) -> Grant:
+        self._check_open()
         wait_ms = to_ms("wait", wish.wait)
         if not 0 <= wait_ms <= LONGEST_WAIT_MS:
             allowed = f"0 to {LONGEST_WAIT_MS // 1000} seconds"

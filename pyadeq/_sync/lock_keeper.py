@@ -16,7 +16,7 @@ from pyadeq._sync.lock_base import closed
 from pyadeq._sync.lock_grant import Grant
 from pyadeq._sync.runner import Runner
 from pyadeq._core.locks import MAX_RENEWED, LockCalls
-from pyadeq._twins import Event, follow, sleep, spawn, Work
+from pyadeq._twins import Event, follow, Home, sleep, spawn, Work
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
 from pyadeq.lock_models import DowngradeStatus, ReleaseLockStatus
 
@@ -41,6 +41,14 @@ class _Process:
         self.looping = False
         self.renewing = False
         self.works: set[Event] = set()
+        self._home = Home()
+
+    def settle_in(self) -> None:
+        """What an event loop that has ended had under way is done by nobody. The grants stay."""
+        if self._home.has_moved():
+            self.looping = self.renewing = False
+            self.changed = Event()
+            self.works.clear()
 
     def begin(self, work: Work) -> Event:
         """Do something in the background; the event says when it is done."""
@@ -79,7 +87,9 @@ class Keeper:
     @property
     def _process(self) -> _Process:
         pid = os.getpid()
-        return self._processes.get(pid) or self._processes.setdefault(pid, _Process())
+        process = self._processes.get(pid) or self._processes.setdefault(pid, _Process())
+        process.settle_in()
+        return process
 
     def add(self, grant: Grant) -> None:
         """Renew it from now on."""
@@ -131,6 +141,7 @@ class Keeper:
         self.closed = True
         process = self._processes.get(os.getpid())
         if process:
+            process.settle_in()
             process.changed.set()
             until = monotonic() + PATIENCE
             for done in list(process.works):

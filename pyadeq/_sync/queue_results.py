@@ -11,7 +11,7 @@ from pyadeq import models
 from pyadeq._sync.hints import Ear
 from pyadeq._sync.queue_base import QueueBase
 from pyadeq._core.call import Call
-from pyadeq.errors import AdeqError, PayloadError, TaskCancelled, TaskDead, TaskGone, TransportError, WaitTimeout
+from pyadeq.errors import ClientClosed, PayloadError, TaskCancelled, TaskDead, TaskGone, TransportError, WaitTimeout
 from pyadeq.models import Seconds, to_ms
 from pyadeq.worker_models import Outcome
 
@@ -51,7 +51,7 @@ class Awaiting(QueueBase):
             pause = TOLD if outcome and outcome.told else min(pause * 1.5, UNTOLD_LAST)
             ear.wait(min(pause, left))
             if self._runner.closed:
-                raise AdeqError("this client is closed: it waits for no results; make another")
+                raise ClientClosed("this client is closed: it waits for no results; make another")
 
     def _look(self, call: Call[list[Outcome]], until: float) -> Outcome | None:
         """None while the server is away and there is time left."""

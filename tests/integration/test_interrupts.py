@@ -1,0 +1,78 @@
+"""A signal handler that raises, at every line of an exchange: later calls work, on the same client."""
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+import redis
+from redis import BlockingConnectionPool, Redis
+
+import pyadeq
+from pyadeq import Adeq
+
+WATCHED = (str(Path(redis.__file__).parent), str(Path(pyadeq.__file__).parent / "_sync"))
+
+
+class Interrupt(BaseException):
+    """What a signal handler raises, as KeyboardInterrupt, or a TimeoutError of the user's own."""
+
+
+class Interrupter:
+    """Raises before the n-th line that is run in redis-py or in the sync client. where: which line that is."""
+
+    def __init__(self, at: int) -> None:
+        self._left = at
+        self._traced = self._trace
+        self.where = ""
+
+    def __enter__(self) -> None:
+        sys.settrace(self._traced)
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+    def _trace(self, frame: FrameType, event: str, argument: object) -> Any:
+        if not frame.f_code.co_filename.startswith(WATCHED):
+            return None
+        if event == "line":
+            self._left -= 1
+            if self._left == 0:
+                self.where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+                raise Interrupt
+        return self._traced
+
+
+def single(url: str) -> Redis:
+    return Redis.from_url(url, max_connections=1, socket_timeout=1)
+
+
+def blocking(url: str) -> Redis:
+    return Redis(connection_pool=BlockingConnectionPool.from_url(url, max_connections=1, timeout=1))
+
+
+# What is interrupted between two lines of redis-py is left to the garbage collector, which says so.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("connect", [single, blocking])
+@pytest.mark.parametrize("connected", [False, True])
+def test_a_signal_handler_that_raises_leaves_no_broken_connection(
+    url: str, base_name: str, connect: Callable[[str], Redis], connected: bool
+) -> None:
+    tracers: list[Interrupter] = []  # CPython 3.11 crashes when one that has raised is collected
+    while True:
+        client = connect(url)
+        with client, Adeq(client, retry_for=0.0) as adeq:
+            call = adeq.queue(base_name).calls.stats()
+            if connected:
+                adeq.send(call)
+            tracers.append(interrupter := Interrupter(len(tracers) + 1))
+            with suppress(Interrupt), interrupter:
+                adeq.send(call)
+            if not interrupter.where:
+                break
+            for _ in range(2):
+                assert adeq.send(call).ready == 0, interrupter.where
+    assert len(tracers) > 150
