@@ -192,6 +192,7 @@ def test_ls(url: str, queue: Queue) -> None:
 
 
 def test_ls_of_nothing(url: str, queue: Queue) -> None:
+    queue.configure()
     assert answer("task", "ls", queue.name, "--url", url) == []
     assert len(lines("task", "ls", queue.name, "--url", url)) == 1
     assert "user: 'no user' is not accepted" in error(2, "task", "ls", queue.name, "--user", "no user", "--url", url)
@@ -364,5 +365,6 @@ def test_dlq_abandon(url: str, queue: Queue) -> None:
     ],
 )
 def test_dlq_of_nonsense(url: str, queue: Queue, options: list[str], text: str) -> None:
+    queue.configure()
     assert text in error(2, "dlq", "retry", queue.name, *options, "--url", url)
     assert text in error(2, "dlq", "abandon", queue.name, *options, "--yes", "--url", url)

@@ -107,6 +107,7 @@ def test_a_tree_as_json(url: str, queue: Queue) -> None:
 
 
 def test_a_task_that_there_is_not_has_no_tree(url: str, queue: Queue) -> None:
+    queue.configure()
     assert "has none with the id 'nobody'" in error(1, "task", "tree", queue.name, "nobody", "--url", url)
 
 

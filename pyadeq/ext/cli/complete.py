@@ -13,7 +13,7 @@ import typer
 
 from pyadeq import Adeq
 from pyadeq.ext.cli.common import DEFAULT_URL
-from pyadeq.ext.cli.whole import named, parts
+from pyadeq.ext.cli.resolve import existing_queue, parts
 from pyadeq.ext.doctor import Found, find_domains, find_queues
 
 PATIENCE = 0.5  # seconds; whoever pressed Tab waits
@@ -49,7 +49,7 @@ def zone_names(incomplete: str) -> list[str]:
 def _schedules(adeq: Adeq, queue: str, seconds: float) -> Found:
     names: list[str] = []
     until = monotonic() + seconds
-    for schedule in named(adeq, queue).schedules.iterate():
+    for schedule in existing_queue(adeq, queue).schedules.iterate():
         names.append(schedule.name)
         if monotonic() > until:
             return Found(sorted(names), False)
@@ -59,7 +59,7 @@ def _schedules(adeq: Adeq, queue: str, seconds: float) -> Found:
 def _limits(adeq: Adeq, queue: str, seconds: float) -> Found:
     names: set[str] = set()
     until = monotonic() + seconds
-    calls, cursor = parts(named(adeq, queue))[0].calls, ""
+    calls, cursor = parts(existing_queue(adeq, queue))[0].calls, ""
     while True:
         found, cursor, _ = adeq.send(calls.limits(cursor=cursor))
         names.update(limit.key for limit in found)

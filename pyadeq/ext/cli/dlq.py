@@ -24,7 +24,7 @@ from pyadeq.ext.cli.arguments import (
 )
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, columns, connected, print_json, stdout
 from pyadeq.ext.cli.listing import find_tasks, print_tasks
-from pyadeq.ext.cli.whole import AnyQueue, named
+from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
 
 app = typer.Typer(help="Dead tasks: look at them, run them again, delete them.", no_args_is_help=True)
 
@@ -55,7 +55,7 @@ def ls(
     """List dead tasks, those that died first first. `adeq task show` tells what went wrong with one."""
     with connected(url) as adeq:
         found = find_tasks(
-            named(adeq, queue),
+            existing_queue(adeq, queue),
             StateName.dead,
             user=user,
             tag=tag,
@@ -90,9 +90,9 @@ def retry(
     fits = check_choice(ids, filter, all, dry_run)
     with connected(url) as adeq:
         if ids:
-            answer_retried(queue, ids, named(adeq, queue).retry_many(ids), output)
+            answer_retried(queue, ids, existing_queue(adeq, queue).retry_many(ids), output)
             return
-        bulk = named(adeq, queue).retry_dead(dry_run=dry_run, **fits)
+        bulk = existing_queue(adeq, queue).retry_dead(dry_run=dry_run, **fits)
     _answer_bulk(queue, "retried", bulk.matched, bulk.done, dry_run, output)
 
 
@@ -119,7 +119,7 @@ def abandon(
     filter = {"user": user, "tag": tag, "parent": parent, "kind": kind, "reason": reason, "lane": lane}
     fits = check_choice(ids, filter, all, dry_run)
     with connected(url) as adeq:
-        dead = named(adeq, queue)
+        dead = existing_queue(adeq, queue)
         if ids:
             confirm(f"This deletes {many(len(ids), 'dead task')} of queue {queue!r} for good.", yes)
             answers = [(status, None) for status in dead.abandon_many(ids)]

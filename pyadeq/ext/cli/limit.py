@@ -27,8 +27,7 @@ from pyadeq.ext.cli.common import (
 from pyadeq.ext.cli.complete import limit_keys
 from pyadeq.ext.cli.limit_words import MOST, Rate, at_a_time, policy_of, rate, rate_words, rule_words
 from pyadeq.ext.cli.lock_listing import ahead
-from pyadeq.ext.cli.queue_control import existing
-from pyadeq.ext.cli.whole import named, parts
+from pyadeq.ext.cli.resolve import existing_queue, parts, queue_or_new
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 from pyadeq.keys import check_name
 
@@ -61,7 +60,7 @@ def noun() -> None:
 def ls(queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """List the limits of a queue."""
     with connected(url) as adeq:
-        found = existing(adeq, queue).limits.list()
+        found = existing_queue(adeq, queue).limits.list()
     if output != Format.table:
         print_lines((limit.model_dump() for limit in found), output)
         return
@@ -80,7 +79,7 @@ def show(keys: Keys, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL,
     meant = _distinct(keys)
     uses: list[tuple[LimitUse, ...]] = []  # of each key those of all partitions
     with connected(url) as adeq:
-        there = existing(adeq, queue)
+        there = existing_queue(adeq, queue)
         for start in range(0, len(meant), AT_ONCE):
             some = meant[start:][:AT_ONCE]
             by_part = [adeq.send(part.calls.limits(some))[2] for part in parts(there)]
@@ -161,7 +160,7 @@ def set_(
     if starts is not None:
         given |= {"starts": starts.starts, "period": starts.period}
     with connected(url) as adeq:
-        limits = named(adeq, queue).limits
+        limits = queue_or_new(adeq, queue).limits
         status = limits.set(key, **given)
         limit = limits.look(key).limit
     if output != Format.table:
@@ -186,7 +185,7 @@ def rm(keys: Keys, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, o
     """Take limits away: what waits for them starts within 5 seconds. Exits with 1 if a key has none of its own."""
     meant = _distinct(keys)
     with connected(url) as adeq:
-        limits = existing(adeq, queue).limits
+        limits = existing_queue(adeq, queue).limits
         statuses = [limits.remove(key) for key in meant]
     rows = [
         {"key": key, "status": "removed" if status == "removed" else "not_found"}

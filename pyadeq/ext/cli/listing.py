@@ -15,7 +15,7 @@ from pyadeq import TaskView
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import StateName
 from pyadeq.ext.cli.common import Format, as_json, columns, iso, print_lines, print_rows, safe
-from pyadeq.ext.cli.whole import AnyQueue
+from pyadeq.ext.cli.resolve import AnyQueue
 from pyadeq.models import State
 
 RIGHT = ("priority", "runs")

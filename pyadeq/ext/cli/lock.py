@@ -24,7 +24,8 @@ from pyadeq.ext.cli.common import (
     safe,
     stdout,
 )
-from pyadeq.ext.cli.lock_listing import ago, ahead, existing, lock_of, mode_of, print_requests, span, with_iso
+from pyadeq.ext.cli.lock_listing import ago, ahead, lock_of, mode_of, print_requests, span, with_iso
+from pyadeq.ext.cli.resolve import existing_domain
 from pyadeq.ext.doctor import find_domains
 from pyadeq.keys import check_name
 
@@ -103,7 +104,7 @@ def ls(
     """
     with connected(url) as adeq:
         print_requests(
-            existing(adeq, domain),
+            existing_domain(adeq, domain),
             output,
             None if all else limit,
             type=type and check_name("--type", type),
@@ -126,7 +127,7 @@ def show(
     One that nobody has asked for is free, like any other.
     """
     with connected(url) as adeq:
-        found = existing(adeq, domain).show(resource, limit)
+        found = existing_domain(adeq, domain).show(resource, limit)
     if output != Format.table:
         print_json({"domain": domain, **_whole(found)}, output)
     else:
@@ -181,7 +182,7 @@ def _capacity(capacity: Capacity, now: float) -> str:
 def stats(domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Show how many hold and wait in a domain, and how much is remembered."""
     with connected(url) as adeq:
-        found = existing(adeq, domain).stats()
+        found = existing_domain(adeq, domain).stats()
     if output != Format.table:
         print_json({"domain": domain, **with_iso(found)}, output)
     else:

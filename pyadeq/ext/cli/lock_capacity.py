@@ -10,7 +10,8 @@ from pyadeq import Adeq, Locks
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import Domain, Resource, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, print_rows
-from pyadeq.ext.cli.lock_listing import ago, existing, span, with_iso
+from pyadeq.ext.cli.lock_listing import ago, span, with_iso
+from pyadeq.ext.cli.resolve import existing_domain
 
 app = typer.Typer(help="Capacities: how many permits resources give.", no_args_is_help=True)
 BATCH = 100  # resources asked for in one pipeline
@@ -28,7 +29,7 @@ def ls(domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Form
     `draining`: no more are given out. `offline`: the same, until the heartbeat that is overdue comes.
     """
     with connected(url) as adeq:
-        rows = list(_rows(adeq, existing(adeq, domain)))
+        rows = list(_rows(adeq, existing_domain(adeq, domain)))
     if output != Format.table:
         print_lines((row for row, _ in rows), output)
         return
@@ -84,7 +85,7 @@ def drain(
 ) -> None:
     """Give out no more permits of a resource, until `set`. Those that are out stay; who waits for one is refused."""
     with connected(url) as adeq:
-        locks = existing(adeq, domain)
+        locks = existing_domain(adeq, domain)
         status = locks.drain(resource)
         if status == "no_capacity":
             raise _no_capacity(resource, domain)
@@ -102,7 +103,7 @@ def remove(
 ) -> None:
     """Forget the capacity of a resource. Exits with 1 while permits of it are out: `drain` it first."""
     with connected(url) as adeq:
-        status = existing(adeq, domain).remove(resource)
+        status = existing_domain(adeq, domain).remove(resource)
     if status == "no_capacity":
         raise _no_capacity(resource, domain)
     if status == "in_use":

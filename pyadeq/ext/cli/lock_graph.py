@@ -10,7 +10,8 @@ import typer
 from pyadeq import Edge, HeldLock, LockGraph
 from pyadeq.ext.cli.arguments import Domain
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, print_rows
-from pyadeq.ext.cli.lock_listing import existing, mode_of
+from pyadeq.ext.cli.lock_listing import mode_of
+from pyadeq.ext.cli.resolve import existing_domain
 
 
 class Picture(StrEnum):
@@ -35,7 +36,7 @@ def graph(
     they are found, so few are seen here.
     """
     with connected(url) as adeq:
-        found = existing(adeq, domain).graph()
+        found = existing_domain(adeq, domain).graph()
     circles = found.cycles()
     if format != Picture.table:
         print(found.dot() if format == Picture.dot else found.mermaid(), end="")

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from pyadeq import Adeq, HeldLock, Locks, RequestView
-from pyadeq.errors import AdeqError
+from pyadeq import HeldLock, Locks, RequestView
 from pyadeq.ext.cli.common import Format, iso, print_lines, print_rows, safe
 from pyadeq.models import Model
 
@@ -16,17 +15,6 @@ PAGE = 200  # a script holds the server for as long as it takes
 TIMES = ("now", "since", "born", "granted", "until", "deadline", "heartbeat")
 COLUMNS = ("resource", "mode", "state", "place", "owner", "since", "until", "agent", "fence", "purpose")
 RIGHT = ("place", "since", "until", "fence")
-
-
-def existing(adeq: Adeq, domain: str) -> Locks:
-    """The lock domain. AdeqError if the server has none of that name: a slip of the pen does not make one."""
-    locks = adeq.locks(domain)
-    if not adeq.client.exists(f"{locks.base}:config"):
-        raise AdeqError(
-            f"--domain: there is no {domain!r} on this server (its key would be {locks.base}:config);"
-            " see adeq lock domains"
-        )
-    return locks
 
 
 def print_requests(locks: Locks, output: Format, limit: int | None, **filter: Any) -> None:

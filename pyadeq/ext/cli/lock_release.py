@@ -10,7 +10,8 @@ from pyadeq import LockView, RequestView
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import Domain, Resource, Yes, confirm, many
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_rows, safe
-from pyadeq.ext.cli.lock_listing import ago, existing, lock_of, mode_of, with_iso
+from pyadeq.ext.cli.lock_listing import ago, lock_of, mode_of, with_iso
+from pyadeq.ext.cli.resolve import existing_domain
 
 SHOWN = 500  # holders
 NAMED = 5  # of them in the question
@@ -34,7 +35,7 @@ def release(
     Exits with 1 if nobody holds it.
     """
     with connected(url) as adeq:
-        locks = existing(adeq, domain)
+        locks = existing_domain(adeq, domain)
         before = locks.show(resource, SHOWN)
         holders = [one for one in before.holders if owner in (None, one.owner)]
         if not holders and before.held <= SHOWN:

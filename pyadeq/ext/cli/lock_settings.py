@@ -10,7 +10,7 @@ import typer
 from pyadeq import LockSettings
 from pyadeq.ext.cli.arguments import Domain, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, columns, connected, print_json, stdout
-from pyadeq.ext.cli.lock_listing import existing
+from pyadeq.ext.cli.resolve import existing_domain
 
 
 class Policy(StrEnum):
@@ -54,7 +54,7 @@ def settings(
     }
     given = {name: value for name, value in changes.items() if value is not None}
     with connected(url) as adeq:
-        found = adeq.locks(domain).configure(**given) if given else existing(adeq, domain).stats().settings
+        found = adeq.locks(domain).configure(**given) if given else existing_domain(adeq, domain).stats().settings
     if output != Format.table:
         print_json({"domain": domain, "settings": found.model_dump()}, output)
     else:

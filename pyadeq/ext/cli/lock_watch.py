@@ -16,7 +16,8 @@ from pyadeq import Adeq, HeldLock
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import Domain, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, as_json, connected, iso, print_lines, safe, stdout
-from pyadeq.ext.cli.lock_listing import existing, mode_of
+from pyadeq.ext.cli.lock_listing import mode_of
+from pyadeq.ext.cli.resolve import existing_domain
 from pyadeq.keys import check_name
 
 SHORTEST = 0.05  # seconds between two looks
@@ -45,7 +46,7 @@ def watch(
         check_name("resource", resource, "id")
     console, kept = stdout(), []
     with connected(url) as adeq, suppress(KeyboardInterrupt):
-        locks = existing(adeq, domain)
+        locks = existing_domain(adeq, domain)
         if locks.stats().settings.events_max == 0:
             raise ConfigError(f"{domain} writes no events: adeq lock settings --domain {domain} --events-max 100000")
         stream = f"{locks.base}:events"

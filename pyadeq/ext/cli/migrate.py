@@ -21,10 +21,8 @@ from pyadeq.ext.cli.common import (
     print_json,
     stdout,
 )
-from pyadeq.ext.cli.lock_listing import existing as existing_domain
 from pyadeq.ext.cli.progress import Bar
-from pyadeq.ext.cli.queue_control import existing
-from pyadeq.ext.cli.whole import parts
+from pyadeq.ext.cli.resolve import existing_domain, existing_queue, parts
 from pyadeq.ext.doctor import find_domains, find_queues
 
 Move = Callable[[Callable[[int], object]], Migration]
@@ -79,7 +77,7 @@ def _queue(adeq: Adeq, name: str, dry_run: bool, force: bool) -> dict[str, Any]:
     """A row about a queue with its partitions."""
 
     def find() -> tuple[list[str], Move]:
-        queue = existing(adeq, name)
+        queue = existing_queue(adeq, name)
         return [part.base for part in parts(queue)], lambda tell: queue.migrate(force=force, progress=tell)
 
     return _row(adeq, "queue", name, find, dry_run)

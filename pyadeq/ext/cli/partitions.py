@@ -9,6 +9,7 @@ import typer
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import QueueName, many
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, columns, connected, print_json, stdout
+from pyadeq.ext.cli.resolve import existing_queue
 
 COUNTS = ("ready", "delayed", "blocked", "running", "finished", "dead")
 
@@ -27,6 +28,8 @@ def partitions(
     if count is not None and finish:
         raise ConfigError("--finish: after --set, first let the tasks be worked off that belong elsewhere by then")
     with connected(url) as adeq:
+        if count is None:
+            existing_queue(adeq, name)
         queue = adeq.partitioned(name)
         if count is not None:
             queue.repartition(count)

@@ -23,6 +23,7 @@ from pyadeq.ext.cli.common import (
     print_lines,
     stdout,
 )
+from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.doctor import find_queues
 
 app = typer.Typer(help="Queues: what is in them, and what they may do.", no_args_is_help=True)
@@ -84,7 +85,7 @@ def _rows(adeq: Adeq, names: list[str]) -> list[dict[str, object]]:
 def show(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Show a queue: its mode, how many tasks are in each state, and its settings."""
     with connected(url) as adeq:
-        queue = queue_control.existing(adeq, name)
+        queue = existing_queue(adeq, name)
         stats, settings = queue.stats(), queue.settings()
     if output != Format.table:
         counts = {state: getattr(stats, state) for state in STATES}
@@ -104,7 +105,7 @@ def show(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table)
 def stats(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Show how many tasks are in each state, and the totals since the queue began."""
     with connected(url) as adeq:
-        found = queue_control.existing(adeq, name).stats()
+        found = existing_queue(adeq, name).stats()
     if output != Format.table:
         print_json({"queue": name, **found.model_dump(), "now_iso": iso(found.now)}, output)
         return

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from pyadeq import Adeq, Queue, QueueStats
-from pyadeq.errors import AdeqError, ConfigError
+from pyadeq import Queue, QueueStats
+from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import QueueName, Yes, confirm, many
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.progress import Bar
-from pyadeq.ext.cli.whole import AnyQueue, named, parts
+from pyadeq.ext.cli.resolve import existing_queue, parts
 
 MODES = {
     "paused": "is paused: it takes tasks in and gives none out. `adeq queue resume` ends this",
@@ -21,20 +21,10 @@ MODES = {
 }
 
 
-def existing(adeq: Adeq, name: str) -> AnyQueue:
-    """The queue with its partitions. AdeqError if the server has none of that name: a slip of the pen makes none."""
-    queue = adeq.queue(name)
-    if not adeq.client.exists(f"{queue.base}:config"):
-        raise AdeqError(
-            f"queue: there is no {name!r} on this server (its key would be {queue.base}:config); see adeq queue ls"
-        )
-    return named(adeq, name)
-
-
 def pause(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Give out no more tasks until `resume`. New ones are taken in, and running ones go on."""
     with connected(url) as adeq:
-        queue = existing(adeq, name)
+        queue = existing_queue(adeq, name)
         queue.pause()
         _answer_mode(name, queue.stats(), output)
 
@@ -42,7 +32,7 @@ def pause(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table
 def resume(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """End `pause` or `drain`."""
     with connected(url) as adeq:
-        queue = existing(adeq, name)
+        queue = existing_queue(adeq, name)
         queue.resume()
         _answer_mode(name, queue.stats(), output)
 
@@ -50,7 +40,7 @@ def resume(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.tabl
 def drain(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Take in no new tasks until `resume`: producers are refused. What is there comes to its end."""
     with connected(url) as adeq:
-        queue = existing(adeq, name)
+        queue = existing_queue(adeq, name)
         queue.drain()
         _answer_mode(name, queue.stats(), output)
 
@@ -72,7 +62,7 @@ def purge(
 ) -> None:
     """Delete the tasks that wait: ready, delayed and blocked ones. Running tasks stay."""
     with connected(url) as adeq:
-        queues = parts(existing(adeq, name))
+        queues = parts(existing_queue(adeq, name))
         there = sum(_there(queue, all, lane) for queue in queues)
         if there:
             which = "tasks that wait, have finished or are dead" if all else "waiting tasks"
@@ -105,7 +95,7 @@ def _there(queue: Queue, all: bool, lane: str | None) -> int:
 def trim(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Delete what the settings no longer keep of finished and dead tasks, now. Workers do it on the way."""
     with connected(url) as adeq:
-        deleted = sum(queue.trim() for queue in parts(existing(adeq, name)))
+        deleted = sum(queue.trim() for queue in parts(existing_queue(adeq, name)))
     if output != Format.table:
         print_json({"queue": name, "deleted": deleted}, output)
     else:

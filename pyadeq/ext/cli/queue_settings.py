@@ -11,7 +11,7 @@ from pyadeq import Backoff, Settings
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import QueueName, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, columns, connected, print_json, stdout
-from pyadeq.ext.cli.whole import named
+from pyadeq.ext.cli.resolve import queue_or_new
 from pyadeq.keys import shown
 
 
@@ -61,7 +61,7 @@ def configure(
     if not given and not of_backoff:
         raise ConfigError("nothing to change: name a setting, --max-attempts for instance; adeq queue show shows them")
     with connected(url) as adeq:
-        queue = named(adeq, name)
+        queue = queue_or_new(adeq, name)
         if of_backoff:
             given["backoff"] = _backoff({**queue.settings().backoff.model_dump(), **of_backoff})
         settings = queue.configure(**given)

@@ -17,8 +17,7 @@ from pyadeq import QueueStats
 from pyadeq.ext.cli.arguments import QueueName, many, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, columns, connected, iso, print_json
 from pyadeq.ext.cli.live import Live
-from pyadeq.ext.cli.queue_control import existing
-from pyadeq.ext.cli.whole import AnyQueue
+from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
 
 STATES = ("ready", "delayed", "blocked", "running", "stalled", "finished", "dead")
 FLOWS = ("enqueued", "claimed", "completed", "retried", "dead")
@@ -66,7 +65,7 @@ def watch(
     """
     last = None
     with connected(url) as adeq, Live() as live, suppress(KeyboardInterrupt):
-        for last in look_at(existing(adeq, name), max(interval, SHORTEST), seconds):
+        for last in look_at(existing_queue(adeq, name), max(interval, SHORTEST), seconds):
             if output == Format.table:
                 live.show(_picture(last), _line(last))
             elif output == Format.jsonl:

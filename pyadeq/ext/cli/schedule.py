@@ -29,7 +29,7 @@ from pyadeq.ext.cli.common import (
 )
 from pyadeq.ext.cli.listing import shown_value
 from pyadeq.ext.cli.lock_listing import ahead, span
-from pyadeq.ext.cli.queue_control import existing
+from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
 from pyadeq.ext.cli.schedule_listing import (
     PAGE,
     Name,
@@ -41,7 +41,6 @@ from pyadeq.ext.cli.schedule_listing import (
     timing_fields,
     words,
 )
-from pyadeq.ext.cli.whole import AnyQueue
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 
 app = typer.Typer(help="Schedules: tasks that are enqueued when their time comes.", no_args_is_help=True)
@@ -68,7 +67,7 @@ def ls(
     Tables have times in the time zone of this machine, JSON in UTC. `ended` has no time left.
     """
     with connected(url) as adeq:
-        rest = read_all(adeq, existing(adeq, queue), PAGE if all else min(limit + 1, PAGE))
+        rest = read_all(adeq, existing_queue(adeq, queue), PAGE if all else min(limit + 1, PAGE))
         shown = rest if all else islice(rest, limit)
         if output != Format.table:
             print_lines((as_dict(schedule, headers=False) for schedule, _ in shown), output)
@@ -101,7 +100,7 @@ def _row(schedule: Schedule, now: float) -> tuple[str, ...]:
 def show(name: Name, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Show all that is known of a schedule, what it enqueues, and when it fires the next five times."""
     with connected(url) as adeq:
-        there = existing(adeq, queue)
+        there = existing_queue(adeq, queue)
         schedule, now = read_one(adeq, there, name)
         times = _upcoming(there, schedule)
     payload = shown_value(cast(Any, schedule), "payload")

@@ -14,7 +14,7 @@ from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.arguments import many, moment
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, iso, print_json, print_rows, safe
 from pyadeq.ext.cli.progress import Bar
-from pyadeq.ext.cli.queue_control import existing
+from pyadeq.ext.cli.resolve import AnySchedules, existing_queue
 from pyadeq.ext.cli.schedule_listing import (
     Name,
     Names,
@@ -25,7 +25,6 @@ from pyadeq.ext.cli.schedule_listing import (
     local_and_ahead,
     read_one,
 )
-from pyadeq.ext.cli.whole import AnySchedules
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 
 STATUSES = ("fired", "exists", "skipped")  # of a backfill, told even where there are none
@@ -41,7 +40,7 @@ def trigger(
     """
     meant = distinct(names)
     with connected(url) as adeq:
-        schedules = existing(adeq, queue).schedules
+        schedules = existing_queue(adeq, queue).schedules
         firings = [schedules.trigger(name) for name in meant]
     rows = [{"schedule": firing.schedule, "status": firing.status, "id": firing.id} for firing in firings]
     answer_each(queue, rows, ("fired",), output)
@@ -68,7 +67,7 @@ def backfill(
     WHEN is an ISO 8601 time with a zone, or seconds since the epoch.
     """
     with connected(url) as adeq:
-        there = existing(adeq, queue)
+        there = existing_queue(adeq, queue)
         _, now = read_one(adeq, there, name)
         end = now if end is None else end
         if end < start:
@@ -113,7 +112,7 @@ def fire(queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Out
     Exits with 1 if a schedule could not be fired; the others are.
     """
     with connected(url) as adeq:
-        schedules = existing(adeq, queue).schedules
+        schedules = existing_queue(adeq, queue).schedules
         fired = schedules.fire_due()
         firings, began = list(fired.firings), fired.now
         while fired.firings and fired.next is not None and fired.next <= began:  # a schedule fires so many at a time

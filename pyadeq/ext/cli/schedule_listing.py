@@ -16,7 +16,7 @@ from pyadeq.ext.cli.arguments import UNITS
 from pyadeq.ext.cli.common import FAILED, Format, columns, iso, print_json, safe, stdout
 from pyadeq.ext.cli.complete import schedule_names
 from pyadeq.ext.cli.lock_listing import ahead
-from pyadeq.ext.cli.whole import AnyQueue, parts
+from pyadeq.ext.cli.resolve import AnyQueue, parts
 from pyadeq.keys import check_name
 from pyadeq.models import Moment
 

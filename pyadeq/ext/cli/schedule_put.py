@@ -14,9 +14,9 @@ from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.complete import zone_names
+from pyadeq.ext.cli.resolve import queue_or_new
 from pyadeq.ext.cli.schedule_listing import Name, as_dict, local_and_ahead, read_one, words
 from pyadeq.ext.cli.task_enqueue import enqueue, moment_option, option, read_payload
-from pyadeq.ext.cli.whole import named
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 from pyadeq.keys import check_name
 
@@ -109,7 +109,7 @@ def add(
     given = {"catch_up": catch_up, "jitter": jitter, **_of_task(**task)}
     fields = {field: value for field, value in given.items() if value is not None}
     with connected(url) as adeq:
-        there = named(adeq, queue)
+        there = queue_or_new(adeq, queue)
         answer = there.schedules.put(name, timing, data, overlap=overlap.value, **fields)
         schedule, now = read_one(adeq, there, name)
     if output != Format.table:

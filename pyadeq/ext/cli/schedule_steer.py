@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 
 from pyadeq.ext.cli.arguments import Yes, confirm, many
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected
-from pyadeq.ext.cli.queue_control import existing
+from pyadeq.ext.cli.resolve import AnySchedules, existing_queue
 from pyadeq.ext.cli.schedule_listing import Names, answer_each, distinct
-from pyadeq.ext.cli.whole import AnySchedules
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 
 NAMED = 5  # schedules in a question
@@ -41,7 +40,7 @@ def rm(
     """Delete schedules. The tasks that they have enqueued stay. Exits with 1 if there is none of a name."""
     meant = distinct(names)
     with connected(url) as adeq:
-        schedules = existing(adeq, queue).schedules
+        schedules = existing_queue(adeq, queue).schedules
         if there := [name for name in meant if schedules.get(name)]:
             more = f" and {len(there) - NAMED:,} more" if len(there) > NAMED else ""
             which = f"{many(len(there), 'schedule')} of queue {queue!r} for good: {', '.join(there[:NAMED])}{more}"
@@ -56,7 +55,7 @@ def _steer(
     """Do it to each; done: what that is called."""
     meant = distinct(names)
     with connected(url) as adeq:
-        schedules = existing(adeq, queue).schedules
+        schedules = existing_queue(adeq, queue).schedules
         statuses = [steer(schedules, name) for name in meant]
     _answer(queue, meant, statuses, done, output)
 

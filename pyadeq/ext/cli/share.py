@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, print_rows
-from pyadeq.ext.cli.queue_control import existing
-from pyadeq.ext.cli.whole import named
+from pyadeq.ext.cli.resolve import existing_queue, queue_or_new
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 from pyadeq.keys import check_name
 
@@ -24,7 +23,7 @@ def noun() -> None:
 def ls(queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """List the users whose weight is not 1, which everybody has."""
     with connected(url) as adeq:
-        there = existing(adeq, queue)
+        there = existing_queue(adeq, queue)
         found, fair = there.shares.all(), there.settings().fair
     if output != Format.table:
         print_lines(({"user": user, "weight": weight} for user, weight in found.items()), output)
@@ -51,7 +50,7 @@ def set_(
     """
     check_name("user", user, "id")
     with connected(url) as adeq:
-        there = named(adeq, queue)
+        there = queue_or_new(adeq, queue)
         there.shares.set(user, weight)
         given, fair = there.shares.get(user), there.settings().fair
     if output != Format.table:

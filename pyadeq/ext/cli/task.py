@@ -12,7 +12,7 @@ from pyadeq.ext.cli.arguments import Kind, Lane, Parent, QueueName, Reason, Stat
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, safe, stdout
 from pyadeq.ext.cli.dlq import answer_each, answer_retried
 from pyadeq.ext.cli.listing import find_tasks, not_found, print_task, print_tasks, whole
-from pyadeq.ext.cli.whole import named
+from pyadeq.ext.cli.resolve import existing_queue
 
 app = typer.Typer(help="Tasks: put them in line, look at them, end them.", no_args_is_help=True)
 
@@ -48,7 +48,7 @@ def ls(
     """
     with connected(url) as adeq:
         found = find_tasks(
-            named(adeq, queue), state, user=user, tag=tag, parent=parent, kind=kind, reason=reason, lane=lane
+            existing_queue(adeq, queue), state, user=user, tag=tag, parent=parent, kind=kind, reason=reason, lane=lane
         )
         print_tasks(found, output, None if all else limit)
 
@@ -57,7 +57,7 @@ def ls(
 def show(queue: QueueName, id: TaskId, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Show all that is known of a task, with its payload, result and error, and the end of its log."""
     with connected(url) as adeq:
-        there = named(adeq, queue)
+        there = existing_queue(adeq, queue)
         task, log = there.get(id), there.log(id)
     if task is None:
         raise not_found(queue, id)
@@ -87,7 +87,7 @@ def cancel(
     are cancelled all the same.
     """
     with connected(url) as adeq:
-        answers = [(status, None) for status in named(adeq, queue).cancel_many(ids, tree)]
+        answers = [(status, None) for status in existing_queue(adeq, queue).cancel_many(ids, tree)]
     good = ("cancelled", "cancelling", "finished") if tree else ("cancelled", "cancelling")
     answer_each(queue, ids, answers, good, output)
 
@@ -99,7 +99,7 @@ def retry(queue: QueueName, ids: TaskIds, url: Url = DEFAULT_URL, output: Output
     Exits with 1 if one of them is not dead, or if another task has its unique key or scope now.
     """
     with connected(url) as adeq:
-        answers = named(adeq, queue).retry_many(ids)
+        answers = existing_queue(adeq, queue).retry_many(ids)
     answer_retried(queue, ids, answers, output)
 
 

@@ -11,7 +11,7 @@ from pyadeq import Outcome, PartitionedQueue, Queue
 from pyadeq.errors import AdeqError, WaitTimeout
 from pyadeq.ext.cli.arguments import QueueName, TaskId, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, as_json, connected, print_json, safe
-from pyadeq.ext.cli.whole import named
+from pyadeq.ext.cli.resolve import existing_queue
 
 TOLD = {
     "cancelled": "was cancelled",
@@ -34,7 +34,7 @@ def result(
     Exits with 1 if it has not ended in time, and if it ended without a result.
     """
     with connected(url) as adeq:
-        outcome = _ended(named(adeq, queue), id, wait or 0.0)
+        outcome = _ended(existing_queue(adeq, queue), id, wait or 0.0)
     if output != Format.table:
         print_json({"queue": queue, "id": id, **outcome.model_dump()}, output)
     elif "result" in outcome.unreadable:

@@ -14,8 +14,8 @@ from pyadeq import Adeq, Page, Queue, TaskView
 from pyadeq.ext.cli.arguments import QueueName, TaskId
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, stdout
 from pyadeq.ext.cli.listing import not_found, summary
+from pyadeq.ext.cli.resolve import holder
 from pyadeq.ext.cli.task_watch import STYLES
-from pyadeq.ext.cli.whole import holder
 
 TOGETHER = 100  # tasks whose children are asked for in one round trip
 LONGEST_PAGE = 1000

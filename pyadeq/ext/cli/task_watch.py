@@ -26,7 +26,7 @@ from pyadeq.ext.cli.common import (
 )
 from pyadeq.ext.cli.listing import more, not_found, print_task, whole
 from pyadeq.ext.cli.live import Live
-from pyadeq.ext.cli.whole import holder
+from pyadeq.ext.cli.resolve import holder
 
 ENDED = ("completed", "cancelled", "dead")
 STYLES = {"completed": "green", "dead": "bold red", "cancelled": "yellow", "stalled": "yellow", "running": "cyan"}

@@ -23,7 +23,7 @@ from pyadeq.ext.cli.common import (
     stdout,
 )
 from pyadeq.ext.cli.complete import queue_names
-from pyadeq.ext.cli.whole import named
+from pyadeq.ext.cli.resolve import existing_queue
 
 QueueOption = Annotated[
     str,
@@ -48,7 +48,7 @@ def ls(
     A worker is alive if it was seen within 30 s.
     """
     with connected(url) as adeq:
-        found = named(adeq, queue).workers(group=group, capability=capability)
+        found = existing_queue(adeq, queue).workers(group=group, capability=capability)
     if output != Format.table:
         print_lines(map(as_dict, found), output)
     else:
@@ -65,7 +65,7 @@ def show(
 ) -> None:
     """Show all that is known of a worker."""
     with connected(url) as adeq:
-        worker = named(adeq, queue).worker(name)
+        worker = existing_queue(adeq, queue).worker(name)
     if worker is None:
         raise AdeqError(f"worker: queue {queue!r} has no live one with the name {name!r}; see adeq worker ls")
     if output != Format.table:

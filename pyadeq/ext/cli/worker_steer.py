@@ -9,7 +9,7 @@ import typer
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.arguments import Yes, confirm
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, columns, connected, print_json, stdout
-from pyadeq.ext.cli.whole import named
+from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, Group, QueueOption
 
 Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Workers.")]
@@ -96,7 +96,7 @@ def _steer(
     if bool(names) + (group is not None) + all != 1:
         raise ConfigError("which workers? Name some, or --group, or --all; one of these")
     with connected(url) as adeq:
-        there = named(adeq, queue)
+        there = existing_queue(adeq, queue)
         if all and not yes:
             count = len(there.workers())
             confirm(f"This asks all workers of queue {queue!r}: {count:,}.", yes, "nobody was asked")

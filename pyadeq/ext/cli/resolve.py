@@ -1,0 +1,69 @@
+"""From a name to the queue or the lock domain. Only commands that create one accept a name that does not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+
+from pyadeq import Adeq, Locks, PartitionedQueue, PartitionedSchedules, Queue, Schedules
+from pyadeq.errors import AdeqError
+from pyadeq.ext.doctor import Found, find_domains, find_queues
+
+AnyQueue = Queue | PartitionedQueue
+AnySchedules = Schedules | PartitionedSchedules
+LOOK = 1.0  # seconds to look for other names
+NAMED = 5  # names in an error
+
+
+def existing_queue(adeq: Adeq, name: str) -> AnyQueue:
+    """The queue with its partitions. AdeqError, with the queues that exist, if there is none of that name."""
+    base = adeq.queue(name).base
+    if not adeq.client.exists(f"{base}:config", f"{base}:workers"):  # workers may come before the first task
+        raise _missing(adeq, "queue", name, base, find_queues, "adeq queue ls")
+    return queue_or_new(adeq, name)
+
+
+def queue_or_new(adeq: Adeq, name: str) -> AnyQueue:
+    """The queue with its partitions, for commands that create it if it does not exist."""
+    if adeq.slot is not None:
+        return adeq.queue(name)
+    queue = adeq.partitioned(name)
+    return queue if len(queue.partitions()) > 1 else adeq.queue(name)
+
+
+def existing_domain(adeq: Adeq, name: str) -> Locks:
+    """The lock domain. AdeqError, with the domains that exist, if there is none of that name."""
+    locks = adeq.locks(name)
+    if not adeq.client.exists(f"{locks.base}:config"):
+        raise _missing(adeq, "--domain", name, locks.base, find_domains, "adeq lock domains")
+    return locks
+
+
+def parts(queue: AnyQueue) -> list[Queue]:
+    """The partitions of a queue, or the queue itself."""
+    return [queue.part(one.tag) for one in queue.partitions()] if isinstance(queue, PartitionedQueue) else [queue]
+
+
+def holder(adeq: Adeq, name: str, id: str) -> Queue:
+    """The partition that a task is in, or the queue itself."""
+    queue = existing_queue(adeq, name)
+    return queue.part_of(id) or adeq.queue(name) if isinstance(queue, PartitionedQueue) else queue
+
+
+def _missing(
+    adeq: Adeq, what: str, name: str, base: str, find: Callable[[Adeq, float], Found], command: str
+) -> AdeqError:
+    try:
+        names = find(adeq, LOOK).names
+    except AdeqError:  # this user may not scan
+        names = []
+    if close := get_close_matches(name, names, NAMED):
+        others = f"did you mean {' or '.join(close)}? See"
+    elif names:
+        more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+        others = f"there are: {', '.join(names[:NAMED])}{more}; see"
+    else:
+        others = "there are none under this prefix; see"
+    return AdeqError(
+        f"{what}: there is no {name!r} on this server (its key would be {base}:config); {others} {command}"
+    )
