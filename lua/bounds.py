@@ -6,6 +6,9 @@ comment on its line or on the line above: `-- at most <number>: <why>`. A commen
 it and need one. A list of any length is written in parts, which needs no comment:
 
     for first = 1, #ids, 7000 do redis.call('ZREM', key, unpack(ids, first, math.min(first + 6999, #ids))) end
+
+A pattern that ends in `$` begins with `^`. Else Lua tries it anew from each byte, and a run like `%S+` takes
+the square of its length: seconds for a few long ids.
 """
 
 from __future__ import annotations
@@ -34,7 +37,11 @@ def check_bounds(path: str, text: str, every: list[Token]) -> list[str]:
     for i, token in enumerate(every):
         for what in _unbounded(every, i):
             needed.setdefault(token.line, []).append(what)
-    found: list[str] = []
+    found = [
+        f"{path}:{token.line}: a pattern that ends in $ must begin with ^, or it takes the square of the text's length"
+        for token in every
+        if token.literal and re.search(r"(?<!%)(?:%%)*\$$", token.literal) and not token.literal.startswith("^")
+    ]
     for line in sorted(needed):
         most = _stated(lines, needed, line)
         for what in needed[line]:

@@ -336,7 +336,7 @@ end
 -- NEEDS members_below
 local function waits_as(owner)
   local member = members_below('o ' .. owner .. ' w', 1)[1]
-  return member and string.match(member, '%S+$')
+  return member and string.match(member, '^.* (%S+)$')
 end
 
 -- strongest(owner, resource): the code of the strongest hold of an owner on a resource; nil if it has none.
@@ -344,7 +344,7 @@ end
 local function strongest(owner, resource) local graph = KEYS[3]
   local held = 'o ' .. owner .. ' h ' .. resource
   local last = redis.call('ZRANGE', graph, '(' .. held .. '!', '[' .. held .. ' ', 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
-  return last and string.match(last, ' (%S+) %S+$')
+  return last and string.match(last, '^.* (%S+) %S+$')
 end
 
 -- lacks_support(request): whether a waiter rests on holds of its owner's of which one is gone.

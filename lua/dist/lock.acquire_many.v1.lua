@@ -424,7 +424,7 @@ end
 -- NEEDS members_below
 local function waits_as(owner)
   local member = members_below('o ' .. owner .. ' w', 1)[1]
-  return member and string.match(member, '%S+$')
+  return member and string.match(member, '^.* (%S+)$')
 end
 
 -- strongest(owner, resource): the code of the strongest hold of an owner on a resource; nil if it has none.
@@ -432,7 +432,7 @@ end
 local function strongest(owner, resource) local graph = KEYS[3]
   local held = 'o ' .. owner .. ' h ' .. resource
   local last = redis.call('ZRANGE', graph, '(' .. held .. '!', '[' .. held .. ' ', 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
-  return last and string.match(last, ' (%S+) %S+$')
+  return last and string.match(last, '^.* (%S+) %S+$')
 end
 
 -- lacks_support(request): whether a waiter rests on holds of its owner's of which one is gone.
@@ -722,7 +722,7 @@ local function end_around(conf, parts)
   local rids, spare = {}, conf.spare or 256
   for _, part in ipairs(conf.caught_up and {} or parts) do
     local members = members_below('r ' .. part.resource, math.min(spare, 64))
-    for _, member in ipairs(members) do rids[#rids + 1] = string.match(member, '%S+$') end
+    for _, member in ipairs(members) do rids[#rids + 1] = string.match(member, '^.* (%S+)$') end
     spare = spare - #members
   end
   conf.spare = spare
@@ -738,10 +738,10 @@ local function cover_parts(conf, request) local graph = KEYS[3]
   for _, part in ipairs(request.parts) do
     local held = 'o ' .. request.owner .. ' h ' .. part.resource
     local members = redis.call('ZRANGE', graph, '(' .. held .. '!', '[' .. held .. ' ', 'BYLEX', 'REV', 'LIMIT', 0, 64)
-    local code, fence = string.match(members[1] or '', ' (%S+) %S+$'), 0 -- the strongest stands last
+    local code, fence = string.match(members[1] or '', '^.* (%S+) %S+$'), 0 -- the strongest stands last
     if code == 'x' and (part.code == 's' or part.code == 'x') or code == 's' and part.code == 's' then
       for _, member in ipairs(members) do
-        for _, own in ipairs(read_request(record_of(conf, string.match(member, '%S+$'))).parts) do
+        for _, own in ipairs(read_request(record_of(conf, string.match(member, '^.* (%S+)$'))).parts) do
           if own.resource == part.resource then fence = math.max(fence, tonumber(own.fence)) end
         end
       end

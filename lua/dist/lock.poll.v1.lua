@@ -377,7 +377,7 @@ end
 -- NEEDS members_below
 local function waits_as(owner)
   local member = members_below('o ' .. owner .. ' w', 1)[1]
-  return member and string.match(member, '%S+$')
+  return member and string.match(member, '^.* (%S+)$')
 end
 
 -- strongest(owner, resource): the code of the strongest hold of an owner on a resource; nil if it has none.
@@ -385,7 +385,7 @@ end
 local function strongest(owner, resource) local graph = KEYS[3]
   local held = 'o ' .. owner .. ' h ' .. resource
   local last = redis.call('ZRANGE', graph, '(' .. held .. '!', '[' .. held .. ' ', 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
-  return last and string.match(last, ' (%S+) %S+$')
+  return last and string.match(last, '^.* (%S+) %S+$')
 end
 
 -- lacks_support(request): whether a waiter rests on holds of its owner's of which one is gone.
@@ -642,7 +642,7 @@ local function end_around(conf, parts)
   local rids, spare = {}, conf.spare or 256
   for _, part in ipairs(conf.caught_up and {} or parts) do
     local members = members_below('r ' .. part.resource, math.min(spare, 64))
-    for _, member in ipairs(members) do rids[#rids + 1] = string.match(member, '%S+$') end
+    for _, member in ipairs(members) do rids[#rids + 1] = string.match(member, '^.* (%S+)$') end
     spare = spare - #members
   end
   conf.spare = spare

@@ -203,7 +203,7 @@ for i, kind in ipairs({ 'h', 'q' }) do
   local line = 'r ' .. resource .. ' ' .. kind
   counts[i] = redis.call('ZLEXCOUNT', graph, '[' .. line .. ' ', '(' .. line .. '!')
   for _, member in ipairs(members_below(line, limit)) do
-    local rid = string.match(member, '%S+$')
+    local rid = string.match(member, '^.* (%S+)$')
     answers[#answers + 1] = arg_rare().describe(rid, read_request(record_of(conf, rid)))
   end
 end

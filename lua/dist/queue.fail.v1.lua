@@ -728,7 +728,7 @@ local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS
     local held = redis.call('HGET', running, id)
     if held and not string.find(held, ' cancel|', 1, true) then
       redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
-      push_control(conf, string.match(held, '%S+$'))
+      push_control(conf, string.match(held, '^.* (%S+)$'))
     end
     return 'cancelling'
   end
@@ -806,7 +806,7 @@ end
 -- NEEDS limits
 local function read_limits(conf, keys) local limits = KEYS[26]
   local names, found = {}, {}
-  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*$', ':*')) end
+  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*', ':*')) end
   local rules = redis.call('HMGET', limits, unpack(names))  -- at most 52: two for each key of a task
   for i, key in ipairs(keys) do
     local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]

@@ -136,7 +136,7 @@ if not string.find(cursor, '^%d*$') then return refuse('cursor', cursor, 'empty,
 local page, answers = { '0', {} }, {}
 if item_count == 0 then page = redis.call('HSCAN', limits, cursor == '' and '0' or cursor, 'COUNT', 200) end
 for i, key in ipairs(item_key) do
-  local kind = string.gsub(key, ':.*$', ':*')
+  local kind = string.gsub(key, ':.*', ':*')
   local rule = redis.call('HMGET', limits, key, kind)
   local held, lined = redis.call('ZCARD', holding .. key), redis.call('ZCARD', waiting .. key)
   local by = rule[1] and key or kind

@@ -11,7 +11,7 @@ local function cancel_one(conf, id, tally)
     local held = redis.call('HGET', running, id)
     if held and not string.find(held, ' cancel|', 1, true) then
       redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
-      push_control(conf, string.match(held, '%S+$'))
+      push_control(conf, string.match(held, '^.* (%S+)$'))
     end
     return 'cancelling'
   end

@@ -4,7 +4,7 @@
 -- NEEDS limits
 local function read_limits(conf, keys)
   local names, found = {}, {}
-  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*$', ':*')) end
+  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*', ':*')) end
   local rules = redis.call('HMGET', limits, unpack(names))  -- at most 52: two for each key of a task
   for i, key in ipairs(keys) do
     local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]

@@ -3,5 +3,5 @@
 local function strongest(owner, resource)
   local held = 'o ' .. owner .. ' h ' .. resource
   local last = redis.call('ZRANGE', graph, '(' .. held .. '!', '[' .. held .. ' ', 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
-  return last and string.match(last, ' (%S+) %S+$')
+  return last and string.match(last, '^.* (%S+) %S+$')
 end

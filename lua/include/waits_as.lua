@@ -2,5 +2,5 @@
 -- NEEDS members_below
 local function waits_as(owner)
   local member = members_below('o ' .. owner .. ' w', 1)[1]
-  return member and string.match(member, '%S+$')
+  return member and string.match(member, '^.* (%S+)$')
 end

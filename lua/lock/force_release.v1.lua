@@ -43,7 +43,7 @@ else
   local members = members_below(held, 101)
   more = members[101] and '1' or '0'
   for i = 1, math.min(#members, 100) do
-    rids[i] = string.match(members[i], '%S+$')
+    rids[i] = string.match(members[i], '^.* (%S+)$')
     local request = read_request(record_of(conf, rids[i]))
     end_request(conf, rids[i], request, 'revoked ' .. reason, 'lock.released', ' by=force reason=' .. reason)
   end

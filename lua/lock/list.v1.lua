@@ -32,7 +32,7 @@ local page = redis.call('ZRANGE', graph, cursor ~= '' and '(' .. cursor or '[' .
   'LIMIT', 0, limit)
 local answers = {}
 for _, member in ipairs(page) do
-  local rid = string.match(member, '%S+$')
+  local rid = string.match(member, '^.* (%S+)$')
   local request = read_request(record_of(conf, rid))
   local waits, first = request.order ~= '-', nil
   for _, part in ipairs(request.parts) do

@@ -290,7 +290,7 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "the silent are shown": ("seen_ms > conf.now - 30000 and shown_worker", "shown_worker"),
     }),
     (work.test_a_cancelled_task_has_its_worker_told_once, {
-        "a cancel is not told": ("push_control(conf, string.match(held, '%S+$'))", ""),
+        "a cancel is not told": ("push_control(conf, string.match(held, '^.* (%S+)$'))", ""),
         "a cancel is told again": ("if held and not string.find(held, ' cancel|', 1, true) then", "if held then"),
     }),
     (work.test_a_worker_that_stops_gives_back_what_it_has, {

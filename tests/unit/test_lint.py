@@ -115,6 +115,19 @@ def test_unpack_has_a_limit(root: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("pattern", ["%S+$", " (%S+) %S+$", "%%$"])
+def test_a_pattern_that_takes_the_square_of_a_text(root: Path, pattern: str) -> None:
+    line = f"local word = string.match('a b', '{pattern}')"
+    assert findings(root, f"{line}\n{BODY}") == [
+        "demo/run.v1.lua:6: a pattern that ends in $ must begin with ^, or it takes the square of the text's length"
+    ]
+
+
+@pytest.mark.parametrize("pattern", ["^.* (%S+)$", "%S+", "%d%$", "$a"])
+def test_a_pattern_that_does_not(root: Path, pattern: str) -> None:
+    assert findings(root, f"local word = string.match('a b', '{pattern}')\n{BODY}") == []
+
+
 def test_a_list_in_parts(root: Path) -> None:
     loop = (
         "local batch = { ids = {} }\nfor first = 1, #batch.ids, 7000 do\n"
