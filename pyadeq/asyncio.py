@@ -21,6 +21,7 @@ from pyadeq._core.manifest import Script, library
 from pyadeq._core.queue import QueueCalls
 from pyadeq._core.queue_items import Failure
 from pyadeq._core.sending import Deferred
+from pyadeq._worker.connections import client_for
 from pyadeq._worker.context import TaskContext
 from pyadeq._worker.health import Health, HealthServer
 from pyadeq._worker.programs import Program, ProgramFailed
@@ -205,5 +206,6 @@ __all__ = [
     "Worker",
     "WorkerInfo",
     "WorkerReplaced",
+    "client_for",
     "library",
 ]

@@ -22,7 +22,7 @@ from pyadeq._async.names import find_names
 from pyadeq._async.nodes import Nodes
 from pyadeq._async.partitioned import PartitionedQueue
 from pyadeq._async.pipeline import Pipeline
-from pyadeq._async.pools import no_retry, own_pool
+from pyadeq._async.pools import address, no_retry, own_pool
 from pyadeq._async.queue import Queue
 from pyadeq._async.runner import LONGEST_BLOCK
 from pyadeq._async.scripts import Scripts
@@ -92,6 +92,18 @@ class Adeq:
         self._scripts = Scripts(self._nodes, retry_for, wanted, self.now_ms)
         self.hints = Hints(self._nodes)
         self.closed = False
+        self._options: dict[str, Any] = {  # by which another client is made like this one
+            "prefix": prefix,
+            "slot": slot,
+            "source": source,
+            "clock": clock,
+            "trace": trace,
+            "retry_for": retry_for,
+            "durability": durability,
+            "replicas": replicas,
+            "durability_timeout": durability_timeout,
+            "codec": codec,
+        }
         self._owns_client = False
         self._queues: dict[str, Queue] = {}
         self._partitioned: dict[str, PartitionedQueue] = {}
@@ -164,6 +176,11 @@ class Adeq:
 
     def __repr__(self) -> str:
         return f"<Adeq prefix={self.prefix!r} slot={self.slot!r}>"
+
+    @property
+    def address(self) -> str:
+        """Where the server is, as a URL without user and password: `redis://localhost:6379/0`."""
+        return address(self.client)
 
     @property
     def codec(self) -> Codec | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from copy import copy
 from typing import Any
 
-from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
+from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import SentinelConnectionPool
 from redis.backoff import NoBackoff
@@ -65,6 +65,22 @@ def own_pool(pool: Any, longest_wait: float = 0.0) -> Any:
         kind = BlockingConnectionPool
         made_by["timeout"] = pool.timeout
     return kind(**made_by)
+
+
+def address(client: Redis | RedisCluster) -> str:
+    """Where a client connects, as a URL without user and password."""
+    if isinstance(client, RedisCluster):
+        manager: Any = client.nodes_manager
+        return "cluster://" + ",".join(sorted(f"{node.host}:{node.port}" for node in manager.startup_nodes.values()))
+    pool: Any = client.connection_pool
+    options = pool.connection_kwargs
+    database = options.get("db") or 0
+    if isinstance(pool, SentinelConnectionPool):
+        return f"sentinel://{pool.service_name}/{database}"
+    if "path" in options:
+        return f"unix://{options['path']}" + (f"?db={database}" if database else "")
+    scheme = "rediss" if "SSL" in pool.connection_class.__name__ else "redis"
+    return f"{scheme}://{options.get('host', 'localhost')}:{options.get('port', 6379)}/{database}"
 
 
 async def close_pool(pool: Any) -> None:

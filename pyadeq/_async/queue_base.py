@@ -27,6 +27,11 @@ class QueueBase:
         self._identities = Identities(runner, self.calls)
 
     @property
+    def adeq(self) -> Runner:
+        """The client that the queue was made by."""
+        return self._runner
+
+    @property
     def default_worker(self) -> str:
         """The name under which this process claims where none is given."""
         return self._identities.own_name()

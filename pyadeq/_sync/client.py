@@ -23,7 +23,7 @@ from pyadeq._sync.names import find_names
 from pyadeq._sync.nodes import Nodes
 from pyadeq._sync.partitioned import PartitionedQueue
 from pyadeq._sync.pipeline import Pipeline
-from pyadeq._sync.pools import no_retry, own_pool
+from pyadeq._sync.pools import address, no_retry, own_pool
 from pyadeq._sync.queue import Queue
 from pyadeq._sync.runner import LONGEST_BLOCK
 from pyadeq._sync.scripts import Scripts
@@ -93,6 +93,18 @@ class Adeq:
         self._scripts = Scripts(self._nodes, retry_for, wanted, self.now_ms)
         self.hints = Hints(self._nodes)
         self.closed = False
+        self._options: dict[str, Any] = {  # by which another client is made like this one
+            "prefix": prefix,
+            "slot": slot,
+            "source": source,
+            "clock": clock,
+            "trace": trace,
+            "retry_for": retry_for,
+            "durability": durability,
+            "replicas": replicas,
+            "durability_timeout": durability_timeout,
+            "codec": codec,
+        }
         self._owns_client = False
         self._queues: dict[str, Queue] = {}
         self._partitioned: dict[str, PartitionedQueue] = {}
@@ -165,6 +177,11 @@ class Adeq:
 
     def __repr__(self) -> str:
         return f"<Adeq prefix={self.prefix!r} slot={self.slot!r}>"
+
+    @property
+    def address(self) -> str:
+        """Where the server is, as a URL without user and password: `redis://localhost:6379/0`."""
+        return address(self.client)
 
     @property
     def codec(self) -> Codec | None:

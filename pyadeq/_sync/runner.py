@@ -21,8 +21,13 @@ class Runner(Protocol):
     """Runs calls on one server."""
 
     source: str
+    prefix: str
+    slot: str | None
     hints: Hints
     closed: bool
+
+    @property
+    def address(self) -> str: ...
 
     @property
     def codec(self) -> Codec | None: ...

@@ -5,18 +5,24 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from redis import RedisCluster as SyncCluster
 from redis.asyncio import ConnectionPool, Redis, RedisCluster
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.sentinel import Sentinel, SentinelConnectionPool
+from redis.sentinel import SentinelConnectionPool as SyncSentinelPool
 
 from pyadeq._async.client import Adeq
 from pyadeq._async.queue import Queue
-from pyadeq._twins import aio_cluster_connections
+from pyadeq._sync.client import Adeq as SyncAdeq
+from pyadeq._sync.queue import Queue as SyncQueue
+from pyadeq._twins import aio_cluster_connections, cluster_connections
 from pyadeq.errors import ConfigError
 
 # What belongs to a pool, what only says who connects, and retries, which are pyadeq's own.
 _LEFT = {"connection_pool", "driver_info", "event_dispatcher", "himport_registry", "response_callbacks", "retry"}
 _LEFT |= {"retry_on_error", "retry_on_timeout"}
+# The classes of sync connections have their asyncio twins here, under the same names.
+_TWINS = {f"redis.{module}": f"redis.asyncio.{module}" for module in ("connection", "sentinel")}
 _LEFT_BEGINNINGS = ("maint", "orig_", "oss_cluster_")
 
 RETRY_FOR = 1.0
@@ -44,40 +50,75 @@ def another(adeq: Adeq) -> Adeq:
     )
 
 
+def client_for(queue: Queue | SyncQueue, source: str = "") -> Adeq:
+    """An asyncio client with all settings of the client that a queue, sync or not, was made by; the caller closes it.
+
+    It has connections of its own. source: who makes the calls, where that client does not say. ConfigError where an
+    asyncio client cannot have the settings of a sync one.
+    """
+    adeq: Any = queue._runner
+    options = {**adeq._options, "source": adeq.source or source}
+    if isinstance(adeq, Adeq):
+        return Adeq(adeq.client, **options)
+    assert isinstance(adeq, SyncAdeq)
+    try:
+        about = _settings(adeq.client)
+    except _Unfit as unfit:
+        raise ConfigError(
+            f"queue: the client of {queue!r} has a {unfit.what}, which an asyncio client cannot be given; "
+            "allowed here: a queue of pyadeq.asyncio.Adeq"
+        ) from None
+    made = Adeq(_client(about), **options)
+    made._owns_client = True
+    return made
+
+
 def describe(adeq: Adeq) -> Settings:
     """The settings of a client, passwords among them, as what JSON can say. ConfigError if they hold what it cannot."""
-    if adeq._clock:
-        raise _refused("clock", adeq._clock)
-    client: Any = adeq.client
     about: Settings = {"prefix": adeq.prefix, "slot": adeq.slot, "source": adeq.source}
-    if not isinstance(client, RedisCluster):
-        return {**about, "pool": _pool(client.connection_pool)}
+    try:
+        if adeq._clock:
+            raise _Unfit("clock", adeq._clock)
+        return {**about, **_settings(adeq.client)}
+    except _Unfit as unfit:
+        raise ConfigError(
+            f"renew: 'process' is not accepted, for the client's {unfit.name} is a {unfit.kind}, which no other "
+            "process can be given; allowed here: 'thread' or 'loop'"
+        ) from None
+
+
+def _settings(client: Any) -> Settings:
+    """How a client of redis-py, sync or not, connects. _Unfit if that cannot be said."""
+    if not isinstance(client, RedisCluster | SyncCluster):
+        return {"pool": _pool(client.connection_pool)}
     manager: Any = client.nodes_manager
     if getattr(manager, "address_remap", None):
-        raise _refused("address_remap", manager.address_remap)
-    kind, options = aio_cluster_connections(client)
+        raise _Unfit("address_remap", manager.address_remap)
+    of_kind = aio_cluster_connections if isinstance(client, RedisCluster) else cluster_connections
+    kind, options = of_kind(client)
     # With `read_from_replicas` the client itself is called on each connection. Scripts go to primaries.
     if getattr(options.get("redis_connect_func"), "__self__", None) is client:
         options = {name: value for name, value in options.items() if name != "redis_connect_func"}
     nodes = [[node.host, node.port] for node in manager.startup_nodes.values()]
-    return {**about, "nodes": nodes, "ssl": "SSL" in kind.__name__, **_connections(kind, options)}
+    return {"nodes": nodes, "ssl": "SSL" in kind.__name__, **_connections(kind, options)}
 
 
 def connect(about: Settings) -> Adeq:
     """A client with these settings, in another process."""
-    client: Any
+    return Adeq(_client(about), prefix=about["prefix"], slot=about["slot"], source=about["source"], retry_for=RETRY_FOR)
+
+
+def _client(about: Settings) -> Any:
     if "pool" in about:
-        client = Redis.from_pool(_connected(about["pool"]))
-    else:
-        kept = {name: _decoded(value) for name, value in about["options"].items() if name not in ("host", "port")}
-        nodes = [ClusterNode(host, port) for host, port in about["nodes"]]
-        client = RedisCluster(startup_nodes=nodes, ssl=about["ssl"], **kept)
-    return Adeq(client, prefix=about["prefix"], slot=about["slot"], source=about["source"], retry_for=RETRY_FOR)
+        return Redis.from_pool(_connected(about["pool"]))
+    kept = {name: _decoded(value) for name, value in about["options"].items() if name not in ("host", "port")}
+    nodes = [ClusterNode(host, port) for host, port in about["nodes"]]
+    return RedisCluster(startup_nodes=nodes, ssl=about["ssl"], **kept)
 
 
 def _pool(pool: Any) -> Settings:
     about = _connections(pool.connection_class, pool.connection_kwargs)
-    if isinstance(pool, SentinelConnectionPool):
+    if isinstance(pool, SentinelConnectionPool | SyncSentinelPool):
         manager: Any = pool.sentinel_manager
         about |= {"service_name": pool.service_name, "min_other_sentinels": manager.min_other_sentinels}
         about |= {"is_master": pool.is_master, "check_connection": pool.check_connection}
@@ -122,8 +163,8 @@ def _encoded(name: str, value: Any) -> Any:
     if isinstance(value, dict):
         return {"pairs": [[_encoded(name, one) for one in pair] for pair in value.items()]}
     if isinstance(value, type) and value.__module__.split(".")[0] == "redis":
-        return {"module": value.__module__, "name": value.__name__}
-    raise _refused(name, value)
+        return {"module": _TWINS.get(value.__module__, value.__module__), "name": value.__name__}
+    raise _Unfit(name, value)
 
 
 def _decoded(value: Any) -> Any:
@@ -139,9 +180,11 @@ def _decoded(value: Any) -> Any:
     return value
 
 
-def _refused(name: str, value: Any) -> ConfigError:
-    kind = value.__qualname__ if isinstance(value, type) else type(value).__qualname__
-    return ConfigError(
-        f"renew: 'process' is not accepted, for the client's {name} is a {kind}, which no other process can be given; "
-        "allowed here: 'thread' or 'loop'"
-    )
+class _Unfit(Exception):
+    """A setting that cannot be said in JSON, or that an asyncio client does not have."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        super().__init__(name)
+        self.name = name
+        self.kind = value.__qualname__ if isinstance(value, type) else type(value).__qualname__
+        self.what = f"{name} of the type {self.kind}"

@@ -37,8 +37,10 @@ Hook: TypeAlias = Callable[[], Any]
 
 CLEAN_UP = 5.0
 TICK = 0.5
+STOPPING = (signal.SIGTERM, signal.SIGINT)
 log = logging.getLogger("pyadeq.worker")
 _running: set[tuple[Queue | PartitionedQueue, str]] = set()  # the names that work in this process, and where
+_signalled: dict[asyncio.AbstractEventLoop, list[Worker]] = {}  # a signal stops all of a loop
 
 
 class Worker:
@@ -193,8 +195,8 @@ class Worker:
     async def run(self, *, signals: bool = False) -> None:
         """Work until `stop`. WorkerReplaced if another process registers this worker's name.
 
-        signals: SIGTERM and SIGINT mean `stop`; a second one ends the grace. Not given, they are yours to handle: by
-        default they end the program with all that it holds.
+        signals: SIGTERM and SIGINT mean `stop` for all workers of this event loop that run with signals=True; a second
+        one ends the grace. Not given, they are yours to handle: by default they end the program with all that it holds.
         While the server is away it waits, with what it has to settle. When the grace time ends without the server, what
         was held is left to the end of its lease.
         """
@@ -215,15 +217,22 @@ class Worker:
 
     @contextlib.contextmanager
     def _signals(self, wanted: bool) -> Iterator[None]:
+        if not wanted:
+            yield
+            return
         loop = asyncio.get_running_loop()
-        numbers = (signal.SIGTERM, signal.SIGINT) if wanted else ()
-        for number in numbers:
-            loop.add_signal_handler(number, self.stop)
+        workers = _signalled.setdefault(loop, [])
+        workers.append(self)
         try:
+            for number in STOPPING:
+                loop.add_signal_handler(number, _stop_all, workers)
             yield
         finally:
-            for number in numbers:
-                loop.remove_signal_handler(number)
+            workers.remove(self)
+            if not workers:
+                del _signalled[loop]
+                for number in STOPPING:
+                    loop.remove_signal_handler(number)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
@@ -354,6 +363,11 @@ class Worker:
 
     def _own_lanes(self) -> list[str]:
         return [f"group/{self.group}/inst/{self.name}", f"group/{self.group}", "any"] if self.group else ["any"]
+
+
+def _stop_all(workers: list[Worker]) -> None:
+    for worker in list(workers):
+        worker.stop()
 
 
 def _checked_concurrency(concurrency: Any) -> int:

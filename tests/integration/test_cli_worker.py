@@ -10,6 +10,7 @@ import pytest
 from pyadeq import Adeq, Queue
 from tests.integration.cli import adeq, answer, error, lines
 from tests.integration.workers import Start, Until, get, probe, starting
+from tests.waiting import DEADLINE
 
 pytestmark = pytest.mark.any_engine
 
@@ -48,6 +49,69 @@ def test_a_registry_or_a_queue_is_a_handler(
     id = queue.enqueue({"text": "Hi"}, kind=kind).id
     until(lambda: get(queue, id).state == "completed")
     assert get(queue, id).result == result
+
+
+HOMES = """
+import os
+from pyadeq import Adeq
+from pyadeq.asyncio import Adeq as AsyncAdeq
+
+def work(text: str) -> str:
+    return text.upper()
+
+sync = Adeq.from_url(os.environ["HOME_URL"], prefix="own", source="home").queue(os.environ["NAME"])
+other = AsyncAdeq.from_url(os.environ["HOME_URL"], prefix="own", source="home").queue(os.environ["NAME"])
+for queue in (sync, other):
+    queue.task(work)
+"""
+
+
+@pytest.mark.parametrize("name", ["sync", "other"])
+def test_a_queue_is_worked_on_where_it_is(
+    start: Start, tmp_path: Path, url: str, base_name: str, until: Until, name: str
+) -> None:
+    """Nothing says so but the queue itself: its server, its prefix."""
+    (tmp_path / "homes.py").write_text(HOMES)
+    nothing = {"ADEQ_URL": "", "ADEQ_QUEUE": ""}
+    worker = start(f"homes:{name}", "--renew", "process", HOME_URL=url, **nothing)
+    assert f"url={url}" in worker.log
+    with Adeq.from_url(url, prefix="own") as adeq:
+        queue = adeq.queue(base_name)
+        assert queue.run({"text": "hi"}, kind="work", wait=DEADLINE) == "HI"
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "message"),
+    [
+        (
+            ["--url", "redis://127.0.0.1:1"],
+            {},
+            "--url (or ADEQ_URL): redis://127.0.0.1:1 is not accepted",
+        ),
+        ([], {"ADEQ_URL": "redis://a:b@c:1"}, "--url (or ADEQ_URL): redis://c:1 is not accepted, for homes:sync"),
+        (["--queue", "x"], {}, "--queue (or ADEQ_QUEUE): 'x' is not accepted, for homes:sync is a queue with "),
+        (
+            [],
+            {"ADEQ_PREFIX": "ade"},
+            "--prefix (or ADEQ_PREFIX): 'ade' is not accepted, for homes:",
+        ),
+        ([], {"ADEQ_SLOT": "x"}, "--slot (or ADEQ_SLOT): 'x' is not accepted, for homes:sync is a queue with None"),
+        ([], {"ADEQ_CODEC": "homes:work"}, "--codec"),
+    ],
+)
+def test_what_contradicts_the_queue_is_refused(
+    start: Start, tmp_path: Path, url: str, options: list[str], environment: dict[str, str], message: str
+) -> None:
+    (tmp_path / "homes.py").write_text(HOMES)
+    worker = start("homes:sync", *options, HOME_URL=url, **{"ADEQ_URL": "", "ADEQ_QUEUE": "", **environment})
+    assert worker.ended() == 2
+    assert worker.log.startswith(f"adeq: {message}")
+
+
+def test_the_same_said_twice_is_no_contradiction(start: Start, tmp_path: Path, url: str, base_name: str) -> None:
+    (tmp_path / "homes.py").write_text(HOMES)
+    said = {"ADEQ_URL": url, "ADEQ_QUEUE": base_name, "ADEQ_PREFIX": "own"}
+    assert "worker started" in start("homes:sync", HOME_URL=url, **said).log
 
 
 @pytest.mark.parametrize(

@@ -258,6 +258,25 @@ async def test_a_signal_stops_a_worker_that_listens_to_it(url: str, base_name: s
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
+async def test_a_signal_stops_all_workers_of_a_process(url: str, base_name: str) -> None:
+    async def handle(lease: Lease) -> None:
+        raise AssertionError
+
+    async with Adeq.from_url(url) as adeq:
+        queues = [adeq.queue(f"{base_name}.{number}") for number in range(3)]
+        workers = [asyncio.create_task(Worker(queue, handle).run(signals=True)) for queue in queues]
+        for queue in queues:
+            async with asyncio.timeout(DEADLINE):
+                while not await queue.workers():
+                    await asyncio.sleep(0.01)
+        workers[1].cancel()  # the end of one leaves the others their signals
+        await asyncio.wait(workers[1:2], timeout=DEADLINE)
+        os.kill(os.getpid(), signal.SIGTERM)
+        async with asyncio.timeout(DEADLINE):
+            await asyncio.gather(workers[0], workers[2])
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
 async def test_a_name_works_once_in_a_process_and_goes_with_its_worker(url: str, base_name: str) -> None:
     async def handle(lease: Lease) -> None:
         await asyncio.sleep(0)

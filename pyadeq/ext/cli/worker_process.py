@@ -12,11 +12,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pyadeq import Lease
-from pyadeq.asyncio import Adeq, HealthServer, Worker
-from pyadeq.codec import Codec
+from pyadeq import Lease, Queue
+from pyadeq.asyncio import Adeq, HealthServer, Worker, client_for
+from pyadeq.asyncio import Queue as AsyncQueue
 from pyadeq.errors import TransportError
 from pyadeq.ext.cli.common import PLACE, shown_url, unreachable
+
+SOURCE = "adeq worker run"
+AnyQueue = Queue | AsyncQueue
 
 log = logging.getLogger("pyadeq.worker")
 
@@ -32,7 +35,9 @@ class HealthAt:
 
 @dataclass(frozen=True)
 class Options:
-    """How a worker is run; lease and grace are seconds. about: more of it for the log. codec: if --codec names none."""
+    """How a worker is run; lease and grace are seconds. about: more of it for the log. home: a queue whose client says
+    where to connect and how, in the place of the options of the command line.
+    """
 
     url: str
     queue: str
@@ -47,7 +52,7 @@ class Options:
     renew: Literal["process", "thread", "loop"]
     health: HealthAt | None
     about: Mapping[str, str]
-    codec: Codec | None = None
+    home: AnyQueue | None = None
 
 
 class Process:
@@ -78,8 +83,7 @@ class Process:
 
     async def _work(self) -> None:
         options = self._options
-        own = {"codec": options.codec} if PLACE.codec is None else {}
-        async with Adeq.from_url(options.url, **{**PLACE.options(), **own}, source="adeq worker run") as adeq:
+        async with self._client() as adeq:
             worker = Worker(
                 adeq.queue(options.queue) if adeq.slot else adeq.partitioned(options.queue),
                 self._handler,
@@ -111,6 +115,11 @@ class Process:
             self._restart = worker.restart_wanted
             word = "worker restarts" if self._restart else "worker stopped"
             _say(word, queue=options.queue, worker=worker.name, done=worker.done)
+
+    def _client(self) -> Adeq:
+        if self._options.home is not None:
+            return client_for(self._options.home, SOURCE)
+        return Adeq.from_url(self._options.url, **PLACE.options(), source=SOURCE)
 
     def _install_signals(self, worker: Worker) -> None:
         signals = 0

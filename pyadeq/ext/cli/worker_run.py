@@ -17,6 +17,7 @@ from pyadeq.ext.cli.arguments import time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, check_url
 from pyadeq.ext.cli.handlers import load_handler
 from pyadeq.ext.cli.logs import log_to_stderr
+from pyadeq.ext.cli.worker_home import check_home
 from pyadeq.ext.cli.worker_process import HealthAt, Options, Process
 from pyadeq.keys import check_name
 
@@ -42,6 +43,7 @@ def size(text: str) -> int:
 
 
 def run(
+    context: typer.Context,
     handler: Annotated[
         str | None,
         typer.Argument(
@@ -109,6 +111,9 @@ def run(
 ) -> None:
     """Run MODULE:FUNCTION, or a program, for the tasks of a queue.
 
+    A Queue says itself which queue it is and where: its server, prefix, slot and codec are used. Options that say
+    something else are refused.
+
     It runs until SIGTERM or SIGINT. The first signal stops claiming, lets running tasks end within the grace time and
     gives the others back. The second gives all back at once. While the server is away the worker waits for it. The log
     goes to stderr.
@@ -132,9 +137,11 @@ def run(
     queue_name = None if not queue else check_name("--queue", queue)
     what = Program(program, **{**given, "on_exit": dict(map(_meaning, on_exit or ()))}) if program else None
     found = what or load_handler(handler or "")
-    codec = None
+    home = None
     if isinstance(found, Queue | AsyncQueue):
-        queue_name, codec, found = queue_name or found.name, found.calls.codec, found.tasks
+        home, found = found, found.tasks
+        check_home(context, home, handler or "", url)
+        queue_name, url = home.name, home.adeq.address
     options = Options(
         url=url,
         queue=queue_name or DEFAULT_QUEUE,
@@ -144,7 +151,7 @@ def run(
         grace=grace,
         renew=renew.value,
         health=None if health is None else HealthAt(health, health_host, health_after),
-        codec=codec,
+        home=home,
         about={"group": group or "", "program": what.command[0] if what else ""},
         **checked,
     )

@@ -1,0 +1,61 @@
+"""A worker of a Queue object connects as that does; what the command line says must not differ."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit, urlunsplit
+
+import typer
+
+from pyadeq import Adeq, Queue
+from pyadeq.asyncio import Queue as AsyncQueue
+from pyadeq.errors import ConfigError
+from pyadeq.ext.cli.common import PLACE, shown_url
+
+LOCAL = ("localhost", "127.0.0.1", "[::1]")
+
+
+def check_home(context: typer.Context, queue: Queue | AsyncQueue, path: str, url: str) -> None:
+    """Raise ConfigError if an option or a variable of the environment says something else than the queue's client.
+
+    path: what names the queue, for the error.
+    """
+    adeq = queue.adeq
+
+    def refuse(option: str, given: object, own: object) -> None:
+        raise ConfigError(
+            f"--{option} (or ADEQ_{option.upper()}): {given} is not accepted, for {path} is a queue with {own}; "
+            "leave the option out, or make the queue with what it says"
+        )
+
+    if _given(context, "queue") and context.params["queue"] and context.params["queue"] != queue.name:
+        refuse("queue", repr(context.params["queue"]), repr(queue.name))
+    if _given(context, "url") and _place(url) != _place(adeq.address):
+        refuse("url", shown_url(url), adeq.address)
+    for option, given, own in (("prefix", PLACE.prefix, adeq.prefix), ("slot", PLACE.slot, adeq.slot)):
+        if _given(context, option) and given != own:
+            refuse(option, repr(given), repr(own))
+    if _given(context, "codec") and PLACE.options()["codec"] is not adeq.codec:
+        refuse("codec", PLACE.codec, "another codec" if adeq.codec else "none")
+
+
+def _given(context: typer.Context, option: str) -> bool:
+    """Whether the command line or the environment has an option, after the command or before it."""
+    at: typer.Context | None = context
+    while at is not None:
+        source = at.get_parameter_source(option)
+        if source is not None and source.name in ("COMMANDLINE", "ENVIRONMENT"):
+            return True
+        at = at.parent  # type: ignore[assignment]
+    return False
+
+
+def _place(url: str) -> str:
+    """A URL in one form: of a client, without what does not say where it connects."""
+    scheme, place, path, query, _ = urlsplit(url)
+    if scheme in ("redis", "rediss", "unix"):
+        with Adeq.from_url(url) as adeq:
+            scheme, place, path, query, _ = urlsplit(adeq.address)
+    for name in LOCAL:
+        if place.partition(":")[0] == name or place.startswith(f"{name}:"):
+            place = "localhost" + place[len(name) :]
+    return urlunsplit((scheme, place, path, query, ""))
