@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from header import BuildError, read_include, read_script
-from model import ID, LANE, LIMIT, MAX_BYTES, MAX_ITEMS, MAX_SAFE, NAME, Arg, Group, Include, Script, Status
+from model import ID, LANE, LIMIT, MAX_BYTES, MAX_ITEMS, MAX_SAFE, NAME, Group, Include, Script, Status
+from noun import RETRY, Noun, NounError, arg_entry, entry_of, field_facts, read_noun, status_facts, with_constants
+from noun import check as check_noun
 from preamble import LAYOUT, keys_of, preamble
 from scan import GLOBALS, LuaError, parse, substitute, tokens
 
@@ -50,7 +52,8 @@ _TYPES: dict[str, dict[str, Any]] = {
 class Sources:
     scripts: list[Script]  # by id
     includes: dict[str, Include]
-    errors: dict[str, str]
+    errors: dict[str, Any]  # errors.toml: `script` and `server`
+    nouns: dict[str, Noun]
 
 
 class BuildErrors(Exception):
@@ -62,18 +65,27 @@ def load(root: Path) -> Sources:
     problems: list[str] = []
     scripts: list[Script] = []
     includes: dict[str, Include] = {}
-    codes = _error_codes(root)
+    nouns: dict[str, Noun] = {}
+    errors = _errors(root)
     for path in sorted((root / "include").glob("*")):
         try:
             include = read_include(root, path.relative_to(root).as_posix())
             includes[include.name] = include
         except BuildError as error:
             problems.append(str(error))
+    for folder in _folders(root):
+        try:
+            if noun := read_noun(root, folder.name):
+                nouns[folder.name] = noun
+        except NounError as error:
+            problems.append(str(error))
     for path in _source_files(root):
         try:
-            script = read_script(root, path.relative_to(root).as_posix())
+            noun = nouns.get(path.parent.name)
+            script = read_script(root, path.relative_to(root).as_posix(), noun)
+            script.constants = noun.constants if noun else {}
             scripts.append(script)
-            _check_against(script, includes, codes)
+            _check_against(script, includes, errors["script"])
         except BuildError as error:
             problems.append(str(error))
     if not scripts and not problems:
@@ -81,30 +93,53 @@ def load(root: Path) -> Sources:
     wanted = {name for script in scripts for name in script.includes}
     if not problems:
         problems += [f"{i.path}:1: no script includes it" for i in includes.values() if i.name not in wanted]
+    if not problems:
+        for noun in nouns.values():
+            problems += check_noun(noun, *_of(noun, scripts, includes))
     if problems:
         raise BuildErrors("\n".join(problems))
-    return Sources(sorted(scripts, key=lambda s: (s.noun, s.verb, s.version)), includes, codes)
+    return Sources(sorted(scripts, key=lambda s: (s.noun, s.verb, s.version)), includes, errors, nouns)
 
 
-def _error_codes(root: Path) -> dict[str, str]:
+def _of(noun: Noun, scripts: list[Script], includes: dict[str, Include]) -> tuple[list[Script], str]:
+    """The scripts of a noun, and the text of all their sources."""
+    own = [script for script in scripts if script.noun == noun.facts["word"]]
+    used = {name for script in own for name in script.includes}
+    texts = [text for script in own for text in (script.body, script.rest)]
+    return own, "\n".join([*texts, *(includes[name].text for name in sorted(used))])
+
+
+def _errors(root: Path) -> dict[str, Any]:
+    """errors.toml, with what it may leave out."""
     with (root / "errors.toml").open("rb") as file:
-        codes = tomllib.load(file)
-    for code, text in codes.items():
-        if not re.fullmatch(r"ADEQ_[A-Z]+", code) or not isinstance(text, str) or not text:
-            raise BuildErrors(f'errors.toml:1: {code} must be ADEQ_<CAPITALS> = "<what it means>"')
-    if "ADEQ_ARG" not in codes:
+        errors = tomllib.load(file)
+    if errors.keys() != {"script", "server"}:
+        raise BuildErrors("errors.toml:1: must have [script] and [[server]]")
+    for code in errors["script"]:
+        if not re.fullmatch(r"ADEQ_[A-Z]+", code):
+            raise BuildErrors(f"errors.toml:1: {code} must be ADEQ_<CAPITALS>")
+    for entry in (*errors["script"].values(), *errors["server"]):
+        if entry.get("retry") not in RETRY or not entry.get("doc"):
+            raise BuildErrors(f"errors.toml:1: retry must be one of {', '.join(RETRY)}, and doc be given, got {entry}")
+        entry.setdefault("may_have_applied", False)
+    if "ADEQ_ARG" not in errors["script"]:
         raise BuildErrors("errors.toml:1: ADEQ_ARG is missing: every script gives it")
-    return codes
+    return errors
 
 
-def _source_files(root: Path) -> Iterator[Path]:
+def _folders(root: Path) -> Iterator[Path]:
     for folder in sorted(root.iterdir()):
         noun = folder.name not in ("include", "dist", "conformance") and not folder.name.startswith((".", "_"))
         if noun and folder.is_dir():
-            yield from sorted(folder.iterdir())
+            yield folder
 
 
-def _check_against(script: Script, includes: dict[str, Include], codes: dict[str, str]) -> None:
+def _source_files(root: Path) -> Iterator[Path]:
+    for folder in _folders(root):
+        yield from (path for path in sorted(folder.iterdir()) if path.name != "noun.toml")
+
+
+def _check_against(script: Script, includes: dict[str, Include], codes: dict[str, Any]) -> None:
     known = set(script.locals)
     rare = set(script.rare)
     used = set(script.free)
@@ -146,7 +181,7 @@ def assemble(script: Script, includes: dict[str, Include]) -> str:
         substitute(script.body, called),
         *rest,
     ]
-    return "\n\n".join(sections) + "\n"
+    return with_constants("\n\n".join(sections) + "\n", script.constants)
 
 
 def bundle(script: Script, includes: dict[str, Include]) -> str:
@@ -217,7 +252,7 @@ def build(root: Path) -> dict[str, str]:
             problems.append(str(error))
             continue
         files[f"dist/{script.id}.lua"] = text
-        entries.append(_entry(script, text))
+        entries.append(_entry(script, text, sources.nouns.get(script.noun)))
     if problems:
         raise BuildErrors("\n".join(problems))
     manifest = {
@@ -225,14 +260,19 @@ def build(root: Path) -> dict[str, str]:
         "layout": LAYOUT,
         "limits": {"items": MAX_ITEMS, "bytes": MAX_BYTES, "replay_ms": REPLAY_MS},
         "types": _TYPES,
-        "errors": sources.errors,
+        "errors": sources.errors["script"],
+        "server_errors": sources.errors["server"],
+        "nouns": {
+            word: entry_of(noun, [script for script in sources.scripts if script.noun == word])
+            for word, noun in sorted(sources.nouns.items())
+        },
         "scripts": sorted(entries, key=lambda entry: str(entry["id"])),
     }
     files["manifest.json"] = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
     return files
 
 
-def _entry(script: Script, text: str) -> dict[str, Any]:
+def _entry(script: Script, text: str, noun: Noun | None) -> dict[str, Any]:
     dragonfly = DRAGONFLY + text[text.index("\n") :]
     return {
         "id": script.id,
@@ -247,6 +287,7 @@ def _entry(script: Script, text: str) -> dict[str, Any]:
         "layout": LAYOUT,
         "read_only": script.flag == "no-writes",
         "role": "observe" if script.flag == "no-writes" else script.role or "any",
+        "replay": script.replay,
         "commands": _commands(text),
         "flags": [script.flag] if script.flag else [],
         "cost": script.cost,
@@ -255,10 +296,10 @@ def _entry(script: Script, text: str) -> dict[str, Any]:
             | ({"kind": "prefix", "suffix": key.suffix} if key.suffix else {})
             for key in script.keys
         ],
-        "args": [_arg(arg) for arg in script.args],
+        "args": [arg_entry(arg) for arg in script.args],
         "groups": [_group(group) for group in script.groups.values()],
-        "returns": _statuses(script.returns),
-        "shapes": {shape: _statuses(statuses) for shape, statuses in sorted(script.shapes.items())},
+        "returns": _statuses(noun, script, script.returns),
+        "shapes": {shape: _statuses(noun, script, statuses) for shape, statuses in sorted(script.shapes.items())},
         "errors": ["ADEQ_ARG", *script.errors],
         "events": script.events,
     }
@@ -271,41 +312,27 @@ def _commands(text: str) -> list[str]:
     return sorted({name.literal for verb, _, name in calls if verb.text in ("call", "pcall") and name.literal})
 
 
-def _arg(arg: Arg) -> dict[str, Any]:
-    type_, default = arg.type, arg.default
-    entry: dict[str, Any] = {"name": arg.name, "type": type_.name}
-    if type_.name in ("int", "bytes", "ids", "lanes"):
-        entry |= {"min": type_.min, "max": type_.max}
-    if type_.values:
-        entry["values"] = list(type_.values)
-    if default is not None:
-        entry["default"] = default
-        if type_.name == "int" and default:
-            entry["default"] = int(default)
-        if type_.name == "bool" and default:
-            entry["default"] = default == "1"
-    return entry
-
-
 def _group(group: Group) -> dict[str, Any]:
     return {
         "name": group.name,
         "min": group.min,
         "max": group.max,
-        "fields": [_arg(arg) for arg in group.fields],
-        "pairs": [_arg(arg) for arg in group.pairs],
+        "fields": [arg_entry(arg) for arg in group.fields],
+        "pairs": [arg_entry(arg) for arg in group.pairs],
     }
 
 
-def _statuses(statuses: list[Status]) -> list[dict[str, Any]]:
+def _statuses(noun: Noun | None, script: Script, statuses: list[Status]) -> list[dict[str, Any]]:
     return [
         {
             "status": status.name,
             "fields": [
-                {"name": field.name, "type": field.type} | ({"of": field.of} if field.of else {})
+                {"name": field.name, "type": field.type}
+                | ({"of": field.of} if field.type == "list" else field_facts(noun, script, field))
                 for field in status.fields
             ],
         }
+        | status_facts(noun, script, status)
         for status in statuses
     ]
 

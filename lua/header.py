@@ -7,16 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from model import (
-    ARG_TYPES,
     FIELD_TYPES,
     FLAGS,
     GATE,
     KEY_TYPES,
-    MAX_BYTES,
     MAX_ITEMS,
-    MAX_SAFE,
+    REPLAYS,
     ROLES,
     SUFFIX_TYPES,
+    WORD,
     Arg,
     Field,
     Group,
@@ -25,7 +24,9 @@ from model import (
     Script,
     Status,
     Type,
+    read_type,
 )
+from noun import FILE, Noun, is_constant
 from scan import GLOBALS, KEYWORDS, Chunk, LuaError, parse
 
 # What bodies and includes may use undeclared; keys and arguments are declared, so never by number.
@@ -34,10 +35,8 @@ RARELY = "-- RARELY"  # before that part of a body which needs the rare includes
 # Names that the preamble may give a script beside those of the header; its own begin with `arg_`.
 PREAMBLE = frozenset(["BAND", "CREATED", "LAYOUT", "MAX_SAFE", "refuse"])
 
-_WORD = re.compile(r"[a-z][a-z0-9_]*", re.A)
 _EVENT = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+", re.A)
 _TEMPLATE = re.compile(r"\{base\}(:[a-z0-9_]+)+:?", re.A)
-_RANGE = re.compile(r"(-?\d+)?\.\.(-?\d+)?", re.A)
 _FIRST = re.compile(r"([a-z]+)\.([a-z][a-z0-9_]*)\.v([1-9]\d*): (\S.*)", re.A)
 _PATH = re.compile(r"([a-z]+)/([a-z][a-z0-9_]*)\.v([1-9]\d*)\.lua", re.A)
 _INCLUDE_FIRST = re.compile(r"([a-z][a-z0-9_]*)\(([^()]*)\): \S.*", re.A)
@@ -84,7 +83,7 @@ def read_include(root: Path, path: str) -> Include:
     if declared is None or _words(declared[1]) != _words(first[2]):
         raise BuildError(path, 1, f"the parameters ({first[2]}) must be those of the function")
     for name, at in chunk.free.items():
-        if name not in OPEN | PREAMBLE | needs.keys():
+        if name not in OPEN | PREAMBLE | needs.keys() and not is_constant(name):
             raise BuildError(path, at, f"{name} is not declared: add it to '-- NEEDS', or make it a local")
     for name, at in needs.items():
         if name not in chunk.free:
@@ -101,19 +100,19 @@ def divided(lines: list[str]) -> tuple[int, str, str]:
     return size, body, rest
 
 
-def read_script(root: Path, path: str) -> Script:
+def read_script(root: Path, path: str, noun: Noun | None = None) -> Script:
     """Read one source and check all that can be seen without the includes."""
     text = read_text(root, path)
     lines = text.splitlines()
     size, body, rest = divided(lines)
     script = Script(path, "\n".join(lines[:size]), body.strip("\n"), rest.strip("\n"))
-    _Header(script, lines[:size]).read()
+    _Header(script, lines[:size], noun).read()
     if rest and not script.rare:
         raise BuildError(path, size + body.count("\n") + 2, f"the line '{RARELY}' needs RARELY lines in the header")
     chunk = _parse(path, text)
     known = OPEN | PREAMBLE | script.locals.keys() | set(script.includes)
     for name, line in chunk.free.items():
-        if name not in known:
+        if name not in known and not is_constant(name):
             raise BuildError(path, line, f"{name} is not declared: name it in the header, or make it a local")
     for name, line in chunk.written.items():
         if script.locals.get(name) not in ("ARGV", "ITEM"):
@@ -134,9 +133,10 @@ def _words(text: str) -> list[str]:
 
 
 class _Header:
-    def __init__(self, script: Script, lines: list[str]) -> None:
+    def __init__(self, script: Script, lines: list[str], noun: Noun | None) -> None:
         self.script = script
         self.lines = lines
+        self.noun = noun
         self.line = 1
         self.ranges: dict[str, tuple[int, int]] = {}
 
@@ -147,7 +147,8 @@ class _Header:
         script, kinds = self.script, {
             "KEYS": self.key, "ARGV": self.scalar, "ITEM": self.item, "PAIR": self.item, "GROUP": self.group,
             "RETURN": self.returned, "EACH": self.each, "ERROR": self.error, "EVENT": self.event,
-            "ROLE": self.role, "FLAGS": self.flags, "COST": self.cost, "INCLUDE": self.include, "RARELY": self.rarely,
+            "ROLE": self.role, "REPLAY": self.replay, "SETTINGS": self.settings, "FLAGS": self.flags,
+            "COST": self.cost, "INCLUDE": self.include, "RARELY": self.rarely,
         }  # fmt: skip
         self.first()
         text = True
@@ -188,6 +189,7 @@ class _Header:
         if script.role:
             script.keys.append(Key(GATE, GATE, "{base}!" + script.role, None))
         fallback = 1 if len(script.groups) == 1 else 0
+        self.check_replay()
         for name in self.ranges:
             if name not in script.groups:
                 raise self.fail(f"GROUP {name} has no ITEM or PAIR", script.lines[f"GROUP {name}"])
@@ -195,7 +197,7 @@ class _Header:
             low, high = self.ranges.get(name, (fallback, MAX_ITEMS))
             script.groups[name] = replace(group, min=low, max=high)
         statuses = [*script.returns, *(status for shape in script.shapes.values() for status in shape)]
-        used = {field.of for status in statuses for field in status.fields if field.of}
+        used = {field.of for status in statuses for field in status.fields if field.of and field.type == "list"}
         for shape in sorted(used ^ script.shapes.keys()):
             raise self.fail(f"shape {shape} needs both a list({shape}) and EACH {shape} lines")
         seen: dict[str, str] = {}
@@ -209,6 +211,24 @@ class _Header:
                 raise self.fail(f"{name} is Lua's or the preamble's: take another name", line)
             seen[name] = kind
 
+    def check_replay(self) -> None:
+        """The kind of replay is possible with the arguments."""
+        script = self.script
+        if script.flag == "no-writes":
+            if script.replay:
+                raise self.fail(
+                    "a script with the flag no-writes has no REPLAY", script.lines[f"REPLAY {script.replay}"]
+                )
+            script.replay = "read"
+            return
+        scalars = {arg.name for arg in script.args}
+        fields = {arg.name for group in script.groups.values() for arg in group.fields}
+        needed = {"rid": {"rid"}, "slot": {"worker", "incarnation", "slot", "n"}, "token": {"token"}}
+        wanted = needed.get(script.replay, set())
+        if wanted - (scalars if script.replay == "slot" else scalars | fields):
+            line = script.lines[f"REPLAY {script.replay}"]
+            raise self.fail(f"REPLAY {script.replay} needs the arguments {', '.join(sorted(wanted))}", line)
+
     # One method per kind of line; `words` begins with the kind
 
     def declare(self, kind: str, name: str) -> None:
@@ -217,7 +237,7 @@ class _Header:
         self.script.lines[f"{kind} {name}"] = self.line
 
     def word(self, text: str, what: str) -> str:
-        if _WORD.fullmatch(text) is None:
+        if WORD.fullmatch(text) is None:
             raise self.fail(f"{what} must be small letters, digits and _, got {text!r}")
         return text
 
@@ -322,6 +342,23 @@ class _Header:
         self.declare("ROLE", words[1])
         self.script.role = words[1]
 
+    def replay(self, words: list[str]) -> None:
+        if len(words) != 2 or words[1] not in REPLAYS or self.script.replay:
+            raise self.fail(f"must be one 'REPLAY' line with one of {', '.join(REPLAYS)}")
+        self.declare("REPLAY", words[1])
+        self.script.replay = words[1]
+
+    def settings(self, words: list[str]) -> None:
+        if len(words) != 2 or self.script.settings:
+            raise self.fail("must be one 'SETTINGS <group>' line")
+        if self.noun is None:
+            raise self.fail(f"SETTINGS needs a {FILE} beside the script")
+        group = self.word(words[1], "a group's name")
+        self.declare("SETTINGS", group)
+        self.script.settings = group
+        pairs = tuple(replace(arg, default=None) for arg in self.noun.settings)
+        self.script.groups[group] = Group(group, pairs=pairs)
+
     def cost(self, words: list[str]) -> None:
         if self.script.cost or len(words) < 2:
             raise self.fail("must be one 'COST <text>' line")
@@ -336,14 +373,16 @@ class _Header:
         fields: list[Field] = []
         for text in words[1:]:
             name, _, kind = text.partition(":")
-            shape = re.fullmatch(r"list\(([a-z][a-z0-9_]*)\)", kind)
-            if shape is None and kind not in FIELD_TYPES:
-                allowed = ", ".join(FIELD_TYPES)
-                raise self.fail(f"field {text!r} must be <name>:<type>, types are {allowed}, list(<shape>)")
+            more = re.fullmatch(r"(list|pairs)\(([a-z][a-z0-9_]*)\)|(text)\(([a-z0-9_]+(?:\|[a-z0-9_]+)*)\)", kind)
+            if more is None and kind not in FIELD_TYPES:
+                allowed = ", ".join([*FIELD_TYPES, "pairs(<table>)", "text(<words>)", "list(<shape>)"])
+                raise self.fail(f"field {text!r} must be <name>:<type>, types are {allowed}")
             if any(name == other.name for other in fields):
                 raise self.fail(f"field {name} is named twice")
-            of = shape[1] if shape else None
-            fields.append(Field(self.word(name, "a field"), "list" if shape else kind, of))
+            if more:
+                kind = more[1] or more[3]
+            words_of = tuple(more[4].split("|")) if more and more[4] else ()
+            fields.append(Field(self.word(name, "a field"), kind, more[2] if more else None, words_of))
         return Status(self.word(words[0], "a status"), tuple(fields))
 
     # Types of arguments
@@ -364,23 +403,7 @@ class _Header:
         return Arg(name, type_, default)
 
     def type(self, name: str, rest: str | None) -> Type:
-        if name not in ARG_TYPES:
-            raise self.fail(f"unknown type {name!r}: allowed are {', '.join(ARG_TYPES)}")
-        if name == "enum":
-            values = tuple((rest or "").split("|"))
-            if len(set(values)) != len(values) or not all(_WORD.fullmatch(value) for value in values):
-                raise self.fail(f"enum must be different words with | between them, got {rest!r}")
-            return Type(name, values=values)
-        if name in ("id", "name", "lane", "limit", "bool"):
-            if rest is not None:
-                raise self.fail(f"{name} takes no {rest!r}")
-            return Type(name)
-        limits = _RANGE.fullmatch(rest or "")
-        if limits is None or (name != "int" and None in limits.groups()):
-            raise self.fail(f"{name} needs <min>..<max>, got {rest!r}")
-        low, high = (int(text) if text else None for text in limits.groups())
-        lowest, highest = {"int": (-MAX_SAFE, MAX_SAFE), "bytes": (0, MAX_BYTES)}.get(name, (0, MAX_ITEMS))
-        type_ = Type(name, lowest if low is None else low, highest if high is None else high)
-        if not lowest <= type_.min <= type_.max <= highest:
-            raise self.fail(f"{name} {rest} must rise and stay within {lowest}..{highest}")
-        return type_
+        try:
+            return read_type(name, rest)
+        except ValueError as error:
+            raise self.fail(str(error)) from None

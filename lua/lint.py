@@ -15,6 +15,7 @@ from pathlib import Path
 from bounds import check_bounds
 from bundle import BuildErrors, Sources, load
 from model import GATE, Script
+from noun import FILE
 from scan import Token, tokens, word_set
 from vectors import check
 
@@ -71,6 +72,13 @@ def lint(root: Path) -> list[str]:
         parts = [facts[script.path], *(facts[sources.includes[name].path] for name in script.includes)]
         found += _check_script(script, sources, parts)
     return list(dict.fromkeys(found))  # an include's findings once, not once for each script
+
+
+def without_facts(root: Path) -> list[str]:
+    """The nouns that have no noun.toml, each as a finding."""
+    sources = load(root)
+    words = sorted({script.noun for script in sources.scripts} - sources.nouns.keys())
+    return [f"{word}/{FILE}:1: missing: a noun needs one, see README.md" for word in words]
 
 
 def _check_tokens(facts: Facts, every: list[Token]) -> list[str]:
@@ -161,7 +169,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--lua", type=Path, default=Path(__file__).parent, metavar="DIR", help="the sources")
     options = parser.parse_args(arguments)
     try:
-        found = lint(options.lua) + check(options.lua)
+        found = lint(options.lua) + without_facts(options.lua) + check(options.lua)
     except BuildErrors as error:
         print(error, file=sys.stderr)
         return 1

@@ -18,7 +18,12 @@ SUFFIX_TYPES = ("id", "name", "lane", "limit")
 ARG_TYPES = ("id", "name", "lane", "limit", "ids", "lanes", "int", "bytes", "enum", "bool")
 FIELD_TYPES = ("int", "id", "name", "lane", "limit", "bytes", "text", "ids", "pairs")
 GATE = "gate"
+# What makes a call that is sent again the same call; `read` is that of each script with the flag no-writes.
+REPLAYS = ("rid", "slot", "token", "idempotent", "state", "goes_on")
 FLAGS = ("no-writes", "allow-oom")
+
+WORD = re.compile(r"[a-z][a-z0-9_]*", re.A)
+_RANGE = re.compile(r"(-?\d+)?\.\.(-?\d+)?", re.A)
 
 # Patterns that are both Python's and JavaScript's; the manifest carries them.
 ID = r"^[A-Za-z0-9._:/@+-]{1,200}$"
@@ -52,6 +57,30 @@ class Type:
         return re.fullmatch(_PATTERNS[self.name], text) is not None
 
 
+def read_type(name: str, rest: str | None) -> Type:
+    """The type of an argument as a header names it. Raises ValueError."""
+    if name not in ARG_TYPES:
+        raise ValueError(f"unknown type {name!r}: allowed are {', '.join(ARG_TYPES)}")
+    if name == "enum":
+        values = tuple((rest or "").split("|"))
+        if len(set(values)) != len(values) or not all(WORD.fullmatch(value) for value in values):
+            raise ValueError(f"enum must be different words with | between them, got {rest!r}")
+        return Type(name, values=values)
+    if name in ("id", "name", "lane", "limit", "bool"):
+        if rest is not None:
+            raise ValueError(f"{name} takes no {rest!r}")
+        return Type(name)
+    limits = _RANGE.fullmatch(rest or "")
+    if limits is None or (name != "int" and None in limits.groups()):
+        raise ValueError(f"{name} needs <min>..<max>, got {rest!r}")
+    low, high = (int(text) if text else None for text in limits.groups())
+    lowest, highest = {"int": (-MAX_SAFE, MAX_SAFE), "bytes": (0, MAX_BYTES)}.get(name, (0, MAX_ITEMS))
+    type_ = Type(name, lowest if low is None else low, highest if high is None else high)
+    if not lowest <= type_.min <= type_.max <= highest:
+        raise ValueError(f"{name} {rest} must rise and stay within {lowest}..{highest}")
+    return type_
+
+
 @dataclass(frozen=True)
 class Key:
     name: str
@@ -80,7 +109,8 @@ class Group:
 class Field:
     name: str
     type: str
-    of: str | None = None  # the shape of a list
+    of: str | None = None  # the shape of a list, the table of pairs
+    words: tuple[str, ...] = ()  # those of a text, where its noun has more
 
 
 @dataclass(frozen=True)
@@ -108,6 +138,9 @@ class Script:
     events: list[str] = field(default_factory=list)
     flag: str | None = None
     role: str | None = None
+    replay: str = ""
+    settings: str | None = None  # the group whose pairs are the settings of the noun
+    constants: dict[str, str] = field(default_factory=dict)  # what stands for the names of noun.toml
     cost: str = ""
     includes: list[str] = field(default_factory=list)  # RARELY ones at the end
     rare: list[str] = field(default_factory=list)

@@ -16,7 +16,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from python_api import errors, python
-from scripts import NOUNS, error_codes, event_names, index, load_manifest, of, script_page
+from scripts import NOUNS, error_codes, event_names, index, load_manifest, of, script_page, server_errors, settings
 
 PART = re.compile(r"^\{\{ (\w+) ?(.*?) \}\}$", re.MULTILINE)
 NOT_RUN = re.compile(r"^(```\w+) notest$", re.MULTILINE)  # a word for the tests, which run all other examples
@@ -29,6 +29,8 @@ PARTS: dict[str, Callable[[str], str]] = {
     "scripts": index,
     "error_codes": error_codes,
     "event_names": event_names,
+    "server_errors": server_errors,
+    "settings": settings,
     "data_model": sources.data_model,
     "contract": sources.contract,
     "command_line": sources.command_line,

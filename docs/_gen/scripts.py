@@ -13,6 +13,15 @@ from pyadeq.errors import SCRIPT_ERRORS
 
 Manifest = dict[str, Any]
 NOUNS = ("queue", "lock")
+REPLAYS = {
+    "read": "it changes nothing",
+    "rid": "it is the same call by its `rid`, or by that of each item; without one it acts again",
+    "slot": "it is the same call by `worker`, `incarnation`, `slot` and `n`",
+    "token": "it is the same call by the `token` of each item",
+    "idempotent": "the state and the answer are those of the last call",
+    "state": "the state is that of one call, but the answer says what was left to do",
+    "goes_on": "each call does the next part",
+}
 
 
 @cache
@@ -42,8 +51,22 @@ def error_codes(_: str = "") -> str:
     codes = load_manifest()["errors"].items()
     return _table(
         ("code", "means", "raised as"),
-        [(f"`{code}`", text, f"[{(name := SCRIPT_ERRORS[code].__name__)}](#{name})") for code, text in codes],
+        [(f"`{code}`", error["doc"], f"[{(name := SCRIPT_ERRORS[code].__name__)}](#{name})") for code, error in codes],
     )
+
+
+def server_errors(_: str = "") -> str:
+    """A table of the errors of the server, and what a client does after each."""
+    rows = [
+        (
+            f"`{error['code']}`" if "code" in error else ", ".join(f"`{text}`" for text in error.get("text", [])),
+            error["doc"],
+            error["retry"],
+            "maybe" if error["may_have_applied"] else "no",
+        )
+        for error in load_manifest()["server_errors"]
+    ]
+    return _table(("reply begins with, or has", "means", "retry", "applied"), rows)
 
 
 def event_names(noun: str) -> str:
@@ -52,7 +75,9 @@ def event_names(noun: str) -> str:
     for script in of(noun):
         for event in script["events"]:
             writers.setdefault(event, []).append(f"[{script['verb']}](scripts/{script['id']}.md)")
-    return _table(("event", "written by"), [(f"`{event}`", ", ".join(writers[event])) for event in sorted(writers)])
+    means = load_manifest()["nouns"][noun]["events"]
+    rows = [(f"`{event}`", means[event], ", ".join(writers[event])) for event in sorted(writers)]
+    return _table(("event", "means", "written by"), rows)
 
 
 def script_page(script: dict[str, Any], manifest: Manifest) -> str:
@@ -69,10 +94,10 @@ def script_page(script: dict[str, Any], manifest: Manifest) -> str:
         _arguments(script["args"]) if script["args"] else "None before the groups.",
         *groups,
         "## Replies",
-        _table(("status", "fields"), [_status(one) for one in script["returns"]]),
+        _table(("status", "fields", "means"), [_status(one) for one in script["returns"]]),
         *(part for name, statuses in script["shapes"].items() for part in _shape(name, statuses)),
         "## Errors",
-        _table(("code", "means"), [(f"`{code}`", manifest["errors"][code]) for code in script["errors"]]),
+        _table(("code", "means"), [(f"`{code}`", manifest["errors"][code]["doc"]) for code in script["errors"]]),
         "## Events",
         ", ".join(f"`{event}`" for event in script["events"]) or "None.",
     ]
@@ -89,6 +114,7 @@ def _facts(script: dict[str, Any]) -> list[tuple[str, str]]:
         ("role", _role(script["role"])),
         ("flags", flags or "none: refused on a replica, and when memory is full"),
         ("layout", str(script["layout"])),
+        ("sent again", REPLAYS[script["replay"]]),
         ("cost", script["cost"]),
     ]
 
@@ -138,15 +164,28 @@ def _number(value: int) -> str:
 
 def _shape(name: str, statuses: list[dict[str, Any]]) -> Iterable[str]:
     yield f"### Each `{name}`"
-    yield _table(("status", "fields"), [_status(one) for one in statuses])
+    yield _table(("status", "fields", "means"), [_status(one) for one in statuses])
 
 
-def _status(status: dict[str, Any]) -> tuple[str, str]:
-    fields = []
-    for field in status["fields"]:
-        kind = f"list of {field['of']}" if field["type"] == "list" else field["type"]
-        fields.append(f"`{field['name']}` {kind}")
-    return (f"`{status['status']}`", ", ".join(fields))
+def _status(status: dict[str, Any]) -> tuple[str, str, str]:
+    fields = [f"`{field['name']}` {_kind_of(field)}" for field in status["fields"]]
+    return (f"`{status['status']}`", ", ".join(fields), status["doc"])
+
+
+def _kind_of(field: dict[str, Any]) -> str:
+    if field["type"] == "list":
+        return f"list of {field['of']}"
+    if "values" in field:
+        return " or ".join(f"`{value}`" for value in field["values"])
+    return str(field["type"])
+
+
+def settings(noun: str) -> str:
+    """A table of a noun's settings."""
+    found = load_manifest()["nouns"][noun]["settings"]
+    shown = {one["name"]: "none" if one["default"] == "" else json.dumps(one["default"]).strip('"') for one in found}
+    rows = [(f"`{one['name']}`", _type(one), shown[one["name"]], one["doc"]) for one in found]
+    return _table(("setting", "accepts", "default", "means"), rows)
 
 
 def _kind(script: dict[str, Any]) -> str:

@@ -24,6 +24,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.released lock.promoted lock.expired lock.cancelled
 -- ROLE   work
+-- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   8 commands for one that nobody waits for
 -- INCLUDE base_time open_domain
@@ -130,7 +131,7 @@ local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   local texts = { [rids[1] or ''] = row[6] }
   for i = 2, #rids do texts[rids[i]] = row[5 + i] end
   return {
-    exists = set[1], events_max = set[3] or '100000', lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
+    exists = set[1], events_max = set[3] or 100000, lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
     now = now, now_text = now_text, offset = offset, stepped = offset ~= before, texts = texts,
     fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
   }

@@ -12,7 +12,7 @@
 -- ARGV   resource  id
 -- ARGV   limit     int 1..500     ?=100
 -- ARGV   now_ms    int 0..9000000000000 ?=0
--- RETURN ok        now_ms:int holders:int waiters:int capacity:pairs items:list(item)
+-- RETURN ok        now_ms:int holders:int waiters:int capacity:pairs(capacity) items:list(item)
 -- EACH   item      found rid:id state:text owner:id agent:id priority:int since_ms:int born_ms:int ttl_ms:int until_ms:int granted_ms:int deadline_ms:int place:int locks:text purpose:bytes
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
@@ -104,7 +104,7 @@ local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   local texts = { [rids[1] or ''] = row[6] }
   for i = 2, #rids do texts[rids[i]] = row[5 + i] end
   return {
-    exists = set[1], events_max = set[3] or '100000', lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
+    exists = set[1], events_max = set[3] or 100000, lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
     now = now, now_text = now_text, offset = offset, stepped = offset ~= before, texts = texts,
     fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
   }

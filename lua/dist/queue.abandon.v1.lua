@@ -28,6 +28,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.removed
 -- ROLE   operate
+-- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   14 + 5n commands, 1 more for each user, tag and parent, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts remove_tasks done_before recall_answers sweep_once hold_once note_done
@@ -124,7 +125,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

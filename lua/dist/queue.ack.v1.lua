@@ -52,6 +52,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.completed task.removed task.unblocked task.dead task.cancelled
 -- ROLE   work
+-- REPLAY token
 -- FLAGS  allow-oom
 -- COST   10 + n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 11 for each line that opens and 5 for each of up to 100 who leave it, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result answer_waiters ack_tasks retain
@@ -166,7 +167,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

@@ -62,11 +62,12 @@
 -- RETURN ok        now_ms:int next_ms:int fires_ms:int lease_ms:int deadline_ms:int leases:list(lease)
 -- RETURN stale
 -- RETURN unregistered
--- EACH   lease     leased id:id token:id fence:int attempt:int delivery:int payload:bytes record:pairs
+-- EACH   lease     leased id:id token:id fence:int attempt:int delivery:int payload:bytes record:pairs(task)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.claimed task.promoted task.stalled task.dead task.expired task.moved task.cancelled task.removed
 -- EVENT  task.alert worker.lost task.unblocked task.limited
 -- ROLE   work
+-- REPLAY slot
 -- FLAGS  allow-oom
 -- COST   17 + n commands, 25 + n once a second, 1 more where the queue has schedules, 5 more where there are limits, 1 for each that a task holds, 6 for a task that joins or leaves a line, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts observe next_due sweep retain push_wake lane_emptied check_slot peek_ready read_task
@@ -225,7 +226,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

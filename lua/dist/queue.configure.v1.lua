@@ -1,12 +1,7 @@
 #!lua
 -- generated from lua/queue/configure.v1.lua by lua/bundle.py; do not edit
 -- queue.configure.v1: change settings of a queue, and create it if need be. The clock is chosen at creation, once. The same
--- call, sent again, sets nothing again.
--- Without settings it answers those that are stored. What is not stored is at its default: lease_ms 15000, max_attempts 3,
--- max_crashes 5, backoff_base_ms 1000, backoff_multiplier_pct 200, backoff_cap_ms 300000, jitter_pct 10, events_max 100000 (0: no events),
--- finished_keep_ms 7 days, finished_max 100000, dead_keep_ms 30 days, dead_max 100000, result_ms as long as the record,
--- idempotency_ms 1 day, reply_ms 1 hour, timeout_grace_ms 10000, fair 0:
--- with 1 users take turns, each according to its weight, whatever they have in line.
+-- call, sent again, sets nothing again. Without settings it answers those that are stored; others are at their defaults.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   once      hash          {base}:once
@@ -14,27 +9,12 @@
 -- ARGV   rid       id            ?=
 -- ARGV   clock     enum keep|server|test ?=keep
 -- ARGV   now_ms    int 0..       ?=0
--- PAIR   settings.lease_ms       int 1000..86400000
--- PAIR   settings.max_attempts   int 1..1000
--- PAIR   settings.max_crashes    int 1..1000
--- PAIR   settings.backoff_base_ms int 0..86400000
--- PAIR   settings.backoff_multiplier_pct int 100..10000
--- PAIR   settings.backoff_cap_ms int 0..604800000
--- PAIR   settings.jitter_pct     int 0..100
--- PAIR   settings.events_max     int 0..10000000
--- PAIR   settings.finished_keep_ms int 0..315360000000
--- PAIR   settings.finished_max   int 0..100000000
--- PAIR   settings.dead_keep_ms   int 0..315360000000
--- PAIR   settings.dead_max       int 0..100000000
--- PAIR   settings.result_ms      int 0..315360000000
--- PAIR   settings.idempotency_ms int 1000..315360000000
--- PAIR   settings.reply_ms      int 1000..315360000000
--- PAIR   settings.timeout_grace_ms int 0..86400000
--- PAIR   settings.fair           bool
+-- SETTINGS settings
 -- GROUP  settings  0..1
--- RETURN ok        now_ms:int settings:pairs
+-- RETURN ok        now_ms:int settings:pairs(settings)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
 -- ROLE   operate
+-- REPLAY rid
 -- COST   10 commands
 -- INCLUDE base_time open_queue done_before sweep_once hold_once note_done
 -- RARELY set_fair
@@ -205,7 +185,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

@@ -7,6 +7,7 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN confirmed now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   3 commands
 -- INCLUDE base_time open_queue
@@ -75,7 +76,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

@@ -54,6 +54,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  worker.deregistered task.released task.snoozed task.cancelled task.removed task.unblocked task.dead
 -- ROLE   work
+-- REPLAY state
 -- FLAGS  allow-oom
 -- COST   9 commands, 4 + 2n more for tasks, 2 more where there are limits, 1 for each that a task holds, 11 for each line that opens and 5 for each of up to 100 who leave it, O(n log m)
 -- INCLUDE base_time open_queue emit retire_worker
@@ -175,7 +176,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

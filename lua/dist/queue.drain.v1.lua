@@ -18,6 +18,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  queue.draining
 -- ROLE   operate
+-- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   10 + 2l commands for l lanes
 -- INCLUDE base_time open_queue create_base emit done_before sweep_once hold_once note_done set_mode push_wake
@@ -101,7 +102,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

@@ -18,7 +18,7 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   id        id
 -- RETURN ok        now_ms:int missed:int items:list(item)
--- EACH   item      found id:id state:text at_ms:int place:int record:pairs payload:bytes result:bytes
+-- EACH   item      found id:id state:text at_ms:int place:int record:pairs(task) payload:bytes result:bytes
 -- EACH   item      not_found
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
@@ -105,7 +105,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

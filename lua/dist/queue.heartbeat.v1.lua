@@ -26,6 +26,7 @@
 -- EACH   item      lease_lost
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- ROLE   work
+-- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   9 commands, 1 more for each task with ties, O(n log m)
 -- INCLUDE base_time open_queue flags_of renew_presence
@@ -142,7 +143,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

@@ -13,7 +13,7 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   key       limit
 -- GROUP  item      0..200
--- RETURN ok        now_ms:int cursor:text rules:pairs items:list(item)
+-- RETURN ok        now_ms:int cursor:text rules:pairs(rules) items:list(item)
 -- EACH   item      limited by:limit rule:text holding:int waiting:int next_ms:int
 -- EACH   item      unlimited holding:int waiting:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
@@ -110,7 +110,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

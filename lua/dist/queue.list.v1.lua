@@ -31,7 +31,7 @@
 -- ARGV   limit     int 1..1000   ?=100
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int cursor:text items:list(item)
--- EACH   item      found id:id state:text at_ms:int place:int record:pairs
+-- EACH   item      found id:id state:text at_ms:int place:int record:pairs(task)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   5 + 2n commands in a state, up to 8n by user, tag or parent, O(n log m)
@@ -154,7 +154,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

@@ -14,6 +14,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  queue.migrated
 -- ROLE   operate
+-- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   5 commands
 -- INCLUDE base_time open_queue emit raise_layout
@@ -96,7 +97,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

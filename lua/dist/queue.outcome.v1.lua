@@ -19,10 +19,10 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   id        id
 -- RETURN ok        now_ms:int missed:int items:list(item)
--- EACH   item      waiting state:text told:int
+-- EACH   item      waiting state:text(ready|delayed|blocked|running|stalled) told:int
 -- EACH   item      completed value:bytes
 -- EACH   item      result_dropped
--- EACH   item      dead reason:text value:bytes
+-- EACH   item      dead reason:name value:bytes
 -- EACH   item      cancelled
 -- EACH   item      removed
 -- EACH   item      not_found
@@ -110,7 +110,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

@@ -19,6 +19,7 @@
 -- RETURN conflict  now_ms:int epoch:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- ROLE   operate
+-- REPLAY rid
 -- COST   10 commands
 -- INCLUDE base_time open_queue create_base done_before hold_once sweep_once note_done
 
@@ -116,7 +117,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

@@ -25,6 +25,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.promoted task.alert
 -- ROLE   work
+-- REPLAY state
 -- FLAGS  allow-oom
 -- COST   10 + 2n commands, 1 more with fair shares and 2 for each user, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready drop_task promote_due
@@ -113,7 +114,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

@@ -39,6 +39,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.removed
 -- ROLE   operate
+-- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   24 + 4n commands, 8 more for unique and idempotency key, 1 for each user, tag and parent, 5 for one that others wait for, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts leave_order untie lane_emptied answer_waiters remove_tasks done_before sweep_once
@@ -152,7 +153,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

@@ -33,6 +33,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_EPOCH
 -- EVENT  schedule.created schedule.changed
 -- ROLE   operate
+-- REPLAY rid
 -- COST   14 commands, up to 3 more where it is due within 10 s, O(log m)
 -- INCLUDE base_time open_queue emit create_base done_before sweep_once hold_once note_done push_due plan_firing refuse_epoch
 
@@ -161,7 +162,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

@@ -19,6 +19,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  weight.set
 -- ROLE   operate
+-- REPLAY rid
 -- COST   8 + 2n commands, O(n)
 -- INCLUDE base_time open_queue emit create_base done_before sweep_once hold_once note_done
 
@@ -118,7 +119,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

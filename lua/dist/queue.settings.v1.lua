@@ -4,7 +4,7 @@
 --
 -- KEYS   config    hash          {base}:config
 -- ARGV   now_ms    int 0..       ?=0
--- RETURN ok        now_ms:int settings:pairs
+-- RETURN ok        now_ms:int settings:pairs(settings)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   3 commands
@@ -74,7 +74,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

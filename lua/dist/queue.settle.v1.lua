@@ -77,15 +77,15 @@
 -- EACH   fail      dead
 -- EACH   fail      cancelled
 -- EACH   fail      lease_lost
--- EACH   lease     leased id:id token:id fence:int attempt:int delivery:int payload:bytes record:pairs
+-- EACH   lease     leased id:id token:id fence:int attempt:int delivery:int payload:bytes record:pairs(task)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.completed task.retried task.claimed task.promoted task.stalled task.dead task.expired task.moved
 -- EVENT  task.cancelled task.removed task.alert worker.lost task.unblocked task.limited
 -- ROLE   work
+-- REPLAY slot
 -- FLAGS  allow-oom
 -- COST   23 + 2n commands, 25 + 2n once a second, 1 more where the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 7 more where there are limits, 2 for each that a task holds, 6 for a task that joins or leaves a line, O(n log m)
--- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result ack_tasks next_due sweep retain push_wake
--- INCLUDE lane_emptied check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
+-- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result ack_tasks next_due sweep retain push_wake lane_emptied check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
 -- RARELY is_full answer_waiters settled_before note_end leave_order untie line_up make_ready drop_task share_place promote_due read_lease read_policy
 -- RARELY backoff push_due delay_until await_deadline bury_task cancel_task reap_expired read_record find_set next_lane
 -- RARELY expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set
@@ -351,7 +351,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

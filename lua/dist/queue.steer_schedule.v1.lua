@@ -26,6 +26,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  schedule.paused schedule.resumed schedule.removed
 -- ROLE   operate
+-- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   12 commands, up to 3 more where it is due within 10 s, O(log m)
 -- INCLUDE base_time open_queue emit done_before sweep_once hold_once note_done push_due plan_firing
@@ -130,7 +131,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

@@ -27,6 +27,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.removed
 -- ROLE   operate
+-- REPLAY state
 -- FLAGS  allow-oom
 -- COST   14 + n commands, 1 more for a dead one, 2 for a stub, 1 for each user, tag and parent, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts remove_tasks trim_set trim_ended sweep_once
@@ -111,7 +112,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

@@ -9,7 +9,7 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   user      id
 -- GROUP  item      0..1000
--- RETURN ok        now_ms:int cursor:text weights:pairs
+-- RETURN ok        now_ms:int cursor:text weights:pairs(weights)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   2 or 3 commands, O(n)
@@ -100,7 +100,7 @@ local function open_queue() local config = KEYS[1]
     now = now,
     now_text = now_text,
     lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or '100000',
+    events_max = row[4] or 100000,
     paused = row[5] == 'paused',
     draining = row[5] == 'draining',
     finished_max = tonumber(row[6] or 100000),

@@ -2,7 +2,7 @@
 -- it is not shown; the server deletes it later, by its own clock.
 -- NEEDS config reply channel
 local function answer_waiters(conf, id, how, value)
-  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or DEFAULT_reply_ms)
   redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
     'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
   redis.pcall('SPUBLISH', channel .. id, how)

@@ -11,7 +11,7 @@ local function check_wait(conf, rid)
     redis.call('ZADD', unchecked, math.ceil(turn_us / 1000), rid)
     return nil
   end
-  redis.call('ZADD', rates, (conf.now + 30000) * 1000, turn)
+  redis.call('ZADD', rates, (conf.now + WAIT_detect_ms) * 1000, turn)
   redis.call('ZREM', unchecked, rid)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
   local place = request.order

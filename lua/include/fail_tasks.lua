@@ -16,7 +16,7 @@ local function fail_tasks(conf, fails, tally)
       if lease.cancelling then
         answers[i] = { 'cancelled' }
         cancel_task(conf, id, lease.tied, tally)
-      elseif fails.retryable[i] and lease.attempt < tonumber(own[1] or all[1] or 3) then
+      elseif fails.retryable[i] and lease.attempt < tonumber(own[1] or all[1] or DEFAULT_max_attempts) then
         local due_ms = conf.now + (extra.delay_ms or backoff(own, all, lease.attempt, fails.jitter_ppm[i]))
         answers[i] = { 'retried', due_ms }
         delay_until(conf, due_ms, id, lease.lane)

@@ -3,7 +3,7 @@
 -- NEEDS config task hold_once
 local function hold_keys(conf, id, own, is_twin)
   if own.idempotency_key then
-    conf.keep_ms = conf.keep_ms or redis.call('HGET', config, 'idempotency_ms') or 86400000
+    conf.keep_ms = conf.keep_ms or redis.call('HGET', config, 'idempotency_ms') or DEFAULT_idempotency_ms
     hold_once(conf, 'key:' .. own.idempotency_key, id, conf.keep_ms)
     if is_twin then redis.call('HSETNX', task .. id, 'idempotency_key', own.idempotency_key) end
   end

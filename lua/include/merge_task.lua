@@ -4,7 +4,7 @@
 -- NEEDS task payload hold_once hold_keys
 local function merge_task(conf, twin, by, stamp, own, data)
   if by == 'rid' then return end
-  hold_once(conf, 'rid:' .. stamp, twin, 60000)
+  hold_once(conf, 'rid:' .. stamp, twin, WAIT_rid_ms)
   if by == 'key' then return end
   hold_keys(conf, twin, own, true)
   if by == 'scope' and own.coalesce == 'last' then

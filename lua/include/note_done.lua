@@ -2,6 +2,6 @@
 -- NEEDS rid hold_once sweep_once
 local function note_done(conf, verb, word)
   if rid == '' then return end
-  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
+  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, WAIT_rid_ms)
   sweep_once(conf, 10)
 end

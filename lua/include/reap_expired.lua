@@ -21,7 +21,7 @@ local function reap_expired(conf, limit, tally)
       emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
       if lease.cancelling then
         cancel_task(conf, id, lease.tied, tally)
-      elseif crashes >= tonumber(all[6] or 5) then
+      elseif crashes >= tonumber(all[6] or DEFAULT_max_crashes) then
         reason = 'crash_loop'
         redis.call('HDEL', task .. id, 'error', 'exit_code')  -- of another attempt
         bury_task(conf, 'task.dead', id, reason, lease.tied, tally)

@@ -3,6 +3,6 @@
 -- NEEDS deadlines set_record
 local function remember(conf, rid, outcome)
   set_record(conf, rid, 'ended ' .. outcome)
-  redis.call('ZADD', deadlines, conf.now + 120000 - 1e15, rid)
+  redis.call('ZADD', deadlines, conf.now + WAIT_ended_ms - 1e15, rid)
   conf.due = math.min(conf.due, conf.now + 121000)
 end

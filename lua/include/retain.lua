@@ -6,7 +6,7 @@ local function retain(conf, tally)
     trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
   end
   if tally.dead then
-    local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
+    local max = tonumber(redis.call('HGET', config, 'dead_max') or DEFAULT_dead_max)
     trim_set(conf, dead, nil, max, 100 + tally.dead, tally)
   end
 end

@@ -1,7 +1,7 @@
 -- sweep_workers(conf, tally): forget workers that have been silent for 30 s, at most 100; their leases expire by themselves.
 -- NEEDS workers emit retire_worker
 local function sweep_workers(conf, tally)
-  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - 30000, 'BYSCORE', 'LIMIT', 0, 100)
+  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - WAIT_presence_ms, 'BYSCORE', 'LIMIT', 0, 100)
   for _, name in ipairs(gone) do
     redis.call('ZREM', workers, name)
     retire_worker(name)

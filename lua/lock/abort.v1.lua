@@ -22,6 +22,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.promoted lock.expired lock.cancelled lock.deadlock
 -- ROLE   operate
+-- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   5 + 4n commands
 -- INCLUDE base_time open_domain record_of

@@ -45,6 +45,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.acquired lock.queued lock.promoted lock.expired lock.cancelled lock.deadlock
 -- ROLE   work
+-- REPLAY rid
 -- COST   9 commands where nobody holds it, 19 to wait for somebody, more where its owner holds others that are waited for
 -- INCLUDE base_time open_domain emit
 -- RARELY code_of note_line record_of read_request live_request members_of set_record remember parts_text tell

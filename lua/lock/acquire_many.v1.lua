@@ -39,6 +39,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.acquired lock.queued lock.promoted lock.expired lock.cancelled lock.deadlock
 -- ROLE   work
+-- REPLAY rid
 -- COST   12 + 5n commands where nobody holds them
 -- INCLUDE code_of base_time open_domain fences_of
 -- RARELY note_line record_of read_request live_request members_of set_record remember emit parts_text tell note_freed

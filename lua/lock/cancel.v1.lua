@@ -22,6 +22,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.released lock.promoted lock.expired lock.cancelled
 -- ROLE   work
+-- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   8 commands for one that nobody waits for
 -- INCLUDE base_time open_domain

@@ -6,6 +6,7 @@
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- RETURN confirmed now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   4 commands
 -- INCLUDE base_time open_domain

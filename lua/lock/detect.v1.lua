@@ -21,6 +21,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.queued lock.promoted lock.expired lock.cancelled lock.deadlock
 -- ROLE   work
+-- REPLAY goes_on
 -- FLAGS  allow-oom
 -- COST   6 commands, 30 and more for each waiter
 -- INCLUDE base_time open_domain read_rules

@@ -20,6 +20,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.promoted lock.expired lock.cancelled
 -- ROLE   work
+-- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   9 commands where nobody waits
 -- INCLUDE base_time open_domain record_of members_of link_request

@@ -11,6 +11,7 @@
 -- RETURN no_capacity now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- ROLE   operate
+-- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   7 commands
 -- INCLUDE base_time open_domain read_capacity write_capacity create_base close_domain

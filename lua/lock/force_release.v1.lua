@@ -23,6 +23,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.released lock.promoted lock.expired lock.cancelled
 -- ROLE   operate
+-- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   8 + 3n commands where nobody waits
 -- INCLUDE base_time open_domain record_of read_request members_below next_fence

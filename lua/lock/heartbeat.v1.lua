@@ -22,6 +22,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.promoted lock.expired lock.cancelled
 -- ROLE   work
+-- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   4 + 2n commands
 -- INCLUDE base_time open_domain note_line read_capacity write_capacity

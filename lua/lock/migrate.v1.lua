@@ -9,6 +9,7 @@
 -- RETURN ok        now_ms:int layout:int rewritten:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- ROLE   operate
+-- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   4 commands
 -- INCLUDE base_time open_domain raise_layout

@@ -26,6 +26,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.acquired lock.promoted lock.expired lock.cancelled
 -- ROLE   work
+-- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   4 + 4n commands
 -- INCLUDE base_time open_domain record_of read_request live_request emit parts_text tell set_deadline write_request

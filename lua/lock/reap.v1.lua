@@ -18,6 +18,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.promoted lock.expired lock.cancelled
 -- ROLE   work
+-- REPLAY state
 -- FLAGS  allow-oom
 -- COST   6 commands, 6 more for each that ends and that nobody waits for
 -- INCLUDE base_time open_domain

@@ -23,6 +23,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.released lock.promoted lock.expired lock.cancelled
 -- ROLE   work
+-- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   8 commands for one that nobody waits for, 21 to hand it over
 -- INCLUDE base_time open_domain emit

@@ -12,6 +12,7 @@
 -- RETURN no_capacity now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- ROLE   operate
+-- REPLAY state
 -- FLAGS  allow-oom
 -- COST   7 commands
 -- INCLUDE base_time open_domain read_capacity create_base close_domain

@@ -22,6 +22,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.acquired lock.promoted lock.expired lock.cancelled
 -- ROLE   work
+-- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   5 commands, O(n log m)
 -- INCLUDE base_time open_domain record_of read_request live_request close_domain

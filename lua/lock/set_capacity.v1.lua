@@ -21,6 +21,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  lock.promoted lock.expired lock.cancelled
 -- ROLE   operate
+-- REPLAY idempotent
 -- COST   8 commands
 -- INCLUDE base_time open_domain note_line read_capacity write_capacity
 -- RARELY record_of read_request live_request members_of set_record remember emit parts_text tell note_freed permits_of

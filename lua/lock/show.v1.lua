@@ -10,7 +10,7 @@
 -- ARGV   resource  id
 -- ARGV   limit     int 1..500     ?=100
 -- ARGV   now_ms    int 0..9000000000000 ?=0
--- RETURN ok        now_ms:int holders:int waiters:int capacity:pairs items:list(item)
+-- RETURN ok        now_ms:int holders:int waiters:int capacity:pairs(capacity) items:list(item)
 -- EACH   item      found rid:id state:text owner:id agent:id priority:int since_ms:int born_ms:int ttl_ms:int until_ms:int granted_ms:int deadline_ms:int place:int locks:text purpose:bytes
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes

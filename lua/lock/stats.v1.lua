@@ -7,7 +7,7 @@
 -- KEYS   unchecked zset           {base}:unchecked
 -- KEYS   capacity  hash           {base}:capacity
 -- ARGV   now_ms    int 0..9000000000000 ?=0
--- RETURN ok        now_ms:int held:int waiting:int ended:int unchecked:int capacities:int settings:pairs
+-- RETURN ok        now_ms:int held:int waiting:int ended:int unchecked:int capacities:int settings:pairs(settings)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   8 commands

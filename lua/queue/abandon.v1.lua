@@ -26,6 +26,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.removed
 -- ROLE   operate
+-- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   14 + 5n commands, 1 more for each user, tag and parent, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts remove_tasks done_before recall_answers sweep_once hold_once note_done

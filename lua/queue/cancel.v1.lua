@@ -45,6 +45,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.cancelled task.removed task.unblocked task.dead
 -- ROLE   produce
+-- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   11 + 11n commands, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts leave_order untie answer_waiters cancel_task lane_emptied read_record find_set

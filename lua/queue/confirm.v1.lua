@@ -5,6 +5,7 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN confirmed now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   3 commands
 -- INCLUDE base_time open_queue

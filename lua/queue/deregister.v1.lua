@@ -52,6 +52,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  worker.deregistered task.released task.snoozed task.cancelled task.removed task.unblocked task.dead
 -- ROLE   work
+-- REPLAY state
 -- FLAGS  allow-oom
 -- COST   9 commands, 4 + 2n more for tasks, 2 more where there are limits, 1 for each that a task holds, 11 for each line that opens and 5 for each of up to 100 who leave it, O(n log m)
 -- INCLUDE base_time open_queue emit retire_worker

@@ -38,6 +38,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.dead task.expired task.moved task.removed task.alert task.unblocked task.cancelled
 -- ROLE   work
+-- REPLAY state
 -- FLAGS  allow-oom
 -- COST   10 + 13n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline leave_order untie

@@ -16,7 +16,7 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   id        id
 -- RETURN ok        now_ms:int missed:int items:list(item)
--- EACH   item      found id:id state:text at_ms:int place:int record:pairs payload:bytes result:bytes
+-- EACH   item      found id:id state:text at_ms:int place:int record:pairs(task) payload:bytes result:bytes
 -- EACH   item      not_found
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes

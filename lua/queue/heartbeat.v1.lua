@@ -24,6 +24,7 @@
 -- EACH   item      lease_lost
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- ROLE   work
+-- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   9 commands, 1 more for each task with ties, O(n log m)
 -- INCLUDE base_time open_queue flags_of renew_presence

@@ -11,7 +11,7 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   key       limit
 -- GROUP  item      0..200
--- RETURN ok        now_ms:int cursor:text rules:pairs items:list(item)
+-- RETURN ok        now_ms:int cursor:text rules:pairs(rules) items:list(item)
 -- EACH   item      limited by:limit rule:text holding:int waiting:int next_ms:int
 -- EACH   item      unlimited holding:int waiting:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK

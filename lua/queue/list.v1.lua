@@ -29,7 +29,7 @@
 -- ARGV   limit     int 1..1000   ?=100
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int cursor:text items:list(item)
--- EACH   item      found id:id state:text at_ms:int place:int record:pairs
+-- EACH   item      found id:id state:text at_ms:int place:int record:pairs(task)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   5 + 2n commands in a state, up to 8n by user, tag or parent, O(n log m)

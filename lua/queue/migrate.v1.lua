@@ -12,6 +12,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  queue.migrated
 -- ROLE   operate
+-- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   5 commands
 -- INCLUDE base_time open_queue emit raise_layout

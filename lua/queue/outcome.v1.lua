@@ -17,10 +17,10 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   id        id
 -- RETURN ok        now_ms:int missed:int items:list(item)
--- EACH   item      waiting state:text told:int
+-- EACH   item      waiting state:text(ready|delayed|blocked|running|stalled) told:int
 -- EACH   item      completed value:bytes
 -- EACH   item      result_dropped
--- EACH   item      dead reason:text value:bytes
+-- EACH   item      dead reason:name value:bytes
 -- EACH   item      cancelled
 -- EACH   item      removed
 -- EACH   item      not_found

@@ -17,6 +17,7 @@
 -- RETURN conflict  now_ms:int epoch:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- ROLE   operate
+-- REPLAY rid
 -- COST   10 commands
 -- INCLUDE base_time open_queue create_base done_before hold_once sweep_once note_done
 

@@ -14,6 +14,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  queue.paused
 -- ROLE   operate
+-- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   9 commands
 -- INCLUDE base_time open_queue create_base emit done_before sweep_once hold_once note_done set_mode

@@ -25,6 +25,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.progress
 -- ROLE   work
+-- REPLAY token
 -- FLAGS  allow-oom
 -- COST   4 + 5n commands, O(n log m)
 -- INCLUDE base_time open_queue emit read_lease note_progress

@@ -23,6 +23,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.promoted task.alert
 -- ROLE   work
+-- REPLAY state
 -- FLAGS  allow-oom
 -- COST   10 + 2n commands, 1 more with fair shares and 2 for each user, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready drop_task promote_due

@@ -37,6 +37,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.removed
 -- ROLE   operate
+-- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   24 + 4n commands, 8 more for unique and idempotency key, 1 for each user, tag and parent, 5 for one that others wait for, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts leave_order untie lane_emptied answer_waiters remove_tasks done_before sweep_once

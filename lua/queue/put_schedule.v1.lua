@@ -31,6 +31,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_EPOCH
 -- EVENT  schedule.created schedule.changed
 -- ROLE   operate
+-- REPLAY rid
 -- COST   14 commands, up to 3 more where it is due within 10 s, O(log m)
 -- INCLUDE base_time open_queue emit create_base done_before sweep_once hold_once note_done push_due plan_firing refuse_epoch
 

@@ -45,6 +45,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.stalled task.dead task.cancelled task.removed task.alert worker.lost task.unblocked
 -- ROLE   work
+-- REPLAY state
 -- FLAGS  allow-oom
 -- COST   13 + 3n commands, 10 + 7n where tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 11 for each line that opens and 5 for each of up to 100 who leave it, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline

@@ -26,6 +26,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  worker.registered
 -- ROLE   work
+-- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   14 commands
 -- INCLUDE base_time open_queue emit retire_worker push_control

@@ -14,6 +14,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  queue.resumed
 -- ROLE   operate
+-- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   10 + 2l commands for l lanes, up to 3 more where the queue has schedules
 -- INCLUDE base_time open_queue create_base emit done_before sweep_once hold_once note_done set_mode push_wake

@@ -12,7 +12,7 @@
 -- ARGV   limit     int 1..200    ?=100
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int cursor:text items:list(item)
--- EACH   item      found name:name record:pairs payload:bytes
+-- EACH   item      found name:name record:pairs(schedule) payload:bytes
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   3 + n commands, 2 more on a page that follows another, O(n log m)

@@ -26,6 +26,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  limit.set limit.removed
 -- ROLE   operate
+-- REPLAY rid
 -- COST   9 + 3n commands, O(n)
 -- INCLUDE base_time open_queue emit create_base done_before recall_answers sweep_once hold_once note_done note_answers
 

@@ -17,6 +17,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  weight.set
 -- ROLE   operate
+-- REPLAY rid
 -- COST   8 + 2n commands, O(n)
 -- INCLUDE base_time open_queue emit create_base done_before sweep_once hold_once note_done
 

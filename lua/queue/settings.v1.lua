@@ -2,7 +2,7 @@
 --
 -- KEYS   config    hash          {base}:config
 -- ARGV   now_ms    int 0..       ?=0
--- RETURN ok        now_ms:int settings:pairs
+-- RETURN ok        now_ms:int settings:pairs(settings)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   3 commands

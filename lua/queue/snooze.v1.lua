@@ -49,6 +49,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.released task.snoozed task.cancelled task.removed task.unblocked task.dead
 -- ROLE   work
+-- REPLAY token
 -- FLAGS  allow-oom
 -- COST   8 + 3n commands, 2 more where it is due within 10 s, 2 more where there are limits, 1 for each that a task holds, 11 for each line that opens and 5 for each of up to 100 who leave it, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline

@@ -13,7 +13,7 @@
 -- KEYS   workers   zset          {base}:workers
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   now_ms    int 0..       ?=0
--- RETURN ok        now_ms:int mode:text ready:int delayed:int blocked:int running:int stalled:int finished:int dead:int workers:int lanes:pairs more_lanes:int counters:pairs
+-- RETURN ok        now_ms:int mode:text ready:int delayed:int blocked:int running:int stalled:int finished:int dead:int workers:int lanes:pairs(lanes) more_lanes:int counters:pairs(counters)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   12 + l commands for l lanes
@@ -43,6 +43,6 @@ return {
   'ok', conf.now, conf.paused and 'paused' or conf.draining and 'draining' or 'running', in_line,
   redis.call('ZCARD', delayed), redis.call('ZCARD', blocked), redis.call('ZCARD', leases),
   redis.call('ZCOUNT', leases, '-inf', conf.now), redis.call('ZCARD', finished), redis.call('ZCARD', dead),
-  redis.call('ZCOUNT', workers, string.format('(%.0f', conf.now - 30000), '+inf'),
+  redis.call('ZCOUNT', workers, string.format('(%.0f', conf.now - WAIT_presence_ms), '+inf'),
   sizes, math.max(0, redis.call('SCARD', lanes) - 1000), totals,
 }

@@ -22,6 +22,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  worker.steered
 -- ROLE   operate
+-- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   9 + 5n commands, O(n log m)
 -- INCLUDE base_time open_queue emit push_control done_before recall_answers sweep_once hold_once note_done note_answers
@@ -37,7 +38,7 @@ if mode ~= 'keep' then wanted[3], wanted[4] = 'mode', mode end
 if capacity > 0 then wanted[#wanted + 1] = 'wanted'; wanted[#wanted + 1] = capacity end
 local seen = redis.call('ZMSCORE', workers, unpack(item_worker))  -- at most 1,000: items
 for i, name in ipairs(item_worker) do
-  if tonumber(seen[i] or 0) <= conf.now - 30000 then
+  if tonumber(seen[i] or 0) <= conf.now - WAIT_presence_ms then
     answers[i] = { 'not_found' }
   else
     answers[i] = { 'asked' }

@@ -24,6 +24,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  schedule.paused schedule.resumed schedule.removed
 -- ROLE   operate
+-- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   12 commands, up to 3 more where it is due within 10 s, O(log m)
 -- INCLUDE base_time open_queue emit done_before sweep_once hold_once note_done push_due plan_firing

@@ -75,6 +75,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING
 -- EVENT  schedule.fired schedule.skipped task.enqueued task.unblocked task.dead task.cancelled task.removed task.limited
 -- ROLE   operate
+-- REPLAY rid
 -- COST   23 commands, 3 more for each task of it that has not ended, 10 where it waits for them, up to 20 where it cancels them, more for what the task says, as in enqueue, O(log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task
 -- INCLUDE add_tasks

@@ -7,7 +7,7 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   user      id
 -- GROUP  item      0..1000
--- RETURN ok        now_ms:int cursor:text weights:pairs
+-- RETURN ok        now_ms:int cursor:text weights:pairs(weights)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   2 or 3 commands, O(n)

@@ -13,7 +13,7 @@
 -- ARGV   limit     int 1..200    ?=100
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int cursor:text items:list(item)
--- EACH   item      found name:name seen_ms:int record:pairs
+-- EACH   item      found name:name seen_ms:int record:pairs(worker)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   3 + n commands, O(n)
@@ -28,7 +28,7 @@ if name == '' then page = redis.call('ZSCAN', workers, cursor == '' and '0' or c
 local answers = {}
 for i = 1, #page[2], 2 do
   local seen_ms = tonumber(page[2][i + 1])
-  local record = seen_ms > conf.now - 30000 and shown_worker(page[2][i])
+  local record = seen_ms > conf.now - WAIT_presence_ms and shown_worker(page[2][i])
   if record then answers[#answers + 1] = { 'found', page[2][i], seen_ms, record } end
 end
 return { 'ok', conf.now, page[1] ~= '0' and page[1] or '', answers }

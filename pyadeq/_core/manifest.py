@@ -51,11 +51,15 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a reply; a `list` has the shape of its entries."""
+    """A field of a reply. A `list` has the shape of its entries, a `text` its words if they are few, `pairs` the table
+    of their names.
+    """
 
     name: str
     type: str
     shape: str | None
+    words: tuple[str, ...] = ()
+    table: str | None = None
 
 
 Statuses = Mapping[str, tuple[Field, ...]]
@@ -65,7 +69,8 @@ Statuses = Mapping[str, tuple[Field, ...]]
 class Script:
     """One script. Its text is read with the manifest: a package that is replaced meanwhile has others.
 
-    role: whose call it is, as the manifest has it. commands: those that it calls.
+    role: whose call it is; replay: what makes a call that is sent again the same call: both as the manifest has it.
+    commands: those that it calls.
     """
 
     id: str
@@ -73,6 +78,7 @@ class Script:
     sha1: str
     read_only: bool
     role: str
+    replay: str
     commands: tuple[str, ...]
     keys: tuple[Key, ...]
     args: tuple[Argument, ...]
@@ -133,6 +139,7 @@ def _script(root: Traversable, entry: dict[str, Any]) -> Script:
         sha1=entry["sha1"],
         read_only=entry["read_only"],
         role=entry["role"],
+        replay=entry["replay"],
         commands=tuple(entry["commands"]),
         keys=tuple(Key(one["name"], one["type"], one["template"], one.get("suffix")) for one in entry["keys"]),
         args=tuple(map(_argument, entry["args"])),
@@ -165,8 +172,9 @@ def _argument(entry: dict[str, Any]) -> Argument:
     )
 
 
+def _field(entry: dict[str, Any]) -> Field:
+    return Field(entry["name"], entry["type"], entry.get("of"), tuple(entry.get("values", ())), entry.get("table"))
+
+
 def _statuses(entries: list[dict[str, Any]]) -> Statuses:
-    return {
-        entry["status"]: tuple(Field(one["name"], one["type"], one.get("of")) for one in entry["fields"])
-        for entry in entries
-    }
+    return {entry["status"]: tuple(map(_field, entry["fields"])) for entry in entries}

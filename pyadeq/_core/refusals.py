@@ -52,6 +52,7 @@ _MEANINGS: Final = {
         False,
         "its user needs EVALSHA, EVALSHA_RO, SCRIPT LOAD, BLPOP and the keys of its role: adeq scripts acl",
     ),
+    "NOAUTH": _Meaning(False, False, "it wants a user name and a password; give them in the URL"),
     "WRONGTYPE": _Meaning(
         False,
         False,

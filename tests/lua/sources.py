@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from tests.unit.lua_tree import LUA, bundle, header
+from tests.unit.lua_tree import LUA, bundle, header, noun
 
 # What bundle.py adds to the lines of a source.
 _RARE = "arg_rare()."
@@ -68,9 +68,10 @@ def origins(source: str, text: str) -> dict[int, tuple[str, int]]:
     What bundle.py writes itself has none.
     """
     found: dict[int, tuple[str, int]] = {}
+    constants = sources().nouns[source.split("/")[0]].constants
     generated = [as_written(line) for line in text.splitlines()]
     for path in [*sorted((LUA / "include").glob("*.lua")), LUA / source]:
-        lines = path.read_text().strip("\n").splitlines()
+        lines = noun.with_constants(path.read_text(), constants).strip("\n").splitlines()
         parts = {0: lines}
         if path == LUA / source:
             body, _, _ = header.divided(lines)

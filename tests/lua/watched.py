@@ -5,8 +5,10 @@ Nothing is simulated but what Redis puts around Lua: the globals, and how values
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from socket import AF_UNIX, SO_RCVTIMEO, SOL_SOCKET, socket
 from struct import pack
 from typing import Any, Final
@@ -352,6 +354,8 @@ def check_command(run: Run, keys: Sequence[bytes], name: str, arguments: Sequenc
         declared = declaration(script, keys, key)
         if type_ and declared.type != type_:
             raise WatchError(f"{script.id}: {name} on {key.decode()}, which is a {declared.type}")
+        if declared.name == "counters" and writes and not table(script, "counters").fits(arguments[1], arguments[2]):
+            raise WatchError(f"{script.id}: undeclared counter {arguments[1].decode()}")
     if not is_bounded(name, arguments):
         raise WatchError(f"{script.id}: {name} without a bound: {shown(arguments)}")
     if writes and script.read_only:
@@ -416,12 +420,50 @@ def _check_fields(script: Script, declared: Sequence[Field], values: Sequence[An
             raise WatchError(f"{script.id}: {one.name} in the reply is no {one.type}: {value!r:.200}")
 
 
+class Table:
+    """The names that a field of type pairs may have, each with its type; as `<type>`, any of that type."""
+
+    def __init__(self, entries: Sequence[dict[str, Any]]) -> None:
+        self.names = {entry["name"]: entry for entry in entries}
+
+    def fits(self, raw_name: bytes, value: bytes) -> bool:
+        name = re.sub(r":\d+$", ":<b>", raw_name.decode())
+        for entry in self.names.values():
+            kind = entry["name"].strip("<>")
+            if entry["name"] == name or (kind in PATTERNS and PATTERNS[kind].fullmatch(name)):
+                return _is_a(entry, value)
+        return False
+
+
+def _is_a(entry: dict[str, Any], value: bytes) -> bool:
+    match entry["type"]:
+        case "int":
+            return re.fullmatch(rb"-?\d+", value) is not None or value == b""
+        case "bool":
+            return value in (b"0", b"1")
+        case "enum":
+            return value.decode() in entry["values"]
+        case "bytes" | "text":
+            return True
+        case "ids" | "lanes" as kind:
+            return all(PATTERNS[kind[:-1]].fullmatch(one.decode()) for one in value.split(b","))
+        case kind:
+            return PATTERNS[kind].fullmatch(value.decode()) is not None
+
+
+@cache
+def table(script: Script, name: str) -> Table:
+    return Table(library().manifest["nouns"][script.id.split(".")[0]]["tables"][name])
+
+
 def _fits(script: Script, declared: Field, value: Any) -> bool:
     match declared.type:
         case "int":
             return isinstance(value, int)
-        case "bytes" | "text":
+        case "bytes":
             return isinstance(value, bytes)
+        case "text":
+            return isinstance(value, bytes) and (not declared.words or value.decode() in declared.words)
         case "list":
             assert declared.shape
             for entry in value:
@@ -429,7 +471,9 @@ def _fits(script: Script, declared: Field, value: Any) -> bool:
             return isinstance(value, list)
         case "pairs":
             names = value[::2]
-            return all(isinstance(one, bytes) for one in value) and len(set(names)) == len(names)
+            if not all(isinstance(one, bytes) for one in value) or len(set(names)) != len(names):
+                return False
+            return declared.table is None or all(map(table(script, declared.table).fits, names, value[1::2]))
         case "ids":
             return all(PATTERNS["id"].fullmatch(one.decode()) for one in value)
         case _:

@@ -13,6 +13,7 @@ sys.path.insert(0, str(LUA))
 import bundle as bundle  # noqa: E402
 import header as header  # noqa: E402
 import lint as lint  # noqa: E402
+import noun as noun  # noqa: E402
 import vectors as vectors  # noqa: E402
 
 HEADER = """\
@@ -26,6 +27,105 @@ return { 'ok' }
 """
 
 
+ERRORS = """\
+[script]
+ADEQ_ARG = { retry = "never", doc = "bad" }
+ADEQ_LAYOUT = { retry = "never", doc = "new" }
+ADEQ_CLOCK = { retry = "never", doc = "time" }
+[[server]]
+code = "BUSY"
+retry = "soon"
+doc = "busy"
+[[server]]
+retry = "never"
+doc = "any other"
+"""
+
+
+NOUN = """\
+word = "demo"
+plural = "demos"
+title = "demo"
+[bases]
+usual = "<prefix>:{demo:<name>}"
+[names]
+prefix = ["name", "the first part", "ade"]
+name = ["name", "the name"]
+[roles]
+work = "runs"
+[events]
+"task.done" = "it is done"
+"task.gone" = "it is gone"
+[settings]
+lease_ms = ["int 1..100", 15, "how long"]
+how = ["enum fast|slow", "fast", "how"]
+fair = ["bool", 0, "fair"]
+keep_ms = ["int 0..", "", "as long as the record"]
+[texts]
+mode = ["up", "down"]
+cursor = "opaque"
+[tables.task]
+pairs_of = "run"
+rid = "text"
+[tables.settings]
+settings = true
+layout = ["int", "the layout"]
+[tables.counters]
+counters = true
+[counters]
+done = "how many"
+"run_ms:<b>" = "from start to end"
+[hints.wake]
+key = "wake"
+how = "BLPOP"
+messages = ["1"]
+doc = "claim"
+[waits]
+block_ms = [1000, "the longest wait"]
+[statuses]
+ok = ["done", "carried out"]
+gone = ["again", "it is not there"]
+done = ["done", "it is done"]
+"back.gone" = ["stop", "stop it"]
+"""
+
+# A script, and another one, that fit it.
+SCRIPTS = {
+    "run": """\
+-- demo.run.v1: x
+--
+-- KEYS   config    hash         {base}:config
+-- KEYS   wake      prefix/list  {base}:wake:  lane
+-- PAIR   how       enum a|b
+-- RETURN ok        mode:text  record:pairs(task)
+-- RETURN gone
+-- EVENT  task.done
+-- ROLE   work
+-- REPLAY idempotent
+
+local row = redis.call('HMGET', config, 'lease_ms', 'how', 'fair', 'keep_ms')
+redis.call('LPUSH', wake .. 'any', '1')
+redis.call('HSET', config, 'lease_ms', row[1] or DEFAULT_lease_ms, 'how', row[2] or DEFAULT_how, 'block', WAIT_block_ms)
+return row[1] == '1' and { 'gone' } or { 'ok', row[1] and 'up' or 'down', { 'task.done' } }
+""",
+    "back": """\
+-- demo.back.v1: x
+--
+-- KEYS   config    hash         {base}:config
+-- SETTINGS settings
+-- GROUP  settings  0..1
+-- RETURN ok        cursor:text  settings:pairs(settings)  counters:pairs(counters)  mode:text(up)
+-- RETURN gone
+-- RETURN done
+-- EVENT  task.gone
+-- REPLAY idempotent
+
+if settings_pairs[1] then redis.call('HSET', config, unpack(settings_pairs[1])) end
+return { 'gone', 'ok', 'done', 'task.gone' }
+""",
+}
+
+
 class Sources:
     """A small source tree in a temporary folder."""
 
@@ -33,7 +133,7 @@ class Sources:
         self.root = root
         for folder in ("demo", "include"):
             (root / folder).mkdir()
-        (root / "errors.toml").write_text('ADEQ_ARG = "bad"\nADEQ_LAYOUT = "new"\n')
+        (root / "errors.toml").write_text(ERRORS)
 
     def script(self, lines: str, body: str = BODY, *, header: str = HEADER, path: str = "demo/run.v1.lua") -> None:
         declared = "".join(f"-- {line}\n" for line in lines.strip("\n").splitlines())

@@ -26,6 +26,7 @@ SCRIPT: dict[str, Any] = {
     "sha1": hashlib.sha1(TEXT.encode()).hexdigest(),
     "read_only": True,
     "role": "observe",
+    "replay": "read",
     "commands": ["TIME"],
     "keys": [
         {"name": "config", "kind": "key", "type": "hash", "template": "{base}:config"},

@@ -16,7 +16,7 @@ LUA = Path(__file__).parents[2] / "lua"
 
 
 def test_every_code_has_exactly_one_class() -> None:
-    declared = tomllib.loads((LUA / "errors.toml").read_text())
+    declared = tomllib.loads((LUA / "errors.toml").read_text())["script"]
     assert SCRIPT_ERRORS.keys() == declared.keys() == library().manifest["errors"].keys()
     assert len(set(SCRIPT_ERRORS.values())) == len(SCRIPT_ERRORS)
     assert set(SCRIPT_ERRORS.values()) == set(ScriptError.__subclasses__())

@@ -15,6 +15,8 @@ import bundle  # noqa: E402
 import lint  # noqa: E402
 import scan  # noqa: E402
 
+from tests.unit.lua_tree import ERRORS  # noqa: E402
+
 HEADER = "-- demo.run.v1: x\n--\n-- KEYS   config  hash  {base}:config\n-- RETURN ok\n"
 BODY = "return { 'ok', redis.call('HGET', config, 'a') }"
 
@@ -23,7 +25,7 @@ BODY = "return { 'ok', redis.call('HGET', config, 'a') }"
 def root(tmp_path: Path) -> Path:
     for folder in ("demo", "include"):
         (tmp_path / folder).mkdir()
-    (tmp_path / "errors.toml").write_text('ADEQ_ARG = "bad"\nADEQ_LAYOUT = "new"\nADEQ_CLOCK = "time"\n')
+    (tmp_path / "errors.toml").write_text(ERRORS)
     return tmp_path
 
 
@@ -207,7 +209,11 @@ def test_length(root: Path) -> None:
     ]
 
 
-def test_command(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command(root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    findings(root, BODY)
+    assert lint.main(["--lua", str(root)]) == 1
+    assert capsys.readouterr().err.startswith("demo/noun.toml:1: missing")
+    monkeypatch.setattr(lint, "without_facts", lambda root: [])
     findings(root, BODY)
     assert lint.main(["--lua", str(root)]) == 0
     findings(root, f"while true do break end\n{BODY}")

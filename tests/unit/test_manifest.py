@@ -19,6 +19,8 @@ sys.path.insert(0, str(LUA))
 
 import bundle  # noqa: E402
 
+from tests.unit.lua_tree import ERRORS  # noqa: E402
+
 SCHEMA = json.loads((LUA / "manifest.schema.json").read_text())
 EVERYTHING = """\
 -- demo.run.v1: every kind of line
@@ -45,23 +47,47 @@ EVERYTHING = """\
 -- GROUP  acks      1..10
 -- RETURN ok        now_ms:int  items:list(item)
 -- RETURN gone
--- EACH   item      done        record:pairs  ids:ids  by:limit
+-- EACH   item      done        record:pairs(task)  ids:ids  by:limit
 -- ERROR  ADEQ_LAYOUT
 -- EVENT  task.done task.gone
 -- ROLE   work
+-- REPLAY state
 -- FLAGS  allow-oom
 -- COST   2 + n commands
+"""
+
+
+BACK = "-- demo.back.v1: x\n--\n-- RETURN ok\n-- REPLAY state\n\nreturn { 'ok' }\n"
+FACTS = """\
+word = "demo"
+plural = "demos"
+title = "demo"
+bases.usual = "{demo:<name>}"
+names.name = ["name", "the name"]
+roles.work = "works"
+events = { "task.done" = "done", "task.gone" = "gone" }
+settings = {}
+texts = {}
+tables.task.x = "int"
+counters = {}
+hints = {}
+waits = {}
+[statuses]
+ok = ["done", "a"]
+gone = ["stop", "b"]
+done = ["done", "c"]
 """
 
 
 @pytest.fixture
 def manifest(tmp_path: Path) -> dict[str, Any]:
     (tmp_path / "demo").mkdir()
-    (tmp_path / "errors.toml").write_text('ADEQ_ARG = "bad"\nADEQ_LAYOUT = "new"\n')
+    (tmp_path / "errors.toml").write_text(ERRORS)
+    (tmp_path / "demo/noun.toml").write_text(FACTS)
     (tmp_path / "demo/run.v1.lua").write_text(
         f"{EVERYTHING}\nredis.call('TIME')\nreturn {{ 'ok', redis.pcall('DEL', config) }}\n"
     )
-    (tmp_path / "demo/back.v1.lua").write_text("-- demo.back.v1: x\n--\n-- RETURN ok\n\nreturn { 'ok' }\n")
+    (tmp_path / "demo/back.v1.lua").write_text(BACK)
     made: dict[str, Any] = json.loads(bundle.build(tmp_path)["manifest.json"])
     return made
 
@@ -87,6 +113,7 @@ def test_entry(manifest: dict[str, Any]) -> None:
         "layout": 1,
         "read_only": False,
         "role": "work",
+        "replay": "state",
         "commands": ["DEL", "TIME"],
         "flags": ["allow-oom"],
         "cost": "2 + n commands",
@@ -147,18 +174,22 @@ def test_entry(manifest: dict[str, Any]) -> None:
                     {"name": "now_ms", "type": "int"},
                     {"name": "items", "type": "list", "of": "item"},
                 ],
+                "then": "done",
+                "doc": "a",
             },
-            {"status": "gone", "fields": []},
+            {"status": "gone", "fields": [], "then": "stop", "doc": "b"},
         ],
         "shapes": {
             "item": [
                 {
                     "status": "done",
                     "fields": [
-                        {"name": "record", "type": "pairs"},
+                        {"name": "record", "type": "pairs", "table": "task"},
                         {"name": "ids", "type": "ids"},
                         {"name": "by", "type": "limit"},
                     ],
+                    "then": "done",
+                    "doc": "c",
                 }
             ]
         },
@@ -192,7 +223,15 @@ RUN = ("scripts", 1)
         set_("layout", None),
         set_("contract", 2),
         set_("errors", "ADEQ_ARG", None),
-        set_("errors", "EOTHER", "x"),
+        set_("errors", "EOTHER", {"retry": "never", "may_have_applied": False, "doc": "x"}),
+        set_("errors", "ADEQ_ARG", "retry", "always"),
+        set_("server_errors", []),
+        set_("nouns", "demo", "waits", None),
+        set_("nouns", "demo", "hints", {"wake": {"how": "BLPOP"}}),
+        set_(*RUN, "replay", ""),
+        set_(*RUN, "returns", 0, "then", "wait"),
+        set_(*RUN, "shapes", "item", 0, "fields", 0, "table", None),
+        set_(*RUN, "returns", 0, "fields", 0, "type", "text"),
         set_("types", "float", {"doc": "x"}),
         set_("limits", "more", 1),
         set_(*RUN, "extra", 1),

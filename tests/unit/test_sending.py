@@ -32,6 +32,7 @@ def scripts(tmp_path: Path) -> list[Script]:
             "file": f"dist/{name}.lua",
             "read_only": False,
             "role": "work",
+            "replay": "token",
             "commands": [],
             "shapes": {},
         }

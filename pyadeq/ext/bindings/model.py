@@ -26,9 +26,15 @@ def model() -> dict[str, Any]:
         "layout": manifest["layout"],
         "limits": manifest["limits"],
         "types": manifest["types"],
-        "errors": manifest["errors"],
+        "errors": {code: error["doc"] for code, error in manifest["errors"].items()},
+        "passing": passing(manifest["server_errors"]),
         "nouns": [_noun(name, [one for one in entries if one["noun"] == name]) for name in nouns],
     }
+
+
+def passing(server_errors: list[dict[str, Any]]) -> list[str]:
+    """The codes of errors that end by themselves within seconds."""
+    return sorted(one["code"] for one in server_errors if one["retry"] in ("soon", "load"))
 
 
 def camel(name: str) -> str:

@@ -1,0 +1,341 @@
+"""The facts of a noun that no script declares alone: `<noun>/noun.toml`, read, and checked against the headers.
+
+A noun without the file has none; lint.py wants one.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from model import Arg, Field, Script, Status, Type, read_type
+
+FILE = "noun.toml"
+THEN = ("done", "ask", "again", "stop")
+RETRY = ("never", "load", "elsewhere", "soon", "later")
+# How a client blocks for a hint, by the type of its key.
+HOW = {"BLPOP": "list", "SSUBSCRIBE": "channel"}
+_TABLES = (
+    "word", "plural", "title", "bases", "names", "roles", "events", "settings", "texts", "tables", "counters",
+    "hints", "waits", "statuses",
+)  # fmt: skip
+_CONSTANT = re.compile(r"\b(?:DEFAULT|WAIT)_[a-z0-9_]+\b")
+
+Entry = dict[str, Any]
+
+
+class NounError(Exception):
+    """`<file>:1: <what is wrong>`, one a line."""
+
+
+@dataclass
+class Noun:
+    path: str
+    facts: Entry
+    settings: list[Arg] = field(default_factory=list)
+
+    @property
+    def constants(self) -> dict[str, str]:
+        """What stands in the generated scripts for DEFAULT_<setting> and WAIT_<wait>."""
+        found = {f"DEFAULT_{arg.name}": _literal(arg) for arg in self.settings if arg.default}
+        return found | {f"WAIT_{name}": str(wait[0]) for name, wait in self.facts["waits"].items()}
+
+
+def read_noun(root: Path, word: str) -> Noun | None:
+    """The noun of a folder, or None if it has no file. Raises NounError."""
+    path = f"{word}/{FILE}"
+    if not (root / path).is_file():
+        return None
+    try:
+        facts = tomllib.loads((root / path).read_text())
+    except tomllib.TOMLDecodeError as error:
+        raise NounError(f"{path}:1: {error}") from None
+    if sorted(facts) != sorted(_TABLES):
+        raise NounError(f"{path}:1: must have {', '.join(_TABLES)}, got {', '.join(facts)}")
+    if facts["word"] != word:
+        raise NounError(f"{path}:1: word must be {word}, as the folder")
+    noun = Noun(path, facts)
+    problems = list(_malformed(noun))
+    if problems:
+        raise NounError("\n".join(f"{path}:1: {problem}" for problem in problems))
+    noun.settings = [Arg(name, _type(entry[0]), _wire(entry[1])) for name, entry in facts["settings"].items()]
+    return noun
+
+
+def with_constants(text: str, constants: Mapping[str, str]) -> str:
+    """The text with the numbers of noun.toml for their names; unknown names stay."""
+    return _CONSTANT.sub(lambda name: constants.get(name[0], name[0]), text)
+
+
+def is_constant(name: str) -> bool:
+    return _CONSTANT.fullmatch(name) is not None
+
+
+def check(noun: Noun, scripts: list[Script], sources: str) -> Iterator[str]:
+    """How a noun's file and its scripts differ, each as `<file>:<line>: <what>`. sources: all their text."""
+    literals = set(re.findall(r"'([^'\n]*)'", sources))
+    words = literals | set(re.findall(r"[a-z_]+", " ".join(literals)))
+    words.update(value for script in scripts for arg in _arguments(script) for value in arg.type.values)
+    for script in scripts:
+        if not script.replay:
+            yield f"{script.path}:1: no REPLAY: what makes a call that is sent again the same call?"
+    for problem in (
+        *_check_names(noun, scripts),
+        *_check_settings(noun, sources),
+        *_check_tables(noun, scripts),
+        *_check_hints(noun, scripts, words),
+    ):
+        yield f"{noun.path}:1: {problem}"
+    yield from _check_fields(noun, scripts, words)
+
+
+def _check_names(noun: Noun, scripts: list[Script]) -> Iterator[str]:
+    """Events, roles and statuses are those of the headers."""
+    declared = {
+        "events": {event for script in scripts for event in script.events},
+        "roles": {script.role for script in scripts if script.role},
+        "statuses": {status.name for script in scripts for status in statuses_of(script)},
+    }
+    for table, used in declared.items():
+        own = {name for name in noun.facts[table] if table != "statuses" or "." not in name}
+        for name in sorted(used - own):
+            yield f"{table}: {name} is missing; scripts declare it"
+        for name in sorted(own - used):
+            yield f"{table}: no script declares {name}"
+    verbs = {script.verb: {status.name for status in statuses_of(script)} for script in scripts}
+    for name in noun.facts["statuses"]:
+        verb, _, status = name.rpartition(".")
+        if verb and status not in verbs.get(verb, ()):
+            yield f"statuses: {name} is no status of a script {verb}"
+
+
+def _check_settings(noun: Noun, sources: str) -> Iterator[str]:
+    for arg in noun.settings:
+        if f"'{arg.name}'" not in sources:
+            yield f"settings: no source reads {arg.name}"
+        elif arg.default not in (None, "", "0") and f"DEFAULT_{arg.name}" not in sources:
+            yield f"settings: no source reads the default of {arg.name} as DEFAULT_{arg.name}"
+
+
+def _check_tables(noun: Noun, scripts: list[Script]) -> Iterator[str]:
+    fields = [one for script in scripts for status in statuses_of(script) for one in status.fields]
+    used = {one.of for one in fields if one.type == "pairs"}
+    for name in sorted(noun.facts["tables"].keys() - used):
+        yield f"tables: no reply has pairs({name})"
+    with_pairs = {script.verb for script in scripts if any(group.pairs for group in script.groups.values())}
+    for name, table in noun.facts["tables"].items():
+        if table.get("pairs_of", "") not in with_pairs | {""}:
+            yield f"tables.{name}: no script {table['pairs_of']} has pairs"
+
+
+def _check_hints(noun: Noun, scripts: list[Script], words: set[str]) -> Iterator[str]:
+    keys = {key.name: key.type for script in scripts for key in script.keys}
+    words = words | {event.split(".")[1] for event in noun.facts["events"]}
+    for name, hint in noun.facts["hints"].items():
+        if keys.get(hint["key"]) != HOW[hint["how"]]:
+            yield f"hints.{name}: {hint['key']} must be a key of type {HOW[hint['how']]}"
+        for message in hint["messages"]:
+            if re.split("[ :]", message)[0] not in words:
+                yield f"hints.{name}: no source gives the message {message!r}"
+
+
+def _check_fields(noun: Noun, scripts: list[Script], words: set[str]) -> Iterator[str]:
+    """What is said of the texts and pairs in replies is there, and can be true."""
+    texts = noun.facts["texts"]
+    used = set()
+    for script in scripts:
+        for status in statuses_of(script):
+            for one in status.fields:
+                where = f"{script.path}:1: {status.name}.{one.name}:"
+                if one.type == "pairs" and one.of not in noun.facts["tables"]:
+                    allowed = ", ".join(noun.facts["tables"])
+                    yield f"{where} must be pairs(<table>), with a table of {noun.path}: {allowed}"
+                if one.type != "text":
+                    continue
+                key = text_key(noun, script, one)
+                used.add(key)
+                if key is None and not one.words:
+                    yield f"{where} {noun.path} does not say in texts what it holds"
+                if set(one.words) - set(texts.get(one.name, one.words)):
+                    yield f"{where} its words must be among those of texts in {noun.path}"
+                for word in text_words(noun, script, one):
+                    if word not in words:
+                        yield f"{where} no source gives the word {word!r}"
+    for name in sorted(texts.keys() - used):
+        yield f"{noun.path}:1: texts: no reply has a text {name}"
+
+
+def entry_of(noun: Noun, scripts: list[Script]) -> Entry:
+    """A noun in the manifest."""
+    facts = noun.facts
+    keys = {key.name: key for script in scripts for key in script.keys}
+    return {
+        "word": facts["word"],
+        "plural": facts["plural"],
+        "title": facts["title"],
+        "bases": facts["bases"],
+        "names": {
+            name: {"type": type_, "doc": doc} | ({"default": default[0]} if default else {})
+            for name, (type_, doc, *default) in facts["names"].items()
+        },
+        "roles": facts["roles"],
+        "events": facts["events"],
+        "settings": [arg_entry(arg) | {"doc": facts["settings"][arg.name][2]} for arg in noun.settings],
+        "tables": {
+            name: list({one["name"]: one for one in _table(noun, scripts, table)}.values())
+            for name, table in facts["tables"].items()
+        },
+        "counters": facts["counters"],
+        "hints": {
+            name: {
+                "how": hint["how"],
+                "template": keys[hint["key"]].template + hint.get("suffix", f"<{keys[hint['key']].suffix}>"),
+                "messages": hint["messages"],
+                "doc": hint["doc"],
+            }
+            for name, hint in facts["hints"].items()
+        },
+        "waits": {name: {"ms": ms, "doc": doc} for name, (ms, doc) in facts["waits"].items()},
+    }
+
+
+def status_facts(noun: Noun | None, script: Script, status: Status) -> Entry:
+    """What a status means, where the noun has a file."""
+    if noun is None:
+        return {}
+    statuses = noun.facts["statuses"]
+    then, doc = statuses.get(f"{script.verb}.{status.name}") or statuses[status.name]
+    return {"then": then, "doc": doc}
+
+
+def field_facts(noun: Noun | None, script: Script, one: Field) -> Entry:
+    """What a field of a reply holds, where that is more than its type."""
+    if one.type == "pairs" and one.of:
+        return {"table": one.of}
+    if noun is None or one.type != "text":
+        return {}
+    if words := text_words(noun, script, one):
+        return {"values": list(words)}
+    return {"form": noun.facts["texts"][text_key(noun, script, one)]}
+
+
+def text_key(noun: Noun, script: Script, one: Field) -> str | None:
+    own = f"{script.verb}.{one.name}"
+    return own if own in noun.facts["texts"] else one.name if one.name in noun.facts["texts"] else None
+
+
+def text_words(noun: Noun, script: Script, one: Field) -> tuple[str, ...]:
+    text = noun.facts["texts"].get(text_key(noun, script, one))
+    return one.words or (tuple(text) if isinstance(text, list) else ())
+
+
+def statuses_of(script: Script) -> list[Status]:
+    return [*script.returns, *(status for shape in script.shapes.values() for status in shape)]
+
+
+def _arguments(script: Script) -> Iterator[Arg]:
+    yield from script.args
+    for group in script.groups.values():
+        yield from (*group.fields, *group.pairs)
+
+
+def arg_entry(arg: Arg) -> Entry:
+    """An argument in the manifest."""
+    type_, default = arg.type, arg.default
+    entry: Entry = {"name": arg.name, "type": type_.name}
+    if type_.name in ("int", "bytes", "ids", "lanes"):
+        entry |= {"min": type_.min, "max": type_.max}
+    if type_.values:
+        entry["values"] = list(type_.values)
+    if default is not None:
+        entry["default"] = default
+        if type_.name == "int" and default:
+            entry["default"] = int(default)
+        if type_.name == "bool" and default:
+            entry["default"] = default == "1"
+    return entry
+
+
+def _table(noun: Noun, scripts: list[Script], table: Entry) -> list[Entry]:
+    """The names of a table; its own win over those that it takes from elsewhere."""
+    found: list[Entry] = []
+    for name, entry in table.items():
+        if name == "pairs_of":
+            (script,) = (one for one in scripts if one.verb == entry)
+            found += [_typed(arg.name, arg.type) for group in script.groups.values() for arg in group.pairs]
+        elif name == "settings" and entry is True:
+            found += [_typed(arg.name, arg.type) for arg in noun.settings]
+        elif name == "counters" and entry is True:
+            found += [_typed(name, Type("int"), doc) for name, doc in noun.facts["counters"].items()]
+        else:
+            kind, *doc = [entry] if isinstance(entry, str) else entry
+            found.append(_typed(name, Type("text") if kind == "text" else _type(kind), *doc))
+    return list({one["name"]: one for one in found}.values())
+
+
+def _typed(name: str, type_: Type, doc: str = "") -> Entry:
+    values = {"values": list(type_.values)} if type_.values else {}
+    return {"name": name, "type": type_.name} | values | ({"doc": doc} if doc else {})
+
+
+def _malformed(noun: Noun) -> Iterator[str]:
+    facts = noun.facts
+    for table in ("roles", "events", "counters"):
+        if not all(isinstance(doc, str) and doc for doc in facts[table].values()):
+            yield f'{table}: must be <name> = "<meaning>"'
+    for name, entry in facts["statuses"].items():
+        if not (isinstance(entry, list) and len(entry) == 2 and entry[0] in THEN and entry[1]):
+            yield f"statuses.{name}: must be [<{'|'.join(THEN)}>, <meaning>]"
+    for name, entry in facts["waits"].items():
+        if not (isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], int) and entry[1]):
+            yield f"waits.{name}: must be [<ms>, <meaning>]"
+    for name, entry in facts["hints"].items():
+        needed, allowed = {"key", "how", "messages", "doc"}, {"key", "how", "messages", "doc", "suffix"}
+        if not needed <= entry.keys() <= allowed or entry["how"] not in HOW:
+            yield f"hints.{name}: must have {', '.join(sorted(needed))}, and how one of {', '.join(HOW)}"
+    for name, entry in facts["names"].items():
+        if not (isinstance(entry, list) and len(entry) in (2, 3)):
+            yield f"names.{name}: must be [<type>, <meaning>] or [<type>, <meaning>, <default>]"
+    for name, template in facts["bases"].items():
+        stray = set(re.findall(r"<([^<>]*)>", template)) - facts["names"].keys()
+        if stray or template.count("{") != 1:
+            yield f"bases.{name}: must have one hash tag, and parts from names; got {template!r}"
+    for name, entry in facts["settings"].items():
+        if not (isinstance(entry, list) and len(entry) == 3):
+            yield f"settings.{name}: must be [<type>, <default>, <meaning>]"
+            continue
+        try:
+            type_ = _type(entry[0])
+            if entry[1] != "" and not type_.accepts(_wire(entry[1])):
+                yield f"settings.{name}: the default {entry[1]!r} is not what it accepts"
+        except ValueError as error:
+            yield f"settings.{name}: {error}"
+    for table, entries in facts["tables"].items():
+        for name, entry in entries.items():
+            kind = entry if isinstance(entry, str) else entry[0] if isinstance(entry, list) else "text"
+            try:
+                if kind != "text" and name != "pairs_of":
+                    _type(kind)
+            except ValueError as error:
+                yield f"tables.{table}.{name}: {error}"
+
+
+def _type(text: str) -> Type:
+    """As in a header; a type that has bounds may leave them out."""
+    name, _, rest = text.partition(" ")
+    if not rest:
+        rest = {"int": "..", "bytes": "0..16777216", "ids": "0..1000", "lanes": "0..1000"}.get(name, "")
+    return read_type(name, rest or None)
+
+
+def _wire(value: Any) -> str:
+    return str(int(value) if isinstance(value, bool) else value)
+
+
+def _literal(arg: Arg) -> str:
+    """A default as Lua reads what is stored: numbers as such, all else as text."""
+    return str(arg.default) if arg.type.name == "int" else f"'{arg.default}'"
