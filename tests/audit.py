@@ -22,7 +22,7 @@ KINDS = re.compile(
 HELD = re.compile(r"\S+ \d+ [^ |]+(?P<flags>[^|]*)\|\d+ \d+ \d+ \d+ (?P<fence>\d+) \S+")
 RULE = re.compile(r"\d+ (?:queue|reject|cancel_newest|cancel_oldest) \d+(?:\.\d{6})? [1-9]\d*")
 MOST_WEIGHT = 100_000  # percent
-LOOK_MS = 5_000  # no line of a limit is looked at later than that
+LOOK_MS = 5_000  # no line of a limit is looked at later than that, unless the limit is full
 NOTE = re.compile(r"[cf] (?P<ended>\S+) (?:- 0|\S+ \d+) (?P<place>\d+)|[ot] \S+ (?:- 0|\S+ \d+) \d+")
 BAND = 2**48  # the width of a priority in a score
 NEVER = 2**53 - 1  # ms: the score of a schedule that is not due by itself
@@ -264,7 +264,7 @@ class Audit:
             yield f"schedule {name} does not say what fired last: {record}"
 
     def _limits(self) -> Iterator[str]:
-        """Who holds a limit has a lease that says so; who waits is in a line, and each line is looked at."""
+        """Who holds a limit has a lease that says so; who waits is in a line, which something will open."""
         config, rules = self._hash("config"), self._hash("limits")
         yield from (f"limits has {rule!r} for {key}" for key, rule in rules.items() if not RULE.fullmatch(rule))
         held: defaultdict[str, dict[str, float]] = defaultdict(dict)
@@ -278,15 +278,24 @@ class Audit:
                 yield f"holding:{key} has {found}, the leases say {held[key]}"
         lines = self._zset("limit:lines")
         waiting = {key: self._zset(f"waiting:{key}") for key in self._suffixes("waiting")}
-        if waiting.keys() - lines.keys():
+        if waiting.keys() != lines.keys():
             yield f"limit:lines has {sorted(lines)}, there are lines of {sorted(waiting)}"
         for key, at_ms in lines.items():
-            if self.now_ms and at_ms > self.now_ms + LOOK_MS:
+            if at_ms < BAND and self.now_ms and at_ms > self.now_ms + LOOK_MS:
                 yield f"the line of {key} is looked at in {at_ms - self.now_ms} ms"
-        for id, score in self._zset("blocked").items():
-            by = self.tasks.get(id, {}).get("limited_by")
-            if by and waiting.get(by, {}).get(id) != score:
-                yield f"task {id} waits for {by} at {score}, but is not in its line: {waiting.get(by)}"
+            rule = rules.get(key) or rules.get(f"{key.partition(':')[0]}:*", "0 ")
+            full = 0 < int(rule.partition(" ")[0]) <= len(held[key])
+            if at_ms >= BAND and not full and at_ms - BAND > int(config.get("limits", 0)):
+                yield f"the line of {key} waits for the end of a lease, but only {sorted(held[key])} have one: {rule}"
+        blocked = self._zset("blocked")
+        for id, task in self.tasks.items():
+            by = task.get("limited_by")
+            if by and (id not in blocked or waiting.get(by, {}).get(id) != blocked[id]):
+                yield f"task {id} waits for {by} at {blocked.get(id)}, but is not in its line: {waiting.get(by)}"
+        for key, line in waiting.items():
+            for id, score in line.items():
+                if blocked.get(id) != score or self.tasks.get(id, {}).get("limited_by") != key:
+                    yield f"the line of {key} has {id} at {score}, which is in {self.places[id]}: {self.tasks.get(id)}"
         if (rules or held or waiting) and "limits" not in config:
             yield f"there are limits, {sorted(rules.keys() | held.keys() | waiting.keys())}, but config does not say so"
         for key in rules.keys() | held.keys() | lines.keys() | waiting.keys() | self._zset("rates").keys():

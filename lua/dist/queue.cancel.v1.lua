@@ -31,6 +31,8 @@
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   weights   hash          {base}:weights
 -- KEYS   shares    prefix/zset   {base}:shares:   lane
+-- KEYS   waiting   prefix/zset   {base}:waiting:  limit
+-- KEYS   limit_lines zset        {base}:limit:lines
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id            ?=
@@ -49,11 +51,11 @@
 -- ROLE   produce
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   11 + 11n commands, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- COST   11 + 11n commands, 3 for one in the line of a limit, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts leave_order untie answer_waiters cancel_task lane_emptied read_record find_set
 -- INCLUDE state_of remove_tasks trim_set retain done_before push_control recall_answers sweep_once hold_once note_done
 -- INCLUDE note_answers
--- RARELY note_end cancel_one push_wake make_ready push_due delay_until await_deadline line_up bury_task share_place
+-- RARELY note_end leave_line cancel_one push_wake make_ready push_due delay_until await_deadline line_up bury_task share_place
 -- RARELY tell_waiting rank_after cancel_children pass_on begin_chains
 
 local LAYOUT = 1
@@ -77,8 +79,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 31 then
-  return redis.error_reply('ADEQ_ARG expected 31 keys, got ' .. #KEYS)
+if #KEYS ~= 33 then
+  return redis.error_reply('ADEQ_ARG expected 33 keys, got ' .. #KEYS)
 end
 
 local rid = ARGV[1]
@@ -169,13 +171,18 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     ended = 0,
   }
-  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  if row[10] then
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {}
+    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+  end
   return conf
 end
 
 -- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail) local events = KEYS[29]
+local function emit(conf, event, id, detail) local events = KEYS[31]
   if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
@@ -192,7 +199,7 @@ end
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
 -- NEEDS counters
-local function add_counts(tally) local counters = KEYS[30]
+local function add_counts(tally) local counters = KEYS[32]
   for name, counted in pairs(tally) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -445,8 +452,16 @@ local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[
   conf.noted = true
 end
 
+-- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
+-- NEEDS task waiting limit_lines
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[29], KEYS[30]
+  redis.call('HDEL', task .. id, 'limited_by')
+  redis.call('ZREM', waiting .. key, id)
+  if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
+end
+
 -- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied cancel_task
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line cancel_task
 local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
@@ -463,6 +478,7 @@ local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS
     return 'cancelling'
   end
   redis.call('ZREM', set, id)
+  if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
   cancel_task(conf, id, record.ties, tally)
   return 'cancelled'

@@ -98,7 +98,7 @@
 -- RARELY begin_chains note_end make_awaited await_others join_gathering push_due delay_until await_deadline known_as
 -- RARELY find_twin find_missing hold_once hold_keys merge_task sweep_once create_base refuse_new leave_order untie answer_waiters
 -- RARELY bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of push_control
--- RARELY lane_emptied cancel_one cancel_children pass_on join_limit read_limits limits_of find_line is_here join_order refuse_epoch
+-- RARELY lane_emptied leave_line cancel_one cancel_children pass_on join_limit read_limits limits_of find_line is_here join_order refuse_epoch
 
 local LAYOUT = 1
 local CREATED = 1
@@ -438,7 +438,12 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     ended = 0,
   }
-  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  if row[10] then
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {}
+    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+  end
   return conf
 end
 
@@ -545,7 +550,7 @@ local function place_task(conf, id, own, place, by_lane)
     local limit = conf.limits and arg_rare().find_line(conf, own)
     if limit then
       conf.lined[#conf.lined + 1] = id
-      return arg_rare().join_limit(conf, id, string.format('%.0f', score), limit, conf.now + 5000, tied)
+      return arg_rare().join_limit(conf, id, string.format('%.0f', score), limit, conf.full, tied)
     end
     line_up(by_lane, own.lane or 'any', score, id)
   end
@@ -1008,8 +1013,16 @@ local function lane_emptied(lane) local lanes, wake, delayed, deadlines = KEYS[5
   end
 end
 
+-- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
+-- NEEDS task waiting limit_lines
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[2], KEYS[26], KEYS[27]
+  redis.call('HDEL', task .. id, 'limited_by')
+  redis.call('ZREM', waiting .. key, id)
+  if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
+end
+
 -- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied cancel_task
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line cancel_task
 local function cancel_one(conf, id, tally) local running, leases = KEYS[23], KEYS[24]
   local record = read_record(id)
   local set, score = find_set(id, record)
@@ -1026,6 +1039,7 @@ local function cancel_one(conf, id, tally) local running, leases = KEYS[23], KEY
     return 'cancelling'
   end
   redis.call('ZREM', set, id)
+  if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
   cancel_task(conf, id, record.ties, tally)
   return 'cancelled'
@@ -1093,8 +1107,8 @@ local function pass_on(conf, limit, tally) local dependents, ends = KEYS[18], KE
   return told
 end
 
--- join_limit(conf, id, score, limit, look_ms, tied): let a task wait in the line of a limit, by its place; the line is looked at
--- again at the latest then. Meanwhile it may expire, but it does not wait for a worker to come.
+-- join_limit(conf, id, score, limit, look_ms, tied): let a task wait in the line of a limit, by its place; look_ms is the score of the
+-- line in limit_lines, unless it is looked at before. Meanwhile it may expire, but it does not wait for a worker to come.
 -- NEEDS task blocked deadlines waiting limit_lines
 local function join_limit(conf, id, score, limit, look_ms, tied) local task, deadlines, blocked, waiting, limit_lines = KEYS[2], KEYS[8], KEYS[17], KEYS[26], KEYS[27]
   redis.call('ZADD', blocked, score, id)
@@ -1115,7 +1129,7 @@ end
 local function read_limits(conf, keys) local limits = KEYS[25]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*', ':*')) end
-  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 52: two for each key of a task
+  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
   for i, key in ipairs(keys) do
     local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
     if rule and not limit then

@@ -30,6 +30,8 @@
 -- KEYS   running   hash          {base}:running
 -- KEYS   weights   hash          {base}:weights
 -- KEYS   shares    prefix/zset   {base}:shares:   lane
+-- KEYS   waiting   prefix/zset   {base}:waiting:  limit
+-- KEYS   limit_lines zset        {base}:limit:lines
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   limit     int 1..1000   ?=100
@@ -42,9 +44,9 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   10 + 13n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- COST   10 + 13n commands, 3 for one in the line of a limit, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline leave_order untie
--- INCLUDE answer_waiters bury_task drop_task read_record find_set lane_emptied next_lane expire_waiting remove_tasks
+-- INCLUDE answer_waiters bury_task drop_task read_record find_set lane_emptied next_lane leave_line expire_waiting remove_tasks
 -- INCLUDE trim_set retain
 -- RARELY note_end delay_until cancel_task share_place tell_waiting rank_after state_of push_control
 -- RARELY cancel_one cancel_children pass_on
@@ -70,8 +72,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 30 then
-  return redis.error_reply('ADEQ_ARG expected 30 keys, got ' .. #KEYS)
+if #KEYS ~= 32 then
+  return redis.error_reply('ADEQ_ARG expected 32 keys, got ' .. #KEYS)
 end
 
 local limit = ARGV[1]
@@ -146,13 +148,18 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     ended = 0,
   }
-  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  if row[10] then
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {}
+    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+  end
   return conf
 end
 
 -- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail) local events = KEYS[28]
+local function emit(conf, event, id, detail) local events = KEYS[30]
   if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
@@ -169,7 +176,7 @@ end
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
 -- NEEDS counters
-local function add_counts(tally) local counters = KEYS[29]
+local function add_counts(tally) local counters = KEYS[31]
   for name, counted in pairs(tally) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -333,10 +340,18 @@ local function next_lane(conf, id, record) local task = KEYS[3]
   return lane
 end
 
+-- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
+-- NEEDS task waiting limit_lines
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[3], KEYS[28], KEYS[29]
+  redis.call('HDEL', task .. id, 'limited_by')
+  redis.call('ZREM', waiting .. key, id)
+  if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
+end
+
 -- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
 -- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
 -- lane, at its old place; how many.
--- NEEDS task ready deadlines read_record find_set lane_emptied line_up make_ready next_lane share_place await_deadline bury_task drop_task
+-- NEEDS task ready deadlines read_record find_set lane_emptied line_up make_ready next_lane share_place await_deadline leave_line bury_task drop_task
 local function expire_waiting(conf, limit, tally) local task, ready, deadlines = KEYS[3], KEYS[6], KEYS[13]
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
@@ -357,6 +372,7 @@ local function expire_waiting(conf, limit, tally) local task, ready, deadlines =
         if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(lane) end
       end
       if reason then
+        if record.limited_by then leave_line(id, record.limited_by) end
         redis.call('HSET', task .. id, 'reason', reason)
         if record.error then redis.call('HDEL', task .. id, 'error', 'exit_code') end
         bury_task(conf, expired and 'task.expired' or 'task.dead', id, reason, true, tally)
@@ -571,7 +587,7 @@ local function push_control(conf, name) local control = KEYS[21]
 end
 
 -- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied cancel_task
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line cancel_task
 local function cancel_one(conf, id, tally) local leases, running = KEYS[2], KEYS[25]
   local record = read_record(id)
   local set, score = find_set(id, record)
@@ -588,6 +604,7 @@ local function cancel_one(conf, id, tally) local leases, running = KEYS[2], KEYS
     return 'cancelling'
   end
   redis.call('ZREM', set, id)
+  if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
   cancel_task(conf, id, record.ties, tally)
   return 'cancelled'

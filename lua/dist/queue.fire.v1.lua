@@ -89,7 +89,7 @@
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task add_tasks
 -- RARELY sweep_once push_due await_deadline delay_until join_gathering begin_chains note_end make_awaited await_others hold_once hold_keys merge_task find_missing find_twin known_as remove_tasks trim_set retain
 -- RARELY leave_order untie answer_waiters bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of
--- RARELY push_control lane_emptied cancel_one cancel_children pass_on plan_firing read_open fire_once refuse_new join_limit read_limits limits_of find_line is_here join_order
+-- RARELY push_control lane_emptied leave_line cancel_one cancel_children pass_on plan_firing read_open fire_once refuse_new join_limit read_limits limits_of find_line is_here join_order
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -383,7 +383,12 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     ended = 0,
   }
-  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  if row[10] then
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {}
+    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+  end
   return conf
 end
 
@@ -490,7 +495,7 @@ local function place_task(conf, id, own, place, by_lane)
     local limit = conf.limits and arg_rare().find_line(conf, own)
     if limit then
       conf.lined[#conf.lined + 1] = id
-      return arg_rare().join_limit(conf, id, string.format('%.0f', score), limit, conf.now + 5000, tied)
+      return arg_rare().join_limit(conf, id, string.format('%.0f', score), limit, conf.full, tied)
     end
     line_up(by_lane, own.lane or 'any', score, id)
   end
@@ -992,8 +997,16 @@ local function lane_emptied(lane) local lanes, wake, delayed, deadlines = KEYS[8
   end
 end
 
+-- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
+-- NEEDS task waiting limit_lines
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[30], KEYS[31]
+  redis.call('HDEL', task .. id, 'limited_by')
+  redis.call('ZREM', waiting .. key, id)
+  if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
+end
+
 -- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied cancel_task
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line cancel_task
 local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
@@ -1010,6 +1023,7 @@ local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS
     return 'cancelling'
   end
   redis.call('ZREM', set, id)
+  if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
   cancel_task(conf, id, record.ties, tally)
   return 'cancelled'
@@ -1151,8 +1165,8 @@ local function refuse_new(conf, ids, envelopes, stamps)
   end
 end
 
--- join_limit(conf, id, score, limit, look_ms, tied): let a task wait in the line of a limit, by its place; the line is looked at
--- again at the latest then. Meanwhile it may expire, but it does not wait for a worker to come.
+-- join_limit(conf, id, score, limit, look_ms, tied): let a task wait in the line of a limit, by its place; look_ms is the score of the
+-- line in limit_lines, unless it is looked at before. Meanwhile it may expire, but it does not wait for a worker to come.
 -- NEEDS task blocked deadlines waiting limit_lines
 local function join_limit(conf, id, score, limit, look_ms, tied) local task, deadlines, blocked, waiting, limit_lines = KEYS[4], KEYS[13], KEYS[19], KEYS[30], KEYS[31]
   redis.call('ZADD', blocked, score, id)
@@ -1173,7 +1187,7 @@ end
 local function read_limits(conf, keys) local limits = KEYS[29]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*', ':*')) end
-  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 52: two for each key of a task
+  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
   for i, key in ipairs(keys) do
     local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
     if rule and not limit then

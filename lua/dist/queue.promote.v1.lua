@@ -127,7 +127,12 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     ended = 0,
   }
-  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  if row[10] then
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {}
+    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+  end
   return conf
 end
 

@@ -26,6 +26,8 @@
 -- KEYS   log       prefix/list   {base}:log:      id
 -- KEYS   order     prefix/zset   {base}:order:    id
 -- KEYS   ends      zset          {base}:ends
+-- KEYS   waiting   prefix/zset   {base}:waiting:  limit
+-- KEYS   limit_lines zset        {base}:limit:lines
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id            ?=
@@ -41,12 +43,13 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   24 + 4n commands, 8 more for unique and idempotency key, 1 for each user, tag and parent, 5 for one that others wait for, O(n log m)
+-- COST   24 + 4n commands, 3 for one in the line of a limit, 8 more for unique and idempotency key, 1 for each user, tag and parent, 5 for one that others wait for, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts leave_order untie lane_emptied answer_waiters remove_tasks done_before sweep_once
--- INCLUDE hold_once note_done
+-- INCLUDE hold_once note_done leave_line
 -- RARELY note_end
 
 local LAYOUT = 1
+local BAND = 281474976710656
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local function refuse(field, value, want)
@@ -73,8 +76,8 @@ local function arg_lane(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 25 then
-  return redis.error_reply('ADEQ_ARG expected 25 keys, got ' .. #KEYS)
+if #KEYS ~= 27 then
+  return redis.error_reply('ADEQ_ARG expected 27 keys, got ' .. #KEYS)
 end
 
 local rid = ARGV[1]
@@ -166,13 +169,18 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     ended = 0,
   }
-  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  if row[10] then
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {}
+    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+  end
   return conf
 end
 
 -- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail) local events = KEYS[23]
+local function emit(conf, event, id, detail) local events = KEYS[25]
   if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
@@ -189,7 +197,7 @@ end
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
 -- NEEDS counters
-local function add_counts(tally) local counters = KEYS[24]
+local function add_counts(tally) local counters = KEYS[26]
   for name, counted in pairs(tally) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -323,6 +331,14 @@ local function note_done(conf, verb, word)
   sweep_once(conf, 10)
 end
 
+-- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
+-- NEEDS task waiting limit_lines
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[2], KEYS[23], KEYS[24]
+  redis.call('HDEL', task .. id, 'limited_by')
+  redis.call('ZREM', waiting .. key, id)
+  if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
+end
+
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
@@ -360,13 +376,14 @@ local gone = {}
 for i, set in ipairs(sets) do
   local ids = #gone < limit and redis.call('ZRANGE', set, 0, limit - #gone - 1) or {}
   for _, id in ipairs(ids) do
-    local own = redis.call('HMGET', task .. id, 'ties', 'idempotency_key')
+    local own = redis.call('HMGET', task .. id, 'ties', 'idempotency_key', 'limited_by')
     local key = own[2] and 'key:' .. own[2]
     if own[1] and untie(conf, id, 'f') and set ~= finished and set ~= dead then answer_waiters(conf, id, 'removed', '') end
     if key and string.find(redis.call('HGET', once, key) or '', id .. ' ', 1, true) == 1 then
       redis.call('HDEL', once, key)
       redis.call('ZREM', once_due, key)
     end
+    if own[3] then leave_line(id, own[3]) end
     gone[#gone + 1] = id
   end
   if #ids > 0 then redis.call('ZREM', set, unpack(ids)) end  -- at most 1,000: limit

@@ -144,7 +144,12 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     ended = 0,
   }
-  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  if row[10] then
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {}
+    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+  end
   return conf
 end
 
@@ -256,7 +261,7 @@ end
 local function revive_task(conf, id, unique, scope) local task, dead = KEYS[2], KEYS[6]
   redis.call('ZREM', dead, id)
   redis.call('HDEL', task .. id, 'attempts', 'crashes', 'expires_at_ms', 'reason', 'error', 'exit_code',
-    'progress_ppm', 'progress_text')
+    'progress_ppm', 'progress_text', 'limited_by')  -- which older versions of these scripts left
   redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
   if unique then hold_once(conf, 'unique:' .. unique, id) end
   if scope then hold_once(conf, 'scope:' .. scope, id) end

@@ -4,10 +4,12 @@
 -- of their own, or of all; `user:*` holds for each user that has no limit of his own, and so on. An item without pairs takes the
 -- limit away. `concurrency`: tasks that run; `starts` in each `period_ms`, evenly, after `burst` at once. `policy`: what becomes of
 -- a task that may not start yet: it waits in line, by its place, and is `blocked`; it is dead; it is cancelled; or, with
--- cancel_oldest, the oldest of those that run is. What runs already does not count for a new limit. It holds within 5 s.
+-- cancel_oldest, the oldest of those that run is. What runs already does not count for a new limit. It holds for the next claim, which
+-- looks at those in line, too; where there are many lines, the next ones go on with it.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   limits    hash          {base}:limits
+-- KEYS   limit_lines zset        {base}:limit:lines
 -- KEYS   once      hash          {base}:once
 -- KEYS   once_due  zset          {base}:once:due
 -- KEYS   events    stream        {base}:events
@@ -34,6 +36,7 @@
 
 local LAYOUT = 1
 local CREATED = 1
+local BAND = 281474976710656
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local arg_empty = {}
@@ -59,8 +62,8 @@ local function arg_limit(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 6 then
-  return redis.error_reply('ADEQ_ARG expected 6 keys, got ' .. #KEYS)
+if #KEYS ~= 7 then
+  return redis.error_reply('ADEQ_ARG expected 7 keys, got ' .. #KEYS)
 end
 
 local rid = ARGV[1]
@@ -189,13 +192,18 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     ended = 0,
   }
-  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  if row[10] then
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {}
+    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+  end
   return conf
 end
 
 -- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail) local events = KEYS[5]
+local function emit(conf, event, id, detail) local events = KEYS[6]
   if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
@@ -217,7 +225,7 @@ end
 
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
 -- NEEDS once rid
-local function done_before(conf, verb) local once = KEYS[3]
+local function done_before(conf, verb) local once = KEYS[4]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > conf.now then return word end
@@ -235,7 +243,7 @@ end
 
 -- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
 -- NEEDS once once_due
-local function sweep_once(conf, limit) local once, once_due = KEYS[3], KEYS[4]
+local function sweep_once(conf, limit) local once, once_due = KEYS[4], KEYS[5]
   local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -246,7 +254,7 @@ end
 
 -- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
 -- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms) local once, once_due = KEYS[3], KEYS[4]
+local function hold_once(conf, field, id, keep_ms) local once, once_due = KEYS[4], KEYS[5]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -273,7 +281,7 @@ local function note_answers(conf, verb, answers)
   note_done(conf, verb, table.concat(words, ','))
 end
 
-local config, limits = KEYS[1], KEYS[2]
+local config, limits, limit_lines = KEYS[1], KEYS[2], KEYS[3]
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -300,7 +308,7 @@ local answers = recall_answers(conf, 'set_limits', item_count)
 if answers then return { 'ok', conf.now, answers } end
 answers = {}
 if not conf.exists then create_base() end
-if not conf.limits then redis.call('HSET', config, 'limits', '1') end
+local changed_ms, kinds, looks = 1, false, {}
 for i, key in ipairs(item_key) do
   local old = redis.call('HGET', limits, key) or nil
   if old == rules[i] then
@@ -315,6 +323,17 @@ for i, key in ipairs(item_key) do
     redis.call('HDEL', limits, key)
     emit(conf, 'limit.removed', key, '')
   end
+  if answers[i][1] ~= 'unchanged' then
+    if string.find(key, '*', 1, true) then
+      kinds = true
+    else
+      looks[#looks + 1] = conf.now - BAND
+      looks[#looks + 1] = key
+    end
+  end
 end
+if looks[1] then redis.call('ZADD', limit_lines, 'XX', 'LT', unpack(looks)) end  -- at most 2,000: two for each item
+if kinds then changed_ms = math.max(conf.now, (conf.rules_ms or 0) + 1) end  -- lines of limits that were full by then are looked at
+if kinds or not conf.limits then redis.call('HSET', config, 'limits', string.format('%.0f', changed_ms)) end
 note_answers(conf, 'set_limits', answers)
 return { 'ok', conf.now, answers }

@@ -84,13 +84,12 @@
 -- ROLE   work
 -- REPLAY slot
 -- FLAGS  allow-oom
--- COST   23 + 2n commands, 25 + 2n once a second, 1 more where the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 7 more where there are limits, 2 for each that a task holds, 6 for a task that joins or leaves a line, O(n log m)
+-- COST   23 + 2n commands, 25 + 2n once a second, 1 more where the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 7 more where there are limits, 2 for each that a task holds, 6 for a task that joins or leaves a line, of which it looks at 100, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result ack_tasks next_due sweep retain push_wake lane_emptied check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
--- RARELY is_full answer_waiters settled_before note_end leave_order untie line_up make_ready drop_task share_place promote_due read_lease read_policy
--- RARELY backoff push_due delay_until await_deadline bury_task cancel_task reap_expired read_record find_set next_lane
--- RARELY expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set
--- RARELY start_tied settled_as fail_tasks retire_worker sweep_workers trim_ended sweep_once sweep_rates sweep_shares housekeep
--- RARELY reclaim_tasks next_firing read_limits limits_of room_left open_line open_lines free_limits hold_limits find_full make_way join_limit held_back open_due_lines note_claimed end_limited move_due
+-- RARELY is_full answer_waiters settled_before note_end leave_order untie line_up make_ready drop_task share_place promote_due read_lease read_policy backoff push_due delay_until await_deadline bury_task cancel_task reap_expired
+-- RARELY read_record find_set next_lane leave_line expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied settled_as fail_tasks retire_worker sweep_workers
+-- RARELY trim_ended sweep_once sweep_rates sweep_shares reclaim_tasks next_firing read_limits limits_of room_left open_line open_lines mend_lines housekeep free_limits hold_limits find_full make_way join_limit held_back open_due_lines
+-- RARELY note_claimed end_limited move_due
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -364,7 +363,12 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     ended = 0,
   }
-  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  if row[10] then
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {}
+    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+  end
   return conf
 end
 
@@ -488,15 +492,15 @@ local function next_due(conf, set, tally)
 end
 
 -- sweep(conf, tally): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
--- of each; the time of the next of them, or 0.
--- NEEDS delayed leases deadlines ends limit_lines next_due
-local function sweep(conf, tally) local leases, delayed, deadlines, ends, limit_lines = KEYS[3], KEYS[10], KEYS[15], KEYS[28], KEYS[33]
+-- of each; the time of the next of them, but for the lines, or 0.
+-- NEEDS delayed leases deadlines ends next_due open_due_lines
+local function sweep(conf, tally) local leases, delayed, deadlines, ends = KEYS[3], KEYS[10], KEYS[15], KEYS[28]
   local next_ms = next_due(conf, leases, tally)
   if redis.call('EXISTS', deadlines, delayed) > 0 then
     next_ms = math.min(next_ms, next_due(conf, deadlines, tally), next_due(conf, delayed, tally))
   end
   if conf.chains then next_ms = math.min(next_ms, next_due(conf, ends, tally)) end
-  if conf.limits then next_ms = math.min(next_ms, next_due(conf, limit_lines, tally)) end
+  if conf.limits then arg_rare().open_due_lines(conf) end
   return next_ms < MAX_SAFE and next_ms or 0
 end
 
@@ -649,8 +653,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, ru
   local leased, ids, held, ending, taken, counts, bytes = {}, {}, {}, {}, {}, {}, 0
   for i, id in ipairs(next_ids) do
     local record, failed, crashes, delivered, since_ms, size, tied = read_task(id)
-    bytes = bytes + size
-    if (bytes > 4194304 and i > 1) or #leased == limit then break end
+    if #leased == limit or (bytes + size > 4194304 and #leased > 0) then break end
     local waits, limited
     if conf.limits and since_ms then waits, limited = arg_rare().held_back(conf, id, record, scores[i], tied, tally) end
     counts[from[i]] = (counts[from[i]] or 0) + 1
@@ -664,6 +667,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, ru
       local token = token_start .. at
       local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
       local holds = limited and arg_rare().hold_limits(conf, id, limited, fence + i) or ''
+      bytes = bytes + size
       ids[at], taken[at], leased[at] = id, i, { 'leased', id, token, fence + i, attempt, delivery, '', record }
       held[2 * at - 1] = id
       held[2 * at] = write_lease(conf, token, scores[i], wanted[from[i]], tied, holds, runs, fence + i, worker)
@@ -1004,10 +1008,18 @@ local function next_lane(conf, id, record) local task = KEYS[4]
   return lane
 end
 
+-- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
+-- NEEDS task waiting limit_lines
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[32], KEYS[33]
+  redis.call('HDEL', task .. id, 'limited_by')
+  redis.call('ZREM', waiting .. key, id)
+  if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
+end
+
 -- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
 -- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
 -- lane, at its old place; how many.
--- NEEDS task ready deadlines read_record find_set lane_emptied line_up make_ready next_lane share_place await_deadline bury_task drop_task
+-- NEEDS task ready deadlines read_record find_set lane_emptied line_up make_ready next_lane share_place await_deadline leave_line bury_task drop_task
 local function expire_waiting(conf, limit, tally) local task, ready, deadlines = KEYS[4], KEYS[7], KEYS[15]
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
@@ -1028,6 +1040,7 @@ local function expire_waiting(conf, limit, tally) local task, ready, deadlines =
         if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(lane) end
       end
       if reason then
+        if record.limited_by then leave_line(id, record.limited_by) end
         redis.call('HSET', task .. id, 'reason', reason)
         if record.error then redis.call('HDEL', task .. id, 'error', 'exit_code') end
         bury_task(conf, expired and 'task.expired' or 'task.dead', id, reason, true, tally)
@@ -1115,7 +1128,7 @@ local function push_control(conf, name) local control = KEYS[25]
 end
 
 -- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied cancel_task
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line cancel_task
 local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
@@ -1132,6 +1145,7 @@ local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS
     return 'cancelling'
   end
   redis.call('ZREM', set, id)
+  if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
   cancel_task(conf, id, record.ties, tally)
   return 'cancelled'
@@ -1382,17 +1396,6 @@ local function sweep_shares(wanted) local shares = KEYS[36]
   end
 end
 
--- housekeep(conf, tally, wanted): once a second for each slot that claims: note the worker's presence, forget silent workers, old
--- ended tasks and keys of `once` whose time is over. False if more of these are left, for the next call.
--- NEEDS workers worker sweep_workers sweep_rates sweep_shares trim_ended sweep_once
-local function housekeep(conf, tally, wanted) local workers = KEYS[13]
-  redis.call('ZADD', workers, conf.now_text, worker)
-  sweep_workers(conf, tally)
-  if conf.limits then sweep_rates(conf) end
-  if conf.fair then sweep_shares(wanted) end
-  return trim_ended(conf, 100, tally) + sweep_once(conf, 100) < 100
-end
-
 -- reclaim_tasks(conf, given): answer a re-sent claim: of the tasks it was given, those still under the same token.
 -- NEEDS running leases incarnation slot n read_lease read_task add_payloads
 local function reclaim_tasks(conf, given) local running, leases = KEYS[2], KEYS[3]
@@ -1426,7 +1429,7 @@ end
 local function read_limits(conf, keys) local limits = KEYS[30]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*', ':*')) end
-  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 52: two for each key of a task
+  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
   for i, key in ipairs(keys) do
     local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
     if rule and not limit then
@@ -1460,14 +1463,16 @@ local function limits_of(conf, user, tags, words)
   return conf.limited[known]
 end
 
--- room_left(conf, limit): how many more tasks a limit lets start now, and when to look again for one more, in 5 s at the latest.
+-- room_left(conf, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
+-- when to look for one more, in 5 s at the latest. While as many run as may, that is conf.full: the end of a lease opens the line.
 -- limit.idle: its rate has let one start for 5 s, and none has.
 -- NEEDS holding rates
 local function room_left(conf, limit) local holding, rates = KEYS[31], KEYS[34]
   local room, look_ms = MAX_SAFE, conf.now + 5000
   if limit.most then
     limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
-    room = math.max(0, limit.most - limit.held)
+    if limit.held >= limit.most then return 0, conf.full end
+    room = limit.most - limit.held
   end
   if limit.interval_ms then
     local next_ms = limit.next_ms or tonumber(redis.call('ZSCORE', rates, limit.key) or 0)
@@ -1482,28 +1487,25 @@ local function room_left(conf, limit) local holding, rates = KEYS[31], KEYS[34]
 end
 
 -- open_line(conf, key, batch, again): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
--- most. What becomes ready goes into the batch. again: the line is looked at after a while; if there is room still, who went
--- before is not taken, by workers of his lane perhaps that are not there, so that more may go. Holders without a lease, as an
--- evicting server leaves them, are forgotten.
--- NEEDS task blocked leases holding waiting limit_lines line_up await_deadline read_limits room_left
-local function open_line(conf, key, batch, again) local leases, task, blocked, holding, waiting, limit_lines = KEYS[3], KEYS[4], KEYS[21], KEYS[31], KEYS[32], KEYS[33]
-  local limit, room, look_ms, passed = read_limits(conf, { key })[1], 100, conf.now, 0
-  for _, id in ipairs(again and redis.call('ZRANGE', holding .. key, 0, 9) or {}) do
-    if not redis.call('ZSCORE', leases, id) then redis.call('ZREM', holding .. key, id) end
-  end
+-- most. What becomes ready, who is not blocked any more and the score of the line go into the batch. again: some were let go 5 s ago;
+-- if there is room still, workers of their lane are perhaps not there, so that more may go.
+-- The score of a line in limit_lines says when it is looked at next: at that time, again; at once, if it is negative, and then the
+-- time plus BAND is since when; and from BAND on not before a lease ends, for the limit was full at that time, less BAND.
+-- NEEDS task blocked waiting limit_lines line_up await_deadline room_left
+local function open_line(conf, key, batch, again) local task, blocked, waiting, limit_lines = KEYS[4], KEYS[21], KEYS[32], KEYS[33]
+  local limit, room, look_ms = conf.limit[key], MAX_SAFE, conf.now
   if limit then
-    if again then limit.held = nil end
     room, look_ms = room_left(conf, limit)
-    local more = again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms)
-    room = more and 100 or math.min(room, 100)
+    if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end
   end
-  local first = room > 0 and redis.call('ZRANGE', waiting .. key, 0, 99, 'WITHSCORES') or {}
-  while room > 0 and first[passed + 1] do  -- at most 100: tasks of a page
+  local most = math.min(room, 100, conf.steps)
+  local first = most > 0 and redis.call('ZRANGE', waiting .. key, 0, most + 9, 'WITHSCORES') or {}
+  local passed, full, left = 0, 2 * most + 20, room - most
+  while most > 0 and first[passed + 1] do  -- at most 110: tasks of a page
     local id, score = first[passed + 1], first[passed + 2]
     passed = passed + 2
-    if redis.call('ZSCORE', blocked, id) == score then  -- else it was cancelled, and may be another by now
-      room = room - 1
-      redis.call('ZREM', blocked, id)
+    if redis.call('ZSCORE', blocked, id) == score then  -- else an older version of these scripts has left it here
+      most = most - 1
       local own = redis.call('HMGET', task .. id, 'lane', 'ties')
       redis.call('HDEL', task .. id, 'limited_by')
       redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
@@ -1512,23 +1514,74 @@ local function open_line(conf, key, batch, again) local leases, task, blocked, h
       batch.freed[#batch.freed + 1] = id
     end
   end
+  conf.steps = conf.steps - 1 - passed / 2
   if passed > 0 then redis.call('ZREMRANGEBYRANK', waiting .. key, 0, passed / 2 - 1) end
-  if redis.call('EXISTS', waiting .. key) == 0 then
+  if room > 0 and (#first < full and passed == #first or redis.call('EXISTS', waiting .. key) == 0) then
     redis.call('ZREM', limit_lines, key)
   else
-    redis.call('ZADD', limit_lines, passed == 200 and conf.now or look_ms, key)
+    batch.looks[#batch.looks + 1] = left + most > 0 and conf.now + 1 - BAND or look_ms  -- after those that this call leaves
+    batch.looks[#batch.looks + 1] = key
   end
 end
 
--- open_lines(conf, keys, again): see to the lines of these limits, as open_line does.
--- NEEDS emit make_ready open_line
-local function open_lines(conf, keys, again)
-  local batch = { by_lane = {}, freed = {} }
-  for _, key in ipairs(keys) do open_line(conf, key, batch, again) end
-  make_ready(conf, batch.by_lane)
-  for first = 1, #batch.freed, 1000 do
-    emit(conf, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
+-- open_lines(conf, keys, again): see to the lines of these limits, as open_line does. What is more than one call may do is left to
+-- the next claims.
+-- NEEDS blocked limit_lines emit make_ready read_limits open_line
+local function open_lines(conf, keys, again) local blocked, limit_lines = KEYS[21], KEYS[33]
+  local batch, later = { by_lane = {}, freed = {}, looks = {} }, {}
+  for i, key in ipairs(keys) do
+    if conf.steps > 0 then
+      -- at most 1,000: a page of keys
+      if i % 1000 == 1 then read_limits(conf, { unpack(keys, i, math.min(i + 999, #keys)) }) end
+      open_line(conf, key, batch, again)
+    elseif not again then  -- else it is due still
+      later[#later + 1] = conf.now - BAND
+      later[#later + 1] = key
+    end
   end
+  local freed, looks = batch.freed, batch.looks
+  for first = 1, #freed, 7000 do redis.call('ZREM', blocked, unpack(freed, first, math.min(first + 6999, #freed))) end
+  for first = 1, #looks, 7000 do
+    redis.call('ZADD', limit_lines, unpack(looks, first, math.min(first + 6999, #looks)))
+  end
+  for first = 1, #later, 7000 do
+    redis.call('ZADD', limit_lines, 'XX', 'LT', unpack(later, first, math.min(first + 6999, #later)))
+  end
+  make_ready(conf, batch.by_lane)
+  for first = 1, #freed, 1000 do
+    emit(conf, 'task.unblocked', table.concat(freed, ' ', first, math.min(first + 999, #freed)), '')
+  end
+end
+
+-- mend_lines(conf): look at lines whose limit was full a minute ago, 50 of them, though the end of a lease opens them. Holders without
+-- a lease, as an evicting server leaves them, are forgotten, and so is who is not blocked, as older versions of these scripts left it.
+-- NEEDS blocked leases holding waiting limit_lines open_lines
+local function mend_lines(conf) local leases, blocked, holding, waiting, limit_lines = KEYS[3], KEYS[21], KEYS[31], KEYS[32], KEYS[33]
+  local keys = redis.call('ZRANGE', limit_lines, BAND, BAND + conf.now - 60000, 'BYSCORE', 'LIMIT', 0, 50)
+  for _, key in ipairs(keys) do
+    for set, known in pairs({ [holding .. key] = leases, [waiting .. key] = blocked }) do
+      local ids = redis.call('ZRANGE', set, 0, 99)
+      local scores = ids[1] and redis.call('ZMSCORE', known, unpack(ids)) or {}  -- at most 100: a page
+      for i, id in ipairs(ids) do
+        if not scores[i] then redis.call('ZREM', set, id) end
+      end
+    end
+  end
+  if keys[1] then open_lines(conf, keys) end
+end
+
+-- housekeep(conf, tally, wanted): once a second for each slot that claims: note the worker's presence, mend lines of limits, forget silent workers, old
+-- ended tasks and keys of `once` whose time is over. False if more of these are left, for the next call.
+-- NEEDS workers worker sweep_workers sweep_rates mend_lines sweep_shares trim_ended sweep_once
+local function housekeep(conf, tally, wanted) local workers = KEYS[13]
+  redis.call('ZADD', workers, conf.now_text, worker)
+  sweep_workers(conf, tally)
+  if conf.limits then
+    sweep_rates(conf)
+    mend_lines(conf)
+  end
+  if conf.fair then sweep_shares(wanted) end
+  return trim_ended(conf, 100, tally) + sweep_once(conf, 100) < 100
 end
 
 -- free_limits(conf, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
@@ -1542,9 +1595,10 @@ local function free_limits(conf, ids) local running, holding, waiting = KEYS[2],
       if not freed[key] then keys[#keys + 1], freed[key] = key, true end
     end
   end
+  conf.steps = conf.steps + 2 * #ids
   local lined = {}
-  for _, key in ipairs(keys) do
-    if redis.call('EXISTS', waiting .. key) == 1 then lined[#lined + 1] = key end
+  for _, key in ipairs(keys) do  -- there are lines for more steps than are left: then it need not be asked
+    if #lined >= conf.steps or redis.call('EXISTS', waiting .. key) == 1 then lined[#lined + 1] = key end
   end
   if #lined > 0 then open_lines(conf, lined) end
 end
@@ -1568,7 +1622,7 @@ local function hold_limits(conf, id, limited, fence) local holding, rates = KEYS
   return table.concat(keys, ',')
 end
 
--- find_full(conf, limited): the first of these limits that lets no task start now, and when to look again; nil if all let one.
+-- find_full(conf, limited): the first of these limits that lets no task start now, and the score of its line until it does; nil if all let one.
 -- NEEDS room_left
 local function find_full(conf, limited)
   for _, limit in ipairs(limited) do
@@ -1598,8 +1652,8 @@ local function make_way(conf, limit) local blocked, holding, waiting = KEYS[21],
   end
 end
 
--- join_limit(conf, id, score, limit, look_ms, tied): let a task wait in the line of a limit, by its place; the line is looked at
--- again at the latest then. Meanwhile it may expire, but it does not wait for a worker to come.
+-- join_limit(conf, id, score, limit, look_ms, tied): let a task wait in the line of a limit, by its place; look_ms is the score of the
+-- line in limit_lines, unless it is looked at before. Meanwhile it may expire, but it does not wait for a worker to come.
 -- NEEDS task blocked deadlines waiting limit_lines
 local function join_limit(conf, id, score, limit, look_ms, tied) local task, deadlines, blocked, waiting, limit_lines = KEYS[4], KEYS[15], KEYS[21], KEYS[32], KEYS[33]
   redis.call('ZADD', blocked, score, id)
@@ -1644,10 +1698,22 @@ local function held_back(conf, id, record, score, tied, tally) local task = KEYS
   return true
 end
 
--- open_due_lines(conf, limit): see to the lines of limits that are to be looked at by now, a tenth of so many, for each may let 100 go.
+-- open_due_lines(conf): see to the lines of limits that are to be looked at by now, and to those that were full before a limit of
+-- their kind was changed, 100 in all. conf.lines_left: there may be more.
 -- NEEDS limit_lines open_lines
-local function open_due_lines(conf, limit) local limit_lines = KEYS[33]
-  open_lines(conf, redis.call('ZRANGE', limit_lines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit / 10), true)
+local function open_due_lines(conf) local limit_lines = KEYS[33]
+  local due = redis.call('ZRANGE', limit_lines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 100, 'WITHSCORES')
+  local fresh, again = {}, {}
+  for i = 1, #due, 2 do table.insert(tonumber(due[i + 1]) < 0 and fresh or again, due[i]) end
+  if #fresh == 100 then again = redis.call('ZRANGE', limit_lines, 0, conf.now, 'BYSCORE', 'LIMIT', 0, 20) end  -- their turn has come, too
+  local more = 100 - #due / 2
+  if more > 0 and conf.rules_ms > 1 then
+    due = redis.call('ZRANGE', limit_lines, BAND, BAND + conf.rules_ms, 'BYSCORE', 'LIMIT', 0, more)
+    for i, key in ipairs(due) do fresh[#fresh + 1], more = key, more - 1 end
+  end
+  conf.lines_left = more == 0
+  if again[1] then open_lines(conf, again, true) end
+  if fresh[1] then open_lines(conf, fresh) end
 end
 
 -- note_claimed(wanted, from, scores, taken): of fair shares, how far those have come that were claimed, in each lane and band; taken
@@ -1670,7 +1736,7 @@ end
 
 -- end_limited(conf, next_ms, tally): after a claim: cancel those that are to go for others of their limit, let others start where
 -- one was let go that waits for another limit now, and answer the earlier of a time (0: none) and that when the line of a limit
--- is looked at next.
+-- is looked at next. While there are lines that is in 5 s at the latest, for nobody is told of a limit that is changed.
 -- NEEDS limit_lines cancel_one open_lines
 local function end_limited(conf, next_ms, tally) local limit_lines = KEYS[33]
   for _, id in ipairs(conf.victims) do cancel_one(conf, id, tally) end
@@ -1680,22 +1746,22 @@ local function end_limited(conf, next_ms, tally) local limit_lines = KEYS[33]
     seen[key] = true
   end
   if lined[1] then open_lines(conf, lined) end
-  local look_ms = tonumber(redis.call('ZRANGE', limit_lines, 0, 0, 'WITHSCORES')[2] or 0)
-  if look_ms == 0 or next_ms == 0 then return math.max(look_ms, next_ms) end
-  return math.min(look_ms, next_ms)
+  local look_ms = redis.call('ZRANGE', limit_lines, 0, 0, 'WITHSCORES')[2]
+  if not look_ms then return next_ms end
+  look_ms = conf.lines_left and conf.now or math.max(conf.now, math.min(look_ms, conf.now + 5000))
+  return next_ms == 0 and look_ms or math.min(look_ms, next_ms)
 end
 
 -- move_due(conf, set, tally): see to what is due in a set, at most 100 of it.
--- NEEDS delayed leases deadlines ends limit_lines promote_due reap_expired expire_waiting pass_on open_due_lines
-local function move_due(conf, set, tally) local leases, delayed, deadlines, ends, limit_lines = KEYS[3], KEYS[10], KEYS[15], KEYS[28], KEYS[33]
+-- NEEDS delayed leases deadlines ends promote_due reap_expired expire_waiting pass_on
+local function move_due(conf, set, tally) local leases, delayed, deadlines, ends = KEYS[3], KEYS[10], KEYS[15], KEYS[28]
   local moves = {
     [leases] = reap_expired, [deadlines] = expire_waiting, [delayed] = promote_due, [ends] = pass_on,
-    [limit_lines] = open_due_lines,
   }
   moves[set](conf, 100, tally)
 end
 
-  arg_made = { is_full = is_full, answer_waiters = answer_waiters, settled_before = settled_before, untie = untie, drop_task = drop_task, bury_task = bury_task, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, fail_tasks = fail_tasks, housekeep = housekeep, reclaim_tasks = reclaim_tasks, next_firing = next_firing, free_limits = free_limits, hold_limits = hold_limits, held_back = held_back, note_claimed = note_claimed, end_limited = end_limited, move_due = move_due }
+  arg_made = { is_full = is_full, answer_waiters = answer_waiters, settled_before = settled_before, untie = untie, drop_task = drop_task, bury_task = bury_task, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, fail_tasks = fail_tasks, reclaim_tasks = reclaim_tasks, next_firing = next_firing, housekeep = housekeep, free_limits = free_limits, hold_limits = hold_limits, held_back = held_back, open_due_lines = open_due_lines, note_claimed = note_claimed, end_limited = end_limited, move_due = move_due }
   return arg_made
 end
 

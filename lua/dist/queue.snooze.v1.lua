@@ -53,12 +53,12 @@
 -- ROLE   work
 -- REPLAY token
 -- FLAGS  allow-oom
--- COST   8 + 3n commands, 2 more where it is due within 10 s, 2 more where there are limits, 1 for each that a task holds, 11 for each line that opens and 5 for each of up to 100 who leave it, O(n log m)
+-- COST   8 + 3n commands, 2 more where it is due within 10 s, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline
 -- INCLUDE read_lease settled_as settled_before leave_order untie end_leases answer_waiters cancel_task return_leases remove_tasks
 -- INCLUDE trim_set retain
 -- RARELY note_end bury_task share_place tell_waiting rank_after read_record find_set state_of push_control
--- RARELY lane_emptied cancel_one cancel_children pass_on read_limits room_left open_line open_lines
+-- RARELY lane_emptied leave_line cancel_one cancel_children pass_on read_limits room_left open_line open_lines
 -- RARELY free_limits
 
 local LAYOUT = 1
@@ -174,7 +174,12 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     ended = 0,
   }
-  if row[10] then conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {} end
+  if row[10] then
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {}
+    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+  end
   return conf
 end
 
@@ -621,8 +626,16 @@ local function lane_emptied(lane) local lanes, wake, delayed, deadlines = KEYS[6
   end
 end
 
+-- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
+-- NEEDS task waiting limit_lines
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[28], KEYS[29]
+  redis.call('HDEL', task .. id, 'limited_by')
+  redis.call('ZREM', waiting .. key, id)
+  if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
+end
+
 -- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied cancel_task
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line cancel_task
 local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
@@ -639,6 +652,7 @@ local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS
     return 'cancelling'
   end
   redis.call('ZREM', set, id)
+  if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
   cancel_task(conf, id, record.ties, tally)
   return 'cancelled'
@@ -713,7 +727,7 @@ end
 local function read_limits(conf, keys) local limits = KEYS[26]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*', ':*')) end
-  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 52: two for each key of a task
+  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
   for i, key in ipairs(keys) do
     local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
     if rule and not limit then
@@ -729,14 +743,16 @@ local function read_limits(conf, keys) local limits = KEYS[26]
   return found
 end
 
--- room_left(conf, limit): how many more tasks a limit lets start now, and when to look again for one more, in 5 s at the latest.
+-- room_left(conf, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
+-- when to look for one more, in 5 s at the latest. While as many run as may, that is conf.full: the end of a lease opens the line.
 -- limit.idle: its rate has let one start for 5 s, and none has.
 -- NEEDS holding rates
 local function room_left(conf, limit) local holding, rates = KEYS[27], KEYS[30]
   local room, look_ms = MAX_SAFE, conf.now + 5000
   if limit.most then
     limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
-    room = math.max(0, limit.most - limit.held)
+    if limit.held >= limit.most then return 0, conf.full end
+    room = limit.most - limit.held
   end
   if limit.interval_ms then
     local next_ms = limit.next_ms or tonumber(redis.call('ZSCORE', rates, limit.key) or 0)
@@ -751,28 +767,25 @@ local function room_left(conf, limit) local holding, rates = KEYS[27], KEYS[30]
 end
 
 -- open_line(conf, key, batch, again): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
--- most. What becomes ready goes into the batch. again: the line is looked at after a while; if there is room still, who went
--- before is not taken, by workers of his lane perhaps that are not there, so that more may go. Holders without a lease, as an
--- evicting server leaves them, are forgotten.
--- NEEDS task blocked leases holding waiting limit_lines line_up await_deadline read_limits room_left
-local function open_line(conf, key, batch, again) local leases, task, blocked, holding, waiting, limit_lines = KEYS[3], KEYS[4], KEYS[22], KEYS[27], KEYS[28], KEYS[29]
-  local limit, room, look_ms, passed = read_limits(conf, { key })[1], 100, conf.now, 0
-  for _, id in ipairs(again and redis.call('ZRANGE', holding .. key, 0, 9) or {}) do
-    if not redis.call('ZSCORE', leases, id) then redis.call('ZREM', holding .. key, id) end
-  end
+-- most. What becomes ready, who is not blocked any more and the score of the line go into the batch. again: some were let go 5 s ago;
+-- if there is room still, workers of their lane are perhaps not there, so that more may go.
+-- The score of a line in limit_lines says when it is looked at next: at that time, again; at once, if it is negative, and then the
+-- time plus BAND is since when; and from BAND on not before a lease ends, for the limit was full at that time, less BAND.
+-- NEEDS task blocked waiting limit_lines line_up await_deadline room_left
+local function open_line(conf, key, batch, again) local task, blocked, waiting, limit_lines = KEYS[4], KEYS[22], KEYS[28], KEYS[29]
+  local limit, room, look_ms = conf.limit[key], MAX_SAFE, conf.now
   if limit then
-    if again then limit.held = nil end
     room, look_ms = room_left(conf, limit)
-    local more = again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms)
-    room = more and 100 or math.min(room, 100)
+    if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end
   end
-  local first = room > 0 and redis.call('ZRANGE', waiting .. key, 0, 99, 'WITHSCORES') or {}
-  while room > 0 and first[passed + 1] do  -- at most 100: tasks of a page
+  local most = math.min(room, 100, conf.steps)
+  local first = most > 0 and redis.call('ZRANGE', waiting .. key, 0, most + 9, 'WITHSCORES') or {}
+  local passed, full, left = 0, 2 * most + 20, room - most
+  while most > 0 and first[passed + 1] do  -- at most 110: tasks of a page
     local id, score = first[passed + 1], first[passed + 2]
     passed = passed + 2
-    if redis.call('ZSCORE', blocked, id) == score then  -- else it was cancelled, and may be another by now
-      room = room - 1
-      redis.call('ZREM', blocked, id)
+    if redis.call('ZSCORE', blocked, id) == score then  -- else an older version of these scripts has left it here
+      most = most - 1
       local own = redis.call('HMGET', task .. id, 'lane', 'ties')
       redis.call('HDEL', task .. id, 'limited_by')
       redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
@@ -781,22 +794,42 @@ local function open_line(conf, key, batch, again) local leases, task, blocked, h
       batch.freed[#batch.freed + 1] = id
     end
   end
+  conf.steps = conf.steps - 1 - passed / 2
   if passed > 0 then redis.call('ZREMRANGEBYRANK', waiting .. key, 0, passed / 2 - 1) end
-  if redis.call('EXISTS', waiting .. key) == 0 then
+  if room > 0 and (#first < full and passed == #first or redis.call('EXISTS', waiting .. key) == 0) then
     redis.call('ZREM', limit_lines, key)
   else
-    redis.call('ZADD', limit_lines, passed == 200 and conf.now or look_ms, key)
+    batch.looks[#batch.looks + 1] = left + most > 0 and conf.now + 1 - BAND or look_ms  -- after those that this call leaves
+    batch.looks[#batch.looks + 1] = key
   end
 end
 
--- open_lines(conf, keys, again): see to the lines of these limits, as open_line does.
--- NEEDS emit make_ready open_line
-local function open_lines(conf, keys, again)
-  local batch = { by_lane = {}, freed = {} }
-  for _, key in ipairs(keys) do open_line(conf, key, batch, again) end
+-- open_lines(conf, keys, again): see to the lines of these limits, as open_line does. What is more than one call may do is left to
+-- the next claims.
+-- NEEDS blocked limit_lines emit make_ready read_limits open_line
+local function open_lines(conf, keys, again) local blocked, limit_lines = KEYS[22], KEYS[29]
+  local batch, later = { by_lane = {}, freed = {}, looks = {} }, {}
+  for i, key in ipairs(keys) do
+    if conf.steps > 0 then
+      -- at most 1,000: a page of keys
+      if i % 1000 == 1 then read_limits(conf, { unpack(keys, i, math.min(i + 999, #keys)) }) end
+      open_line(conf, key, batch, again)
+    elseif not again then  -- else it is due still
+      later[#later + 1] = conf.now - BAND
+      later[#later + 1] = key
+    end
+  end
+  local freed, looks = batch.freed, batch.looks
+  for first = 1, #freed, 7000 do redis.call('ZREM', blocked, unpack(freed, first, math.min(first + 6999, #freed))) end
+  for first = 1, #looks, 7000 do
+    redis.call('ZADD', limit_lines, unpack(looks, first, math.min(first + 6999, #looks)))
+  end
+  for first = 1, #later, 7000 do
+    redis.call('ZADD', limit_lines, 'XX', 'LT', unpack(later, first, math.min(first + 6999, #later)))
+  end
   make_ready(conf, batch.by_lane)
-  for first = 1, #batch.freed, 1000 do
-    emit(conf, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
+  for first = 1, #freed, 1000 do
+    emit(conf, 'task.unblocked', table.concat(freed, ' ', first, math.min(first + 999, #freed)), '')
   end
 end
 
@@ -811,9 +844,10 @@ local function free_limits(conf, ids) local running, holding, waiting = KEYS[2],
       if not freed[key] then keys[#keys + 1], freed[key] = key, true end
     end
   end
+  conf.steps = conf.steps + 2 * #ids
   local lined = {}
-  for _, key in ipairs(keys) do
-    if redis.call('EXISTS', waiting .. key) == 1 then lined[#lined + 1] = key end
+  for _, key in ipairs(keys) do  -- there are lines for more steps than are left: then it need not be asked
+    if #lined >= conf.steps or redis.call('EXISTS', waiting .. key) == 1 then lined[#lined + 1] = key end
   end
   if #lined > 0 then open_lines(conf, lined) end
 end

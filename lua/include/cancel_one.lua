@@ -1,5 +1,5 @@
 -- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied cancel_task
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line cancel_task
 local function cancel_one(conf, id, tally)
   local record = read_record(id)
   local set, score = find_set(id, record)
@@ -16,6 +16,7 @@ local function cancel_one(conf, id, tally)
     return 'cancelling'
   end
   redis.call('ZREM', set, id)
+  if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
   cancel_task(conf, id, record.ties, tally)
   return 'cancelled'

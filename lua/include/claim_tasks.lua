@@ -12,8 +12,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally)
   local leased, ids, held, ending, taken, counts, bytes = {}, {}, {}, {}, {}, {}, 0
   for i, id in ipairs(next_ids) do
     local record, failed, crashes, delivered, since_ms, size, tied = read_task(id)
-    bytes = bytes + size
-    if (bytes > 4194304 and i > 1) or #leased == limit then break end
+    if #leased == limit or (bytes + size > 4194304 and #leased > 0) then break end
     local waits, limited
     if conf.limits and since_ms then waits, limited = held_back(conf, id, record, scores[i], tied, tally) end
     counts[from[i]] = (counts[from[i]] or 0) + 1
@@ -27,6 +26,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally)
       local token = token_start .. at
       local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
       local holds = limited and hold_limits(conf, id, limited, fence + i) or ''
+      bytes = bytes + size
       ids[at], taken[at], leased[at] = id, i, { 'leased', id, token, fence + i, attempt, delivery, '', record }
       held[2 * at - 1] = id
       held[2 * at] = write_lease(conf, token, scores[i], wanted[from[i]], tied, holds, runs, fence + i, worker)

@@ -1,6 +1,6 @@
 -- end_limited(conf, next_ms, tally): after a claim: cancel those that are to go for others of their limit, let others start where
 -- one was let go that waits for another limit now, and answer the earlier of a time (0: none) and that when the line of a limit
--- is looked at next.
+-- is looked at next. While there are lines that is in 5 s at the latest, for nobody is told of a limit that is changed.
 -- NEEDS limit_lines cancel_one open_lines
 local function end_limited(conf, next_ms, tally)
   for _, id in ipairs(conf.victims) do cancel_one(conf, id, tally) end
@@ -10,7 +10,8 @@ local function end_limited(conf, next_ms, tally)
     seen[key] = true
   end
   if lined[1] then open_lines(conf, lined) end
-  local look_ms = tonumber(redis.call('ZRANGE', limit_lines, 0, 0, 'WITHSCORES')[2] or 0)
-  if look_ms == 0 or next_ms == 0 then return math.max(look_ms, next_ms) end
-  return math.min(look_ms, next_ms)
+  local look_ms = redis.call('ZRANGE', limit_lines, 0, 0, 'WITHSCORES')[2]
+  if not look_ms then return next_ms end
+  look_ms = conf.lines_left and conf.now or math.max(conf.now, math.min(look_ms, conf.now + 5000))
+  return next_ms == 0 and look_ms or math.min(look_ms, next_ms)
 end

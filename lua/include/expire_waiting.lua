@@ -1,7 +1,7 @@
 -- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
 -- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
 -- lane, at its old place; how many.
--- NEEDS task ready deadlines read_record find_set lane_emptied line_up make_ready next_lane share_place await_deadline bury_task drop_task
+-- NEEDS task ready deadlines read_record find_set lane_emptied line_up make_ready next_lane share_place await_deadline leave_line bury_task drop_task
 local function expire_waiting(conf, limit, tally)
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
@@ -22,6 +22,7 @@ local function expire_waiting(conf, limit, tally)
         if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(lane) end
       end
       if reason then
+        if record.limited_by then leave_line(id, record.limited_by) end
         redis.call('HSET', task .. id, 'reason', reason)
         if record.error then redis.call('HDEL', task .. id, 'error', 'exit_code') end
         bury_task(conf, expired and 'task.expired' or 'task.dead', id, reason, true, tally)

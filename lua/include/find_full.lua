@@ -1,4 +1,4 @@
--- find_full(conf, limited): the first of these limits that lets no task start now, and when to look again; nil if all let one.
+-- find_full(conf, limited): the first of these limits that lets no task start now, and the score of its line until it does; nil if all let one.
 -- NEEDS room_left
 local function find_full(conf, limited)
   for _, limit in ipairs(limited) do

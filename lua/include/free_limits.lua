@@ -9,9 +9,10 @@ local function free_limits(conf, ids)
       if not freed[key] then keys[#keys + 1], freed[key] = key, true end
     end
   end
+  conf.steps = conf.steps + 2 * #ids
   local lined = {}
-  for _, key in ipairs(keys) do
-    if redis.call('EXISTS', waiting .. key) == 1 then lined[#lined + 1] = key end
+  for _, key in ipairs(keys) do  -- there are lines for more steps than are left: then it need not be asked
+    if #lined >= conf.steps or redis.call('EXISTS', waiting .. key) == 1 then lined[#lined + 1] = key end
   end
   if #lined > 0 then open_lines(conf, lined) end
 end

@@ -1,10 +1,13 @@
--- housekeep(conf, tally, wanted): once a second for each slot that claims: note the worker's presence, forget silent workers, old
+-- housekeep(conf, tally, wanted): once a second for each slot that claims: note the worker's presence, mend lines of limits, forget silent workers, old
 -- ended tasks and keys of `once` whose time is over. False if more of these are left, for the next call.
--- NEEDS workers worker sweep_workers sweep_rates sweep_shares trim_ended sweep_once
+-- NEEDS workers worker sweep_workers sweep_rates mend_lines sweep_shares trim_ended sweep_once
 local function housekeep(conf, tally, wanted)
   redis.call('ZADD', workers, conf.now_text, worker)
   sweep_workers(conf, tally)
-  if conf.limits then sweep_rates(conf) end
+  if conf.limits then
+    sweep_rates(conf)
+    mend_lines(conf)
+  end
   if conf.fair then sweep_shares(wanted) end
   return trim_ended(conf, 100, tally) + sweep_once(conf, 100) < 100
 end

@@ -3,7 +3,7 @@
 local function revive_task(conf, id, unique, scope)
   redis.call('ZREM', dead, id)
   redis.call('HDEL', task .. id, 'attempts', 'crashes', 'expires_at_ms', 'reason', 'error', 'exit_code',
-    'progress_ppm', 'progress_text')
+    'progress_ppm', 'progress_text', 'limited_by')  -- which older versions of these scripts left
   redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
   if unique then hold_once(conf, 'unique:' .. unique, id) end
   if scope then hold_once(conf, 'scope:' .. scope, id) end

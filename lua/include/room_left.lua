@@ -1,11 +1,13 @@
--- room_left(conf, limit): how many more tasks a limit lets start now, and when to look again for one more, in 5 s at the latest.
+-- room_left(conf, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
+-- when to look for one more, in 5 s at the latest. While as many run as may, that is conf.full: the end of a lease opens the line.
 -- limit.idle: its rate has let one start for 5 s, and none has.
 -- NEEDS holding rates
 local function room_left(conf, limit)
   local room, look_ms = MAX_SAFE, conf.now + 5000
   if limit.most then
     limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
-    room = math.max(0, limit.most - limit.held)
+    if limit.held >= limit.most then return 0, conf.full end
+    room = limit.most - limit.held
   end
   if limit.interval_ms then
     local next_ms = limit.next_ms or tonumber(redis.call('ZSCORE', rates, limit.key) or 0)

@@ -29,6 +29,8 @@
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   weights   hash          {base}:weights
 -- KEYS   shares    prefix/zset   {base}:shares:   lane
+-- KEYS   waiting   prefix/zset   {base}:waiting:  limit
+-- KEYS   limit_lines zset        {base}:limit:lines
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id            ?=
@@ -47,11 +49,11 @@
 -- ROLE   produce
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   11 + 11n commands, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- COST   11 + 11n commands, 3 for one in the line of a limit, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts leave_order untie answer_waiters cancel_task lane_emptied read_record find_set
 -- INCLUDE state_of remove_tasks trim_set retain done_before push_control recall_answers sweep_once hold_once note_done
 -- INCLUDE note_answers
--- RARELY note_end cancel_one push_wake make_ready push_due delay_until await_deadline line_up bury_task share_place
+-- RARELY note_end leave_line cancel_one push_wake make_ready push_due delay_until await_deadline line_up bury_task share_place
 -- RARELY tell_waiting rank_after cancel_children pass_on begin_chains
 
 local conf, refused = open_queue()

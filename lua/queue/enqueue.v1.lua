@@ -96,7 +96,7 @@
 -- RARELY begin_chains note_end make_awaited await_others join_gathering push_due delay_until await_deadline known_as
 -- RARELY find_twin find_missing hold_once hold_keys merge_task sweep_once create_base refuse_new leave_order untie answer_waiters
 -- RARELY bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of push_control
--- RARELY lane_emptied cancel_one cancel_children pass_on join_limit read_limits limits_of find_line is_here join_order refuse_epoch
+-- RARELY lane_emptied leave_line cancel_one cancel_children pass_on join_limit read_limits limits_of find_line is_here join_order refuse_epoch
 
 local conf, refused = open_queue()
 if refused then return refused end

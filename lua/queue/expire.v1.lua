@@ -28,6 +28,8 @@
 -- KEYS   running   hash          {base}:running
 -- KEYS   weights   hash          {base}:weights
 -- KEYS   shares    prefix/zset   {base}:shares:   lane
+-- KEYS   waiting   prefix/zset   {base}:waiting:  limit
+-- KEYS   limit_lines zset        {base}:limit:lines
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   limit     int 1..1000   ?=100
@@ -40,9 +42,9 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   10 + 13n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- COST   10 + 13n commands, 3 for one in the line of a limit, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline leave_order untie
--- INCLUDE answer_waiters bury_task drop_task read_record find_set lane_emptied next_lane expire_waiting remove_tasks
+-- INCLUDE answer_waiters bury_task drop_task read_record find_set lane_emptied next_lane leave_line expire_waiting remove_tasks
 -- INCLUDE trim_set retain
 -- RARELY note_end delay_until cancel_task share_place tell_waiting rank_after state_of push_control
 -- RARELY cancel_one cancel_children pass_on

@@ -59,12 +59,12 @@
 -- ROLE   work
 -- REPLAY token
 -- FLAGS  allow-oom
--- COST   8 + 6n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 11 for each line that opens and 5 for each of up to 100 who leave it, O(n log m)
+-- COST   8 + 6n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_due delay_until await_deadline read_lease settled_as settled_before
 -- INCLUDE leave_order untie end_leases read_policy backoff answer_waiters cancel_task bury_task fail_tasks remove_tasks trim_set
 -- INCLUDE retain
 -- RARELY note_end push_wake make_ready line_up share_place tell_waiting rank_after read_record find_set state_of
--- RARELY push_control lane_emptied cancel_one cancel_children pass_on read_limits room_left open_line
+-- RARELY push_control lane_emptied leave_line cancel_one cancel_children pass_on read_limits room_left open_line
 -- RARELY open_lines free_limits
 
 local conf, refused = open_queue()

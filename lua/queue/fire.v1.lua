@@ -87,7 +87,7 @@
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task add_tasks
 -- RARELY sweep_once push_due await_deadline delay_until join_gathering begin_chains note_end make_awaited await_others hold_once hold_keys merge_task find_missing find_twin known_as remove_tasks trim_set retain
 -- RARELY leave_order untie answer_waiters bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of
--- RARELY push_control lane_emptied cancel_one cancel_children pass_on plan_firing read_open fire_once refuse_new join_limit read_limits limits_of find_line is_here join_order
+-- RARELY push_control lane_emptied leave_line cancel_one cancel_children pass_on plan_firing read_open fire_once refuse_new join_limit read_limits limits_of find_line is_here join_order
 
 local conf, refused = open_queue()
 if refused then return refused end

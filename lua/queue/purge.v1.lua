@@ -24,6 +24,8 @@
 -- KEYS   log       prefix/list   {base}:log:      id
 -- KEYS   order     prefix/zset   {base}:order:    id
 -- KEYS   ends      zset          {base}:ends
+-- KEYS   waiting   prefix/zset   {base}:waiting:  limit
+-- KEYS   limit_lines zset        {base}:limit:lines
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id            ?=
@@ -39,9 +41,9 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   24 + 4n commands, 8 more for unique and idempotency key, 1 for each user, tag and parent, 5 for one that others wait for, O(n log m)
+-- COST   24 + 4n commands, 3 for one in the line of a limit, 8 more for unique and idempotency key, 1 for each user, tag and parent, 5 for one that others wait for, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts leave_order untie lane_emptied answer_waiters remove_tasks done_before sweep_once
--- INCLUDE hold_once note_done
+-- INCLUDE hold_once note_done leave_line
 -- RARELY note_end
 
 local conf, refused = open_queue()
@@ -60,13 +62,14 @@ local gone = {}
 for i, set in ipairs(sets) do
   local ids = #gone < limit and redis.call('ZRANGE', set, 0, limit - #gone - 1) or {}
   for _, id in ipairs(ids) do
-    local own = redis.call('HMGET', task .. id, 'ties', 'idempotency_key')
+    local own = redis.call('HMGET', task .. id, 'ties', 'idempotency_key', 'limited_by')
     local key = own[2] and 'key:' .. own[2]
     if own[1] and untie(conf, id, 'f') and set ~= finished and set ~= dead then answer_waiters(conf, id, 'removed', '') end
     if key and string.find(redis.call('HGET', once, key) or '', id .. ' ', 1, true) == 1 then
       redis.call('HDEL', once, key)
       redis.call('ZREM', once_due, key)
     end
+    if own[3] then leave_line(id, own[3]) end
     gone[#gone + 1] = id
   end
   if #ids > 0 then redis.call('ZREM', set, unpack(ids)) end  -- at most 1,000: limit

@@ -50,12 +50,12 @@
 -- ROLE   work
 -- REPLAY token
 -- FLAGS  allow-oom
--- COST   11 + 2n commands, 2 more where there are limits, 1 for each that a task holds, 11 for each line that opens and 5 for each of up to 100 who leave it, O(n log m)
+-- COST   11 + 2n commands, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline
 -- INCLUDE read_lease settled_as settled_before leave_order untie end_leases answer_waiters cancel_task return_leases remove_tasks
 -- INCLUDE trim_set retain
 -- RARELY note_end bury_task share_place tell_waiting rank_after read_record find_set state_of push_control
--- RARELY lane_emptied cancel_one cancel_children pass_on read_limits room_left open_line open_lines
+-- RARELY lane_emptied leave_line cancel_one cancel_children pass_on read_limits room_left open_line open_lines
 -- RARELY free_limits
 
 local conf, refused = open_queue()

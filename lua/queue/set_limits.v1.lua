@@ -2,10 +2,12 @@
 -- of their own, or of all; `user:*` holds for each user that has no limit of his own, and so on. An item without pairs takes the
 -- limit away. `concurrency`: tasks that run; `starts` in each `period_ms`, evenly, after `burst` at once. `policy`: what becomes of
 -- a task that may not start yet: it waits in line, by its place, and is `blocked`; it is dead; it is cancelled; or, with
--- cancel_oldest, the oldest of those that run is. What runs already does not count for a new limit. It holds within 5 s.
+-- cancel_oldest, the oldest of those that run is. What runs already does not count for a new limit. It holds for the next claim, which
+-- looks at those in line, too; where there are many lines, the next ones go on with it.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   limits    hash          {base}:limits
+-- KEYS   limit_lines zset        {base}:limit:lines
 -- KEYS   once      hash          {base}:once
 -- KEYS   once_due  zset          {base}:once:due
 -- KEYS   events    stream        {base}:events
@@ -55,7 +57,7 @@ local answers = recall_answers(conf, 'set_limits', item_count)
 if answers then return { 'ok', conf.now, answers } end
 answers = {}
 if not conf.exists then create_base() end
-if not conf.limits then redis.call('HSET', config, 'limits', '1') end
+local changed_ms, kinds, looks = 1, false, {}
 for i, key in ipairs(item_key) do
   local old = redis.call('HGET', limits, key) or nil
   if old == rules[i] then
@@ -70,6 +72,17 @@ for i, key in ipairs(item_key) do
     redis.call('HDEL', limits, key)
     emit(conf, 'limit.removed', key, '')
   end
+  if answers[i][1] ~= 'unchanged' then
+    if string.find(key, '*', 1, true) then
+      kinds = true
+    else
+      looks[#looks + 1] = conf.now - BAND
+      looks[#looks + 1] = key
+    end
+  end
 end
+if looks[1] then redis.call('ZADD', limit_lines, 'XX', 'LT', unpack(looks)) end  -- at most 2,000: two for each item
+if kinds then changed_ms = math.max(conf.now, (conf.rules_ms or 0) + 1) end  -- lines of limits that were full by then are looked at
+if kinds or not conf.limits then redis.call('HSET', config, 'limits', string.format('%.0f', changed_ms)) end
 note_answers(conf, 'set_limits', answers)
 return { 'ok', conf.now, answers }

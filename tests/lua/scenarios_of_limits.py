@@ -9,7 +9,8 @@ from tests.lua.scenario import TIES, AnyCall, acks, claim, fails, scenario, sent
 from tests.lua.workbench import START, Workbench
 
 NOW = START / 1000
-LOOK = 5_000  # ms: no line is looked at later than that
+LOOK = 5_000  # ms: no line of a limit with room is looked at later than that
+MEND = 60_001  # ms: nor one of a full limit later than that
 LEASE = 15_000  # ms
 MANY = 1_000_000
 SOME = {"user": "u", "tags": ["s", "t"], "limits": ["k", "l"]}
@@ -34,6 +35,15 @@ def lined(bench: Workbench, holders: int, waiting: int, **task: Any) -> list[Lea
     leases = running(bench, holders)
     in_line(bench, waiting, **task)
     return leases
+
+
+def left_in_line(bench: Workbench, ids: list[str]) -> None:
+    """They are cancelled, and stay in the line of their user, as older versions of the scripts left them."""
+    scores = [(bench.ask("ZSCORE", ":waiting:user:u", id), id) for id in ids]
+    bench.real(bench.calls.cancel(ids))
+    for score, id in scores:
+        bench.ask("ZADD", ":waiting:user:u", score, id)
+    bench.ask("ZADD", ":limit:lines", bench.now + LOOK, "user:u")
 
 
 def fair(bench: Workbench) -> None:
@@ -327,7 +337,7 @@ def claim_under_a_full_limit_that_cancels_the_oldest_in_line(bench: Workbench, n
 @scenario(1, 100)
 def claim_under_a_full_limit_that_cancels_the_oldest_in_a_stale_line(bench: Workbench, n: int) -> AnyCall:
     running(bench, n, policy="cancel_oldest")
-    bench.real(bench.calls.cancel(in_line(bench, n)))
+    left_in_line(bench, in_line(bench, n))
     bench.fill(n, user="u")
     return claim(bench, n)
 
@@ -426,7 +436,7 @@ def claim_opens_a_line_with_ties(bench: Workbench, n: int) -> AnyCall:
 @scenario(1, 100)
 def claim_opens_a_line_of_cancelled_tasks(bench: Workbench, n: int) -> AnyCall:
     running(bench, 1)
-    bench.real(bench.calls.cancel(in_line(bench, n)))
+    left_in_line(bench, in_line(bench, n))
     bench.limit(concurrency=MANY)
     bench.pass_time(LOOK)
     return claim(bench, n)
@@ -452,11 +462,34 @@ def claim_looks_at_a_line_that_stays(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1, 100)
+def claim_looks_at_lines_of_full_limits(bench: Workbench, n: int) -> AnyCall:
+    """A minute later, though only the end of a lease opens them."""
+    bench.limit("user:*", concurrency=1)
+    bench.real(bench.calls.enqueue(of_users(2 * n, n), "f"))
+    bench.claim(2 * n, lease=3_600)
+    bench.pass_time(MEND)
+    return claim(bench, n)
+
+
+@scenario(1, 100)
 def claim_for_holders_whose_leases_were_evicted(bench: Workbench, n: int) -> AnyCall:
     lined(bench, n, n)
     bench.ask("DEL", ":leases", ":running")
-    bench.pass_time(LOOK)
+    bench.pass_time(MEND)
     return claim(bench, n)
+
+
+@scenario(1, 100)
+def ack_opens_more_lines_than_one_call_may(bench: Workbench, n: int) -> AnyCall:
+    """The other lines are left to the next claims."""
+    bench.limit("key:*", concurrency=1)
+    leases = bench.lease(n, limits=lambda id: [f"{id}.{at}" for at in range(8)])
+    for at in range(8):
+        items = [(f"{one.id}/{at}", Task(payload=b"x", limits=[f"{one.id}.{at}"])) for one in leases]
+        bench.real(bench.calls.enqueue(items, f"f{at}"))
+    while bench.ready():
+        bench.claim(1_000)
+    return bench.calls.ack(acks(leases))
 
 
 @scenario(1, 100)
@@ -508,7 +541,7 @@ def ack_opens_a_line_of_more_than_100(bench: Workbench, n: int) -> AnyCall:
 @scenario(1, 100)
 def ack_opens_a_line_of_cancelled_tasks(bench: Workbench, n: int) -> AnyCall:
     leases = running(bench, n)
-    bench.real(bench.calls.cancel(in_line(bench, n)))
+    left_in_line(bench, in_line(bench, n))
     bench.fill(n, user="u")
     return bench.calls.ack(acks(leases))
 

@@ -7,7 +7,17 @@ from typing import Any
 
 from pyadeq.models import Task
 from tests.lua.scenario import AnyCall, acks, claim, fails, scenario, settle, tasks
-from tests.lua.scenarios_of_limits import LOOK, fair, lined, running
+from tests.lua.scenarios_of_limits import (
+    LOOK,
+    MEND,
+    ack_opens_more_lines_than_one_call_may,
+    fair,
+    in_line,
+    left_in_line,
+    lined,
+    of_users,
+    running,
+)
 from tests.lua.workbench import START, Workbench
 
 LANE = "group/g"
@@ -81,7 +91,7 @@ def ack_opens_a_line_of_those_with_a_deadline(bench: Workbench, n: int) -> AnyCa
 def claim_opens_a_damaged_line_that_cancels_the_oldest(bench: Workbench, n: int) -> AnyCall:
     bench.real(bench.calls.ack(acks(running(bench, n, policy="cancel_oldest"))))
     in_line_of(bench, n)
-    bench.pass_time(LOOK)
+    bench.pass_time(MEND)
     return claim(bench, n)
 
 
@@ -91,6 +101,99 @@ def in_line_of(bench: Workbench, n: int) -> None:
     bench.fill(n, user="u")
     assert bench.claim(n) == []
     bench.ask("ZREM", ":holding:user:u", holder.id)
+
+
+@scenario(0)
+def set_limits_of_all_of_a_kind(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.set_limits([("user:*", {"concurrency": 1})], "r")
+
+
+@scenario(0)
+def set_limits_of_all_of_a_kind_that_others_have(bench: Workbench, _: int) -> AnyCall:
+    bench.limit("user:*", concurrency=1)
+    return bench.calls.set_limits([("user:*", {"concurrency": 2})], "r")
+
+
+def let_go(bench: Workbench, n: int, **rule: Any) -> None:
+    """One has been let go from a line of so many, to its lane."""
+    (holder,) = running(bench, 1, **rule)
+    bench.fill(n, user="u")
+    assert bench.claim(1) == []
+    bench.real(bench.calls.ack(acks([holder])))
+    bench.settle()
+    assert len(bench.ready()) == 1
+
+
+@scenario(2)
+def claim_looks_again_at_a_line_of_which_one_has_started(bench: Workbench, n: int) -> AnyCall:
+    let_go(bench, n)
+    bench.claim(1)
+    bench.pass_time(LOOK)
+    return claim(bench, n)
+
+
+@scenario(2)
+def claim_looks_again_at_a_line_of_which_nobody_has_started(bench: Workbench, n: int) -> AnyCall:
+    let_go(bench, n)
+    bench.pass_time(LOOK)
+    return claim(bench, n, LANE)
+
+
+@scenario(4)
+def claim_looks_again_at_a_line_that_cancels_the_oldest(bench: Workbench, n: int) -> AnyCall:
+    let_go(bench, n)
+    bench.limit(concurrency=1, policy="cancel_oldest")
+    bench.settle()
+    bench.pass_time(LOOK)
+    return claim(bench, n, LANE)
+
+
+@scenario(2)
+def claim_mends_a_line_without_holders_evicted(bench: Workbench, n: int) -> AnyCall:
+    bench.limit(concurrency=1)
+    bench.fill(1, user="u")
+    bench.claim(1, lease=3_600)
+    in_line(bench, n)
+    bench.ask("DEL", ":holding:user:u")
+    bench.pass_time(MEND)
+    return claim(bench, n)
+
+
+@scenario(11)
+def ack_opens_a_line_of_cancelled_tasks_and_one_more(bench: Workbench, n: int) -> AnyCall:
+    (holder,) = running(bench, 1)
+    left_in_line(bench, in_line(bench, n)[:-1])
+    return bench.calls.ack(acks([holder]))
+
+
+@scenario(101)
+def claim_opens_lines_of_many_users(bench: Workbench, n: int) -> AnyCall:
+    """A hundred of them: there is more to do."""
+    bench.limit("user:*", concurrency=1)
+    bench.real(bench.calls.enqueue(of_users(2 * n, n), "f"))
+    bench.claim(2 * n)
+    bench.limit("user:*")
+    return claim(bench, n)
+
+
+@scenario(100)
+def claim_opens_lines_that_one_call_has_left(bench: Workbench, n: int) -> AnyCall:
+    bench.real(ack_opens_more_lines_than_one_call_may(bench, n))
+    return claim(bench, n)
+
+
+@scenario(4)
+def claim_looks_again_at_long_lines(bench: Workbench, n: int) -> AnyCall:
+    """More than one call may let go: the last ones are due still."""
+    bench.limit("user:*", concurrency=1)
+    holders = [bench.lease(1, user=f"u{at}")[0] for at in range(n)]
+    for at in range(n):
+        bench.fill(103, user=f"u{at}")
+    while bench.ready():
+        bench.claim(1_000)
+    bench.real(bench.calls.ack(acks(holders)))
+    bench.pass_time(LOOK)
+    return claim(bench, n, LANE)
 
 
 @scenario(1)

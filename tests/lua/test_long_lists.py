@@ -72,7 +72,10 @@ def test_the_events_of_tasks_let_go(make_any: MakeAny, length: int) -> None:
     """An event has at most 1,000 ids."""
     bench = make_any("queue")
     before = """
+        local blocked, limit_lines = base .. ':blocked', base .. ':limit:lines'
+        conf.steps = 1
         local function make_ready() end
+        local function read_limits() end
         local function open_line(_, key, batch) batch.freed = list(function(all, i) all[i] = 'task-' .. i end) end"""
     after = "open_lines(conf, { 'user:u' })\nif #sent > 0 then redis.call('RPUSH', base .. ':sent', unpack(sent)) end"
     run(bench, "open_lines", before, after, length)

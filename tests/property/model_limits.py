@@ -150,6 +150,11 @@ class Picture:
     def record(self, id: str) -> dict[str, str]:
         return {name: value.decode() for name, value in self.found[f"task:{id}"].value.items()}
 
+    def looked_at(self, now: int) -> list[str]:
+        """What the next claim looks at: it is time, or a limit of all of a kind has changed since the line was full."""
+        changed = int(self.found.get("config", NONE).value.get("limits", 0))
+        return [key for key, at in self.due_lines.items() if at <= now or BAND <= at <= BAND + changed]
+
     def places(self) -> dict[str, list[str]]:
         """The sets that each is in."""
         places: dict[str, list[str]] = {}

@@ -61,7 +61,8 @@ BY_THE_MACHINE: dict[str, Mutant] = {
     "nobody is told of an end": ("if own[5] or own[6] then", "if false then"),
     "sweeps pass nothing on": ("if conf.chains then next_ms = math.min(", "if false then next_ms = math.min("),
     "a child is not gathered": ("if own.parent and conf.chains then", "if false then"),
-    "blocked tasks that are cancelled wait on": ("redis.call('ZREM', set, id)\n  if state ==", "if state =="),
+    "blocked tasks that are cancelled wait on": (
+        "redis.call('ZREM', set, id)\n  if record.limited_by", "if record.limited_by"),
 }  # fmt: skip
 
 BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [

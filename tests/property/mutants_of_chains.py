@@ -117,7 +117,8 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "a tree's pages repeat": ("local start = last_score == '0' and", "local start = true and"),
         "a tree in one call": ("start, start + limit - 1, 'WITHSC", "start, start + 999, 'WITHSC"),
         "a cancelled tree stays noted": ("redis.call('ZREM', ends, note)", ""),
-        "who is cancelled waits as well": ("redis.call('ZREM', set, id)\n  if state ==", "if state =="),
+        "who is cancelled waits as well": (
+        "redis.call('ZREM', set, id)\n  if record.limited_by", "if record.limited_by"),
         "its emptied lane keeps its token": ("if state == 'ready' and redis.call('EXISTS', set) == 0", "if false"),
         "who runs is not asked": ("if set == leases then", "if false then"),
         "what has completed is cancelled": ("if state == 'completed' or", "if"),

@@ -7,19 +7,24 @@ from functools import partial
 from tests.property import test_limit_corners as corners
 from tests.property import test_queue_limits as limits
 from tests.property import test_shares as shares
+from tests.property.model_limits import Rule
 from tests.property.mutants_of_chains import Mutant, Scenario
 
 BEYOND = "peek_ready(wanted, conf.limits and limit + 100 or limit)"
 FREE = "if conf.limits then free_limits(conf, ids) end"
 JOIN = "return join_limit(conf, id, string.format"
 STALE = "if redis.call('ZSCORE', blocked, id) == score then"
-LATER = "redis.call('ZADD', limit_lines, passed == 200 and conf.now or look_ms, key)"
+LATER = "batch.looks[#batch.looks + 1] = left + most > 0 and conf.now + 1 - BAND or look_ms"
+LEFT = "left + most > 0 and conf.now + 1 - BAND"
+LINE = "if record.limited_by then leave_line(id, record.limited_by) end"
+LEAVES = "  redis.call('ZREM', waiting .. key, id)\n  if redis.call('EXISTS'"
+ROOM = "if limit.held >= limit.most then return 0, conf.full end"
+CHANGED = "if conf.limits then open_due_lines(conf) end"
 SLACK = "slack_ms = (burst - 1) * interval_ms"
-MORE = "local more = again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms)"
+MORE = "if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end"
 OLDEST = "redis.call('ZRANGE', holding .. limit.key, lined, lined)[1]"
 BY_TURNS = "(conf.fair and share_place(conf, own.lane or 'any', own.user or '', band) or place)"
-GONE = "if not redis.call('ZSCORE', leases, id) then redis.call('ZREM', holding .. key, id) end"
-EVICTED = "if again then limit.held = nil end"
+GONE = "[holding .. key] = leases, "
 SPARED = "if other ~= full then conf.spared[#conf.spared + 1] = other.key end"
 READY_MS = "redis.call('HDEL', task .. id, 'limited_by')"
 FORGET = "if next_ms > conf.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end"
@@ -33,8 +38,8 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "who goes is shown as limited": (READY_MS, ""),
         "who goes stays in line": ("if passed > 0 then redis.call('ZREMRANGEBYRANK'",
                                    "if false then redis.call('ZREMRANGEBYRANK'"),
-        "a claim starts one too many": ("room = math.max(0, limit.most - limit.held)",
-                                        "room = math.max(0, limit.most - limit.held + 1)"),
+        "a claim starts one too many": (ROOM + "\n    room = limit.most - limit.held",
+                                        ROOM.replace(">=", ">") + "\n    room = limit.most - limit.held + 1"),
         "who starts does not count in this claim": ("limit.held = limit.held + 1", ""),
         "who starts is not noted": ("redis.call('ZADD', holding .. limit.key, fence, id)", ""),
         "a start is not counted by its rate": ("limit.next_ms = limit.next_ms + limit.interval_ms", ""),
@@ -46,17 +51,31 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "only the first limit is asked": ("if room == 0 then return limit, look_ms end", "return nil"),
         "the last full limit holds": ("for _, limit in ipairs(limited) do\n    local room, look_ms",
                                       "for at = #limited, 1, -1 do local limit = limited[at]\n    local room, look_ms"),
-        "lines go backwards": ("'ZRANGE', waiting .. key, 0, 99, 'WITHSCORES')",
-                               "'ZRANGE', waiting .. key, 0, 99, 'REV', 'WITHSCORES')"),
-        "who goes stays blocked": ("redis.call('ZREM', blocked, id)\n      local own", "local own"),
+        "lines go backwards": ("'ZRANGE', waiting .. key, 0, most + 9, 'WITHSCORES')",
+                               "'ZRANGE', waiting .. key, 0, most + 9, 'REV', 'WITHSCORES')"),
+        "who goes stays blocked": ("redis.call('ZREM', blocked, unpack(freed, first", "tostring(unpack(freed, first"),
         "who goes is in another lane": ("line_up(batch.by_lane, own[1] or 'any', score, id)\n      if own[2]",
                                         "line_up(batch.by_lane, 'any', score, id)\n      if own[2]"),
         "who joins a line has no place": ("redis.call('ZADD', blocked, score, id)\n  redis.call('ZADD', waiting",
                                           "redis.call('ZADD', blocked, 0, id)\n  redis.call('ZADD', waiting"),
         "nobody looks at a line": ("redis.call('ZADD', limit_lines, 'LT', look_ms, limit.key)", ""),
-        "a line is looked at once": (LATER, "redis.call('ZREM', limit_lines, key)"),
-        "due lines stay shut": ("if conf.limits then next_ms = math.min(", "if false then next_ms = math.min("),
-        "cancelled tasks are let go": (STALE, "if true then"),
+        "a line is looked at once": (LATER, "batch.looks[#batch.looks + 1] = MAX_SAFE"),
+        "a full limit is looked at in a minute": (ROOM, ROOM.replace("conf.full", "conf.now + 60000")),
+        "who is in line joins at another time": ("string.format('%.0f', score), limit, conf.full, tied)",
+                                                 "string.format('%.0f', score), limit, conf.now + 60000, tied)"),
+        "lines wait where one has room": (
+            "room, look_ms = MAX_SAFE, conf.now + 5000", "room, look_ms = MAX_SAFE, conf.full"),
+        "lines of a changed kind stay shut": ("if more > 0 and conf.rules_ms > 1 then", "if false then"),
+        "a changed limit stays shut": (
+            "if looks[1] then redis.call('ZADD', limit_lines", "if false then redis.call('ZADD', limit_lines"),
+        "a full limit was full before": ("BAND + math.max(now, conf.rules_ms + 1)", "BAND"),
+        "who is cancelled stays in line": (LINE + "\n  if state", "if state"),
+        "who is purged stays in line": ("if own[3] then leave_line(id, own[3]) end", ""),
+        "who leaves stays in line": (LEAVES, LEAVES.partition("\n")[2]),
+        "who leaves is shown as limited": ("redis.call('HDEL', task .. id, 'limited_by')\n" + LEAVES, LEAVES),
+        "a line of nobody is looked at": (
+            "if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end", ""),
+        "due lines stay shut": (CHANGED, ""),
         "enqueue passes the line": ("local limit = conf.limits and find_line(conf, own)", "local limit = nil"),
         "what waits is in two sets": (JOIN, f"line_up(by_lane, own.lane or 'any', score, id)\n      {JOIN}"),
         "rejected tasks wait": ("if full.policy == 'reject' then", "if false then"),
@@ -71,7 +90,7 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "only the first tag counts": ("string.gmatch(list, '[^,]+')", "string.gmatch(list, '^[^,]+')"),
     }),
     (corners.test_no_more_run_than_may, {
-        "a line lets all go": ("room = room - 1\n      redis", "redis"),
+        "a line lets all go": ("most = most - 1\n      local own", "local own"),
         "who waits is not shown as limited": ("redis.call('HSET', task .. id, 'limited_by', limit.key)", ""),
     }),
     *[
@@ -92,7 +111,11 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
     }),
     (corners.test_a_lost_holder_is_forgotten, {
         "a lost holder holds for ever": (GONE, ""),
-        "a holder's loss is not seen": ("0, 9) or {}) do", "0, -2) or {}) do"),
+        "a holder's loss is not seen": ("'ZRANGE', set, 0, 99)", "'ZRANGE', set, 1, 99)"),
+        "nobody mends lines": ("mend_lines(conf)\n", "\n"),
+        "a line is mended before it is opened": (
+            "BAND + conf.now - 60000, 'BYSCORE'", "BAND + conf.now - 59000, 'BYSCORE'"),
+        "a line that is mended stays shut": ("if keys[1] then open_lines(conf, keys) end", ""),
     }),
     (corners.test_starts_are_even_after_a_burst, {
         "a rate is early": ("limit.slack_ms - 0.5", "limit.slack_ms - 50"),
@@ -110,7 +133,8 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
     (corners.test_who_asks_is_told_when_the_next_may_start, {
         "nobody is told of a line": ("if conf.limits then next_ms = end_limited(",
                                      "if false then next_ms = end_limited("),
-        "what is due before is not told": ("return math.max(look_ms, next_ms) end", "return next_ms end"),
+        "what is due before is not told": (
+            "return next_ms == 0 and look_ms or math.min(look_ms, next_ms)", "return next_ms"),
     }),
     (corners.test_a_rate_that_is_changed_holds_at_once, {
         "another rule's time holds": (FORGET, ""),
@@ -119,27 +143,74 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
     (corners.test_a_rate_that_is_over_is_forgotten, {
         "rates stay": ("if #over > 0 then redis.call('ZREM', rates, unpack(over)) end", ""),
         "rates go too early": ("'ZRANGE', rates, '-inf', conf.now,", "'ZRANGE', rates, '-inf', conf.now + 1000,"),
-        "rates are not swept": ("if conf.limits then sweep_rates(conf) end", ""),
+        "rates are not swept": ("sweep_rates(conf)\n", "\n"),
     }),
     (corners.test_whom_a_new_rule_lets_go, {
-        "no more than a hundred go": ("passed == 200 and conf.now or look_ms", "look_ms + 5000"),
+        "no more than a hundred go": (LEFT, "false"),
         "a line is always looked at": ("redis.call('ZREM', limit_lines, key)", ""),
-        "a look is at 99": ("'ZRANGE', waiting .. key, 0, 99,", "'ZRANGE', waiting .. key, 0, 98,"),
+        "a look is at 99": ("math.min(room, 100, conf.steps)", "math.min(room, 99, conf.steps)"),
     }),
-    (corners.test_a_line_is_looked_at_again_after_5_s, {
+    (corners.test_a_line_that_has_room_is_looked_at_again_after_5_s, {
         "a line is looked at too late": ("MAX_SAFE, conf.now + 5000", "MAX_SAFE, conf.now + 5001"),
         "a line is looked at too often": ("MAX_SAFE, conf.now + 5000", "MAX_SAFE, conf.now + 4999"),
     }),
+    *[
+        (partial(corners.test_a_changed_limit_holds_for_the_next_claim, key=key, rule=Rule(3)), mutants)
+        for key, mutants in {
+            "user:a": {"a limit that changed is not looked at": ("if looks[1] then redis", "if false then redis")},
+            "user:*": {
+                "limits that changed are not looked at": ("if kinds then changed_ms", "if false then changed_ms"),
+                "lines are looked at before a change": (
+                    "BAND + conf.rules_ms, 'BYSCORE'", "BAND + conf.rules_ms - 1, 'BYSCORE'"),
+            },
+        }.items()
+    ],
+    (corners.test_many_lines_are_looked_at_by_many_claims, {
+        "nobody hears that there are more lines": ("conf.lines_left = more == 0", ""),
+        "all lines are looked at at once": ("'LIMIT', 0, more)", "'LIMIT', 0, more + 100)"),
+    }),
+    (corners.test_nobody_looks_at_the_lines_of_full_limits, {
+        "full limits are looked at each 5 s": (ROOM, ROOM.replace("conf.full", "conf.now + 5000")),
+        "whoever waits hears of no change": ("math.min(look_ms, conf.now + 5000))", "look_ms)"),
+        "all lines are mended at once": ("- 60000, 'BYSCORE', 'LIMIT', 0, 50)", "- 60000, 'BYSCORE', 'LIMIT', 0, 99)"),
+    }),
+    (corners.test_one_call_lets_so_many_go, {
+        "a call lets any number go": ("conf.steps = conf.steps - 1 - passed / 2", ""),
+        "an end lets nobody else go": ("conf.steps = conf.steps + 2 * #ids", ""),
+        "lines that are left stay shut": (
+            "'ZADD', limit_lines, 'XX', 'LT', unpack(later", "'ZADD', limit_lines, 'NX', unpack(later"),
+    }),
+    (corners.test_a_short_line_is_not_held_up_by_long_ones, {
+        "long lines go first": (LEFT, LEFT.replace("now + 1", "now - 1")),
+    }),
+    (partial(corners.test_who_ends_in_line_leaves_it, way="expire"), {
+        "who expires stays in line": (LINE + "\n        redis", "redis"),
+    }),
+    (corners.test_what_older_versions_left_in_lines_holds_nobody_up, {
+        "what was left is let go": (STALE, "if true then"),
+        "what was left stays": (", [waiting .. key] = blocked", ""),
+    }),
+    (corners.test_a_dead_task_of_an_older_version_is_in_no_line, {
+        "who was in line is limited again": ("'progress_text', 'limited_by')", "'progress_text')"),
+    }),
+    (corners.test_none_goes_for_one_that_was_cancelled_in_line, {
+        "one goes for nobody": (LINE + "\n  if state", "if state"),
+    }),
+    (corners.test_large_tasks_that_may_not_start_hold_up_no_other, {
+        "the bytes of who waits count": (
+            "bytes + size > 4194304", "(function() bytes = bytes + size return bytes end)() > 4194304"),
+        "a reply has no end": ("(bytes + size > 4194304 and #leased > 0)", "false"),
+    }),
     (corners.test_a_claim_looks_beyond_a_hundred_that_may_not_start, {
         "a claim looks at no more than it takes": (BEYOND, "peek_ready(wanted, limit)"),
-        "a claim takes all that it looks at": ("i > 1) or #leased == limit then", "i > 1) then"),
+        "a claim takes all that it looks at": ("if #leased == limit or (bytes", "if (bytes"),
     }),
     (corners.test_who_was_cancelled_in_line_holds_nobody_up, {
         "who was cancelled uses up the room": ("passed = passed + 2\n", "passed, room = passed + 2, room - 1\n"),
     }),
     (corners.test_a_lane_without_workers_holds_up_no_other, {
-        "a lane without workers holds up others": (MORE, "local more = false"),
-        "no later look lets more go": ("'LIMIT', 0, limit / 10), true)", "'LIMIT', 0, limit / 10))"),
+        "a lane without workers holds up others": (MORE, ""),
+        "no later look lets more go": ("open_lines(conf, again, true)", "open_lines(conf, again)"),
     }),
     (corners.test_a_lane_without_workers_holds_up_no_other_by_a_rate, {
         "a rate lets one lane hold up others": ("(limit.idle or not limit.interval_ms)", "not limit.interval_ms"),
@@ -166,7 +237,7 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
     }),
     (corners.test_who_waits_is_not_rejected_where_there_is_no_room, {
         "any policy has a line": (" and limit.policy == 'queue' then return limit end", " then return limit end"),
-        "whoever waits is let go to be rejected": (MORE, "local more = again and room > 0"),
+        "whoever waits is let go to be rejected": (MORE, MORE.replace("limit.policy == 'queue'", "true")),
     }),
     (corners.test_the_oldest_is_cancelled, {
         "the oldest stays": ("if full.policy == 'cancel_oldest' and full.held", "if false and full.held"),

@@ -17,7 +17,8 @@ from tests.property.link import load_scripts
 from tests.property.model_limits import Job, Picture, Rule, by_score
 from tests.property.test_queue_limits import rule_pairs, task
 
-LOOK = 5000  # ms; after so many a line is looked at again
+LOOK = 5000  # ms; after so many a line is looked at again, if its limit has room
+MEND = 60_000  # ms; after so many, if it has not
 LEASE = 15_000
 WAYS = ("ack", "fail", "dead", "settle", "release", "snooze", "deregister", "reap", "cancel")
 numbers = count(1)
@@ -243,7 +244,11 @@ def test_a_lost_holder_is_forgotten(queue: Driver) -> None:
     claim(queue)
     queue.client.hdel(f"{queue.base}:running", "a")
     queue.client.zrem(f"{queue.base}:leases", "a")
-    wait(queue)
+    wait(queue, MEND - 1)
+    queue.run(queue.calls.register("w", "i1"))
+    assert [*claim(queue)] == []
+    wait(queue, 1000)
+    claim(queue, 20, "group/g")  # it mends the line
     assert [*claim(queue)] == ["b"]
 
 
@@ -377,15 +382,108 @@ def test_whom_a_new_rule_lets_go(queue: Driver) -> None:
     assert not [name for name in queue.read() if name.startswith(("waiting:", "limit:lines", "blocked"))]
 
 
-def test_a_line_is_looked_at_again_after_5_s(queue: Driver) -> None:
-    limit(queue, "all", Rule(1))
-    enqueue(queue, *"abc")
+@pytest.mark.parametrize("key", ["user:a", "user:*"])
+@pytest.mark.parametrize("rule", [Rule(3), None])
+def test_a_changed_limit_holds_for_the_next_claim(queue: Driver, key: str, rule: Rule | None) -> None:
+    """Also for those in line, and twice in a millisecond."""
+    limit(queue, key, Rule(1))
+    enqueue(queue, *of("a", *"abcdef"))
     claim(queue)
-    limit(queue, "all", Rule(3))
+    limit(queue, key, Rule(2))
+    limit(queue, key, rule)
+    assert [*claim(queue)] == (["b", "c"] if rule else [*"bcdef"])
+    assert line(queue, "user:a") == ([*"def"] if rule else [])
+    assert limit(queue, key, rule) == "unchanged"
+
+
+def test_many_lines_are_looked_at_by_many_claims(queue: Driver) -> None:
+    """Where a limit of all users changes. Each says that there is more."""
+    limit(queue, "user:*", Rule(1))
+    enqueue(queue, *(Job(f"{user:03}.{at}", user=f"u{user:03}") for at in range(3) for user in range(250)))
+    assert len(claim(queue, 750)) == 250
+    assert len(Picture(queue.read()).lines) == 250
+    limit(queue, "user:*", Rule(2))
+    given = []
+    for more in (True, True, False):
+        claimed = ask(queue, 1000)
+        given += [lease.id for lease in claimed.leases]
+        assert len(given) % 100 == 50 * (not more)
+        assert (claimed.next_due == queue.model.now / 1000) == more
+    assert given == [f"{user:03}.1" for user in range(250)]
+    assert [*claim(queue)] == []
+
+
+def test_a_line_that_has_room_is_looked_at_again_after_5_s(queue: Driver) -> None:
+    """Those who were let go are not taken, so others may go."""
+    limit(queue, "all", Rule(1))
+    enqueue(queue, "r", Job("g", lane="group/g"), *"ab")
+    lease = claim(queue)["r"]
+    claim(queue, 20, "group/g")
+    ack(queue, lease)
+    claimed = ask(queue)
+    assert (claimed.leases, claimed.next_due) == ([], queue.model.now / 1000 + 5)
     wait(queue, LOOK - 1)
     assert [*claim(queue)] == []
     wait(queue, 1)
-    assert [*claim(queue)] == ["b", "c"]
+    assert [*claim(queue)] == ["a"]
+
+
+def test_nobody_looks_at_the_lines_of_full_limits(queue: Driver) -> None:
+    """Who waits for tasks asks each 5 s, however many lines there are, and looks at few of them."""
+    limit(queue, "user:*", Rule(1))
+    enqueue(queue, *(Job(f"{at}.{user}", user=f"u{user}") for at in range(2) for user in range(120)))
+    call = queue.calls.claim("w", "i1", 0, next(numbers), limit=1000, lease=3600)
+    assert len(queue.run(call).leases) == 120
+    before = Picture(queue.read()).due_lines
+    for _ in range(11):
+        claimed = ask(queue)
+        assert claimed.next_due == queue.model.now / 1000 + 5
+        wait(queue, LOOK)
+    assert Picture(queue.read()).due_lines == before
+    for _ in range(3):
+        wait(queue, LOOK)
+        assert ask(queue).leases == []
+    assert sum(Picture(queue.read()).due_lines[key] != at for key, at in before.items()) == 100
+    assert ask(queue).next_due == queue.model.now / 1000 + 5
+
+
+def test_one_call_lets_so_many_go(queue: Driver) -> None:
+    """Of 400 lines that one call opens, it sees to some, and the next claims to the others; all have their turn."""
+    limit(queue, "key:*", Rule(1))
+    enqueue(queue, *(Job(f"a{at:02}", words=tuple(f"k{at:02}.{n}" for n in range(8))) for at in range(50)))
+    leases = claim(queue, 1000)
+    words = [f"k{at:02}.{n}" for at in range(50) for n in range(8)]
+    enqueue(queue, *(Job(f"b{word}.{n}", words=(word,)) for n in range(3) for word in words))
+    while Picture(queue.read()).ready:
+        assert [*claim(queue, 1000)] == []
+    ack(queue, *leases.values())  # 300, and 2 for each that ends: half of them to look, half of them to let go
+    assert len(Picture(queue.read()).all_ready()) == 200
+    given = []
+    for number in (300, 100, 0):
+        claimed = ask(queue, 1000)
+        given += [lease.id for lease in claimed.leases]
+        assert len(claimed.leases) == number
+        assert (claimed.next_due == queue.model.now / 1000) == (number > 0)
+    assert given == [f"b{word}.0" for word in words]
+
+
+def test_a_short_line_is_not_held_up_by_long_ones(queue: Driver) -> None:
+    limit(queue, "user:*", Rule(1))
+    enqueue(queue, *(Job(f"{user}1", user=user) for user in "abcde"))
+    leases = claim(queue)
+    enqueue(
+        queue, *(Job(f"{user}{at:03}", user=user) for user in "abcde" for at in range(2, 205 if user != "e" else 3))
+    )
+    while Picture(queue.read()).ready:
+        assert [*claim(queue, 1000)] == []
+    limit(queue, "user:*", None)
+    ack(queue, *leases.values())  # 100 of the first three, and no more
+    assert states(queue, "a101", "c101", "d101", "e002") == ["ready", "ready", "blocked", "blocked"]
+    claim(queue, 1)
+    assert states(queue, "a102", "e002") == ["ready", "ready"]
+    for _ in range(10):
+        claim(queue, 1)
+    assert Picture(queue.read()).lines == {}
 
 
 def test_a_claim_looks_beyond_a_hundred_that_may_not_start(queue: Driver) -> None:
@@ -396,6 +494,79 @@ def test_a_claim_looks_beyond_a_hundred_that_may_not_start(queue: Driver) -> Non
     assert len(line(queue, "user:a")) == 101
     assert [*claim(queue, 1)] == ["b"]
     assert len(line(queue, "user:a")) == 149
+
+
+def waiting(queue: Driver, key: str = "all") -> int:
+    _, _, (use,) = queue.run(queue.calls.limits([key]))
+    return int(use.waiting)
+
+
+@pytest.mark.parametrize("way", ["cancel", "tree", "purge", "expire"])
+def test_who_ends_in_line_leaves_it(queue: Driver, way: str) -> None:
+    limit(queue, "all", Rule(1))
+    enqueue(queue, "r", "t")
+    leases = claim(queue)
+    enqueue(queue, "c", parent="t", **({"expires_at": queue.model.now / 1000 + 1} if way == "expire" else {}))
+    assert (line(queue, "all"), waiting(queue)) == (["t", "c"], 2)
+    match way:
+        case "cancel":
+            cancel(queue, "c")
+        case "tree":
+            queue.run(queue.calls.cancel(["t"], f"rid-{next(numbers)}", tree=True))
+        case "purge":
+            queue.run(queue.calls.purge(f"rid-{next(numbers)}"))
+        case "expire":
+            wait(queue, 1000)
+            queue.run(queue.calls.expire())
+    found = queue.read()
+    assert waiting(queue) == len(line(queue, "all")) == (1 if way in ("cancel", "expire") else 0)
+    assert ("limit:lines" in found) == ("waiting:all" in found) == (waiting(queue) == 1)
+    assert way == "purge" or looked_up(queue, "c").limited_by is None
+    if way == "expire":
+        queue.run(queue.calls.retry(["c"], f"rid-{next(numbers)}"))
+        assert looked_up(queue, "c").limited_by is None
+    ack(queue, leases["r"])
+    assert [*claim(queue)] == {"cancel": ["t"], "expire": ["t"]}.get(way, [])
+
+
+def test_what_older_versions_left_in_lines_holds_nobody_up(queue: Driver) -> None:
+    """Tasks that ended in a line stayed in it."""
+    limit(queue, "all", Rule(1))
+    enqueue(queue, *"abcdef")
+    lease = claim(queue)["a"]
+    left: Any = queue.client.zrange(f"{queue.base}:waiting:all", 0, 2, withscores=True)
+    cancel(queue, "b", "c", "d")
+    queue.client.zadd(f"{queue.base}:waiting:all", dict(left))
+    queue.client.hset(f"{queue.base}:task:b", "limited_by", "all")
+    assert waiting(queue) == 5
+    ack(queue, lease)
+    assert [*claim(queue)] == ["e"]
+    assert waiting(queue) == 1
+    queue.client.zadd(f"{queue.base}:waiting:all", {"b": 1})
+    wait(queue, MEND)
+    queue.run(queue.calls.register("w", "i1"))
+    queue.run(queue.calls.heartbeat([]))
+    claim(queue, 20, "group/g")
+    assert "b" not in Picture(queue.read()).zset("waiting:all")
+
+
+def test_a_dead_task_of_an_older_version_is_in_no_line(queue: Driver) -> None:
+    enqueue(queue, "a")
+    queue.run(queue.calls.fail([Failure(claim(queue)["a"], "x", retryable=False)], [0]))
+    queue.client.hset(f"{queue.base}:task:a", "limited_by", "all")
+    queue.run(queue.calls.retry(["a"], f"rid-{next(numbers)}"))
+    assert looked_up(queue, "a").limited_by is None
+
+
+def test_large_tasks_that_may_not_start_hold_up_no_other(queue: Driver) -> None:
+    """The 4 MiB of a reply are of what is leased."""
+    limit(queue, "user:a", Rule(1))
+    enqueue(queue, *of("a", *(f"a{at}" for at in range(6))), payload=b"x" * 900_000)
+    enqueue(queue, *"bcdefg", payload=b"x" * 900_000)
+    assert [*claim(queue, 1)] == ["a0"]
+    assert [*claim(queue, 10)] == ["b", "c", "d", "e"]
+    assert len(line(queue, "user:a")) == 5
+    assert [*claim(queue, 10)] == ["f", "g"]
 
 
 def test_who_was_cancelled_in_line_holds_nobody_up(queue: Driver) -> None:
@@ -526,6 +697,20 @@ def test_the_oldest_is_cancelled(queue: Driver) -> None:
     assert [*claim(queue)] == ["d"]
     queue.run(queue.calls.release([leases["a"]]))
     assert [*claim(queue)] == ["e"]
+
+
+def test_none_goes_for_one_that_was_cancelled_in_line(queue: Driver) -> None:
+    limit(queue, "all", Rule(2, policy="cancel_oldest"))
+    enqueue(queue, "a", "b")
+    claim(queue)
+    enqueue(queue, "c")
+    claim(queue)
+    cancel(queue, "c")
+    enqueue(queue, "d")
+    claim(queue)
+    picture = Picture(queue.read())
+    assert {one for one in picture.running if picture.cancelling(one)} == {"a"}
+    assert line(queue, "all") == ["d"]
 
 
 def test_the_oldest_of_a_claim_is_cancelled(queue: Driver) -> None:

@@ -20,7 +20,7 @@ from tests.property.model_limits import BAND, NONE, Forecast, Job, Limits, Pictu
 
 EXAMPLES = 100 if os.environ.get("HYPOTHESIS_PROFILE") in ("ci", "soak") else 20
 STEPS = 40
-LOOK = 5000  # ms; after so many a line is looked at again
+LOOK = 5000  # ms; after so many a line is looked at again, if its limit has room
 LEASE = 15_000
 KEYS = ("all", "user:*", "user:a", "user:b", "tag:*", "tag:x", "key:k", "key:*")
 LANES = ("any", "group/g", "group/h")
@@ -209,12 +209,12 @@ class History:
             self.do(self.calls.reap(), late, again=False)
         if min(self.picture.zset("delayed").values(), default=0) <= self.limits.now:
             self.do(self.calls.promote(), again=False)
-        due = [key for key, at in self.picture.due_lines.items() if at <= self.limits.now]
+        due = self.picture.looked_at(self.limits.now)
         if due or "ends" in self.picture.found:
             before = self.picture
             self._claim(["group/nobody"], 1)
             check_openings(self.limits, before, self.picture, due)
-        assert all(at > self.limits.now for at in self.picture.due_lines.values()), "a line is not looked at"
+        assert not self.picture.looked_at(self.limits.now), "a line is not looked at"
 
     def _wants(self) -> tuple[list[str], int, bool]:
         lanes = self.random.sample(LANES, k=self.random.randint(1, 3))
@@ -322,14 +322,18 @@ class History:
         assert rates == {key: float(at) for key, at in limits.arrivals.items() if at > limits.now}
         rules = {key: rule.decode() for key, rule in found.get("limits", NONE).value.items()}
         assert rules == {key: rule.text for key, rule in limits.rules.items()}
-        for key, line in picture.lines.items():
-            assert line.items() <= picture.zset(f"waiting:{key}").items()
-            assert picture.due_lines.get(key, limits.now + BAND) <= limits.now + LOOK
+        assert {name[8:]: picture.zset(name) for name in found if name.startswith("waiting:")} == picture.lines
+        assert picture.due_lines.keys() == picture.lines.keys()
+        for key, at in picture.due_lines.items():
+            assert at <= limits.now + LOOK or at >= BAND, f"the line of {key} is looked at in {at - limits.now} ms"
+            full = (rule := limits.rule(key)) and rule.most and len(limits.held.get(key, ())) >= rule.most
+            assert at < BAND or full or key in picture.looked_at(limits.now), f"nobody opens the line of {key}"
+        limited = {id for id in places if "limited_by" in picture.record(id)}
+        assert limited == picture.limited.keys(), "who is in no line says that it is"
         assert {lane.decode() for lane in found.get("lanes", NONE).value} == picture.ready.keys()
         assert not [lane for lane in picture.ready if f"wake:{lane}" not in found]
         lanes = {id: lane for lane, line in picture.ready.items() for id in line}
         assert lanes == {id: self.jobs[id].lane for id in lanes}
-        assert not [id for id in lanes if "limited_by" in picture.record(id)]
 
 
 KEYS_OF_ALL = ("all", "user:a", "user:b", "user:c", "tag:x", "tag:y", "key:k", "key:m")
