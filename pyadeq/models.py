@@ -283,6 +283,37 @@ class Migration(Model):
     rewritten: int
 
 
+class TaskRepair(Model):
+    """What was found of one task, and what was done about it.
+
+    status: `sound`; `damaged`, found in a dry run; `repaired`. kind: `lost` (the task was in no set), `twice` (in
+    several), `lease` (a part of its lease was missing), `line` (it waited for a limit, but not in that limit's line).
+    state: that of the task after the repair; `gone` if no task was left. created, rid, index: the order of the tasks,
+    for the next call; known in a dry run.
+    """
+
+    id: str
+    status: str
+    kind: str | None = None
+    state: str | None = None
+    created: float | None = None
+    rid: str = ""
+    index: int = 0
+
+
+class Repair(Model):
+    """The answer of `Queue.repair`: one entry for each task, a status for each lane, and what was seen of a limit.
+
+    seen: members of the limit's sets that were looked at, in the longer of the two. damaged: how many of them were
+    wrong.
+    """
+
+    tasks: list[TaskRepair]
+    lanes: list[str]
+    seen: int = 0
+    damaged: int = 0
+
+
 class Renewal(Model):
     """The answer to a heartbeat: `lease_lost`, or the new deadline.
 

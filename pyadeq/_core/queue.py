@@ -34,6 +34,7 @@ from pyadeq.models import (
     QueueStats,
     Receipt,
     ReleaseStatus,
+    Repair,
     Retried,
     Seconds,
     Settings,
@@ -209,6 +210,29 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
     def trim(self, limit: int = 1000) -> Call[tuple[int, bool]]:
         """Answers how many tasks were deleted, and whether there may be more."""
         return build_call("queue.trim.v1", self.base, self._scalars(limit=limit), decode=replies.removed)
+
+    def repair(
+        self,
+        ids: Sequence[str] = (),
+        *,
+        lanes: Sequence[str] = (),
+        limit: str | None = None,
+        start: int = 0,
+        dry_run: bool = False,
+    ) -> Call[Repair]:
+        """limit: the key of a limit, whose sets are looked at from the rank `start` on."""
+        groups: dict[str, list[tuple[Any, ...]]] = {
+            "task": [(id,) for id in ids],
+            "lane": [(lane,) for lane in lanes],
+            "line": [] if limit is None else [(limit, start)],
+        }
+        return build_call(
+            "queue.repair.v1",
+            self.base,
+            self._scalars(dry_run=dry_run),
+            groups,
+            decode=lambda reply: replies.repair(reply, ids),
+        )
 
     def purge(
         self, rid: str | None = None, *, all: bool = False, lane: str | None = None, limit: int = 1000

@@ -16,10 +16,12 @@ from pyadeq.models import (
     QueueStats,
     Receipt,
     Renewal,
+    Repair,
     Retried,
     Settings,
     Settled,
     Snoozed,
+    TaskRepair,
     TaskView,
     read_json,
 )
@@ -38,6 +40,22 @@ def statuses(reply: Reply) -> list[Any]:
 
 def count(reply: Reply) -> int:
     return int(reply[2])
+
+
+def repair(reply: Reply, ids: Sequence[str]) -> Repair:
+    _, _, tasks, lanes, lines = reply
+    seen, damaged = lines[0][1:] if lines else (0, 0)
+    found = [_repaired(item, id) for item, id in zip(tasks, ids, strict=True)]
+    return Repair(tasks=found, lanes=[item[0].decode() for item in lanes], seen=seen, damaged=damaged)
+
+
+def _repaired(item: Reply, id: str) -> TaskRepair:
+    if item[0] == b"damaged":
+        _, kind, created_ms, rid, index = item
+        order = {"created": created_ms / 1000, "rid": rid.decode(), "index": index}
+        return TaskRepair(id=id, status="damaged", kind=kind.decode(), **order)
+    kind, state = (word.decode() for word in item[1:]) if len(item) > 1 else (None, None)
+    return TaskRepair(id=id, status=item[0].decode(), kind=kind, state=state)
 
 
 def lengths(reply: Reply) -> list[int]:

@@ -13,7 +13,7 @@ from pyadeq._core.migration import newest_layout, refuse_older
 from pyadeq._core.queue_items import MAX_ITEMS, checked_list
 from pyadeq.errors import BadArgument
 from pyadeq.ids import new_ulid
-from pyadeq.models import AbandonStatus, Backoff, Bulk, CancelStatus, Migration, Retried, Seconds, Settings
+from pyadeq.models import AbandonStatus, Backoff, Bulk, CancelStatus, Migration, Repair, Retried, Seconds, Settings
 from pyadeq.worker_models import WorkerMode
 
 
@@ -185,6 +185,23 @@ class Tending(Looking):
             count, more = self._runner.send(self.calls.trim())
             trimmed += count
         return trimmed
+
+    def repair(
+        self,
+        ids: Sequence[str] = (),
+        *,
+        lanes: Sequence[str] = (),
+        limit: str | None = None,
+        start: int = 0,
+        dry_run: bool = False,
+    ) -> Repair:
+        """Put tasks that are in no set, or in several, where their records say. `adeq doctor --repair` finds them.
+
+        ids: 1,000 at most, lanes included. Give them in the order of their creation: lost places are rebuilt from it.
+        lanes: lanes whose entry in the list of lanes is to be corrected. limit: the key of a limit. 1,000 of its
+        holders are checked, and as many tasks of its line, from the rank `start` on. dry_run: write nothing.
+        """
+        return self._runner.send(self.calls.repair(ids, lanes=lanes, limit=limit, start=start, dry_run=dry_run))
 
     def promote(self, limit: int = 100) -> int:
         """Move tasks whose time has come into line; how many. Claims do it on the way."""

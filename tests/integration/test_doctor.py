@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 import redis
 
-from pyadeq import Adeq, EmbeddedServer, library
+from pyadeq import Adeq, EmbeddedServer, Task, library
 from pyadeq.access import acl_rules
 from pyadeq.errors import ConfigError
 from pyadeq.ext.doctor import CHECKS, Check, check, examine, gather
 from pyadeq.keys import queue_base
+from tests.audit import audit_server
 from tests.integration.cli import answer, error
 from tests.integration.servers import HOST, ThreePrimaries, ask, replica_of, start
 from tests.waiting import DEADLINE
@@ -384,3 +385,67 @@ def test_nothing_is_changed(own: EmbeddedServer) -> None:
         look(own)
         assert (client.dbsize(), client.config_get()) == before
         assert not any(client.script_exists(*[library()[id].sha1 for id in library()]))
+
+
+# tasks that a call has lost
+
+
+def lose(server: EmbeddedServer, base: str, count: int) -> None:
+    """As a call leaves them that failed half-way: out of their set, and in no other; one is in two."""
+    with redis.Redis.from_url(server.url) as client:
+        lost = client.zrange(f"{base}:ready:any", 1, count)
+        client.zrem(f"{base}:ready:any", *lost)
+        client.zadd(f"{base}:delayed", {client.zrange(f"{base}:ready:any", 0, 0)[0]: 1e13})
+        client.sadd(f"{base}:lanes", "group/gone")
+
+
+def test_tasks_in_no_set_are_found_and_put_back(own: EmbeddedServer) -> None:
+    with Adeq.from_url(own.url) as client:
+        queue = client.queue("jobs")
+        ids = [receipt.id for receipt in queue.enqueue_many([Task(payload=n) for n in range(30)])]
+        parts = client.partitioned("parted")
+        parts.repartition(2)
+        parts.enqueue_many([Task(payload=n) for n in range(40)])
+        lose(own, queue.base, 20)
+        assert look(own)["tasks"].status == "fail"
+        assert look(own)["tasks"].found == "queue jobs: 20 tasks in no set, 2 wrong entries"
+        assert look(own, queues=("parted",))["tasks"].found == "40 tasks, each in one set"
+        assert adeq("--url", own.url).returncode == 1
+        lose(own, next(one.base for one in parts.partitions() if parts.part(one.tag).stats().ready > 4), 3)
+
+        dry = adeq("--url", own.url, "--repair", "--dry-run", "-o", "json")
+        assert dry.returncode == 1
+        found = {one["queue"]: one for one in json.loads(dry.stdout)["queues"]}
+        assert (found["jobs"]["lost"], found["jobs"]["twice"], found["jobs"]["lanes"]) == (20, 1, 1)
+        assert (found["jobs"]["tasks"], found["jobs"]["repaired"]) == (30, 0)
+        assert sorted(one["lost"] for name, one in found.items() if name.startswith("parted")) == [0, 0, 3]
+
+        ended = adeq("--url", own.url, "jobs", "--repair")
+        assert ended.returncode == 0, ended
+        assert ended.stdout.splitlines()[1].split() == ["jobs", "30", "20", "1", "0", "0", "1", "22", "21", "ready"]
+        assert json.loads(adeq("--url", own.url, "--repair", "-o", "json").stdout)["queues"][-1]["repaired"] in (0, 5)
+        assert look(own)["tasks"].found == "70 tasks, each in one set"
+        assert [lease.id for lease in queue.claim(worker="w", limit=100)] == ids
+        assert audit_server(client.client) == []
+
+
+def test_repair_without_damage_and_without_queues(own: EmbeddedServer) -> None:
+    assert adeq("--url", own.url, "--repair").stdout == "no queue was found\n"
+    assert adeq("--url", own.url, "--dry-run").returncode == 2
+    with Adeq.from_url(own.url) as client:
+        client.queue("tested").enqueue({})
+        client.queue("jobs").enqueue({})
+        run(own, "HSET ade:{queue:tested}:config clock test")
+        ended = adeq("--url", own.url, "--repair")
+        assert ended.returncode == 1
+        assert "tested: queue.repair.v1: now_ms must be sent" in ended.stderr
+        assert "jobs" in ended.stdout
+        assert look(own)["tasks"].status == "unknown"
+
+
+def test_who_may_not_repair(own: EmbeddedServer) -> None:
+    with Adeq.from_url(own.url) as client:
+        client.queue("jobs").enqueue({})
+    seen = look(own, as_user(own, *acl_rules("worker", queues=["jobs"])), ("jobs",))["tasks"]
+    assert seen.status == "unknown"
+    assert seen.how == ["as an operator: adeq doctor --repair --dry-run"]

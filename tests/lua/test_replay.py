@@ -60,7 +60,9 @@ def test_a_call_sent_twice_has_one_effect_and_one_answer(scenario: Scenario, mak
         assert second == first
 
 
-@pytest.mark.parametrize("scenario", undamaged("queue"), ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "scenario", [one for one in undamaged("queue") if " dry" not in one.name], ids=lambda one: one.name
+)
 def test_a_call_leaves_each_task_in_one_place_and_nothing_that_stays(scenario: Scenario, make_bench: MakeBench) -> None:
     bench = make_bench()
     call = scenario(bench)

@@ -37,6 +37,7 @@ UNREACHABLE: Final = {
         "include/cover_parts.lua: no round over `members`",
         "include/edges_of.lua: no round over `waiters`",
         "include/expire_waiting.lua: no round over `ids`",
+        "include/find_damage.lua: no round over `ids`",
         "include/pass_on.lua: no round over `#notes`",
         "include/promote_due.lua: no round over `ids`",
         "include/read_record.lua: no round over `#flat`",
@@ -48,6 +49,8 @@ UNREACHABLE: Final = {
     ],
     "it is made with one": [
         "include/add_counts.lua: no round over `counted`",
+        "include/find_damage.lua: no round over `#sets`",
+        "include/find_damage.lua: no round over `sets`",
         "include/find_twin.lua: no round over `names`",
         "include/held_back.lua: no round over `limited`",
         "include/is_stuck.lua: no round over `line`",

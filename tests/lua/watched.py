@@ -36,9 +36,9 @@ COMMANDS: Final = {
     **dict.fromkeys(["HDEL", "HINCRBY", "HSET", "HSETNX"], ("hash", True)),
     **dict.fromkeys(["ZCARD", "ZCOUNT", "ZLEXCOUNT", "ZMSCORE", "ZRANGE", "ZRANK", "ZSCAN", "ZSCORE"], ("zset", False)),
     **dict.fromkeys(["ZADD", "ZPOPMIN", "ZREM", "ZREMRANGEBYRANK"], ("zset", True)),
-    **dict.fromkeys(["SCARD", "SRANDMEMBER"], ("set", False)),
+    **dict.fromkeys(["SCARD", "SISMEMBER", "SRANDMEMBER"], ("set", False)),
     **dict.fromkeys(["SADD", "SREM"], ("set", True)),
-    **dict.fromkeys(["GET", "MGET"], ("string", False)),
+    **dict.fromkeys(["GET", "MGET", "STRLEN"], ("string", False)),
     **dict.fromkeys(["MSET", "SET"], ("string", True)),
     **dict.fromkeys(["LRANGE"], ("list", False)),
     **dict.fromkeys(["LPUSH", "LTRIM", "RPUSH"], ("list", True)),
@@ -329,11 +329,11 @@ def shown(words: Sequence[bytes]) -> str:
 
 def allowance(script: Script, args: Sequence[bytes]) -> int:
     """How many lines a call may run: so many, and more for each argument and each id of a list, each task that it may
-    move or look at, and each request that it may visit in search of a deadlock.
+    move, look at or put back, and each request that it may visit in search of a deadlock.
     """
     names = [argument.name for argument in script.args]
     tasks = 0
-    if "cursor" in names:
+    if "cursor" in names or script.id == "queue.repair.v1":
         tasks = 1000
     elif "limit" in names and len(args) > names.index("limit"):
         at = names.index("limit")

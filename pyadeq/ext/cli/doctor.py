@@ -11,9 +11,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, print_json, shown_url, stdout
+from pyadeq.ext.cli.common import (
+    DEFAULT_URL,
+    FAILED,
+    Format,
+    Output,
+    Url,
+    columns,
+    connected,
+    print_json,
+    shown_url,
+    stdout,
+)
 from pyadeq.ext.cli.complete import queue_names
-from pyadeq.ext.doctor import Report, examine
+from pyadeq.ext.cli.progress import Bar
+from pyadeq.ext.doctor import Damage, Report, examine, inspect
 from pyadeq.keys import check_name
 
 OURS = re.compile(r"\badeq (?:doctor|lock|queue|scripts) ")
@@ -26,17 +38,31 @@ def doctor(
         list[str] | None,
         typer.Argument(metavar="[QUEUE]...", help="Queues to look at. [default: all]", autocompletion=queue_names),
     ] = None,
+    repair: Annotated[
+        bool,
+        typer.Option(
+            "--repair",
+            help="Put back tasks that are in no set, or in several, and correct other entries. Nothing else.",
+        ),
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --repair: only count what is wrong.")] = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Look at a server, and say what to change, why and how. Nothing is changed.
+    """Look at a server, and say what to change, why and how. Nothing is changed, unless with --repair.
 
-    Of a cluster it looks at the server that the URL names; look at each of them.
+    Of a cluster it looks at the server that the URL names; look at each of them. With --repair it goes over all keys,
+    with --cluster over those of all primaries; tasks go to their old places. Workers may go on meanwhile. It can be
+    stopped, and run again, at any time.
 
     Exits with 1 if something loses tasks or stops work; with 0 if there are only warnings, or things that this user may
     not look at.
     """
     names = [check_name("queue", name) for name in queues or []]
+    if dry_run and not repair:
+        raise typer.BadParameter("is of --repair; without that, nothing is changed anyway", param_hint="--dry-run")
+    if repair:
+        return _repair(url, names, dry_run, output)
     with connected(url, cluster=False) as adeq:
         report = examine(adeq, names)
     source = context.get_parameter_source("url")
@@ -48,6 +74,31 @@ def doctor(
         print_report(stdout(), report)
     if not report.ok:
         raise typer.Exit(FAILED)
+
+
+def _repair(url: str, names: list[str], dry_run: bool, output: Format) -> None:
+    """Put tasks back where they belong, and print what was found in each queue."""
+    with connected(url) as adeq, Bar("doctor", None, "keys") as bar:
+        damages = inspect(adeq, names, repair=not dry_run, progress=bar.update).damages
+    if output != Format.table:
+        rows = [damage.model_dump() for damage in damages]
+        print_json({"server": shown_url(url), "dry_run": dry_run, "queues": rows}, output)
+    elif damages:
+        counts = ["tasks", "lost", "twice", "leases", "lines", "lanes", "repaired"]
+        shown = [[one.queue, *(f"{getattr(one, name):,}" for name in counts), _states(one)] for one in damages]
+        stdout().print(columns(["queue", *counts, "now"], shown, right=counts))
+    else:
+        print("no queue was found")
+    for one in damages:
+        if one.error:
+            typer.echo(f"\n{one.queue}: {one.error}", err=True)
+    if any(one.error or (dry_run and one.found) for one in damages):
+        raise typer.Exit(FAILED)
+
+
+def _states(damage: Damage) -> str:
+    """Where the repaired tasks are."""
+    return ", ".join(f"{count:,} {state}" for state, count in sorted(damage.now.items()))
 
 
 def _name_server(report: Report, url: str) -> None:

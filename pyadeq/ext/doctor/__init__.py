@@ -9,9 +9,24 @@ from pyadeq import Adeq
 from pyadeq.ext.doctor import service, storage
 from pyadeq.ext.doctor.facts import Facts, gather
 from pyadeq.ext.doctor.queues import Found, find_domains, find_queues
+from pyadeq.ext.doctor.repair import Damage, Inspection, inspect
 from pyadeq.ext.doctor.report import Check, Finding, Report
 
-__all__ = ["CHECKS", "Check", "Facts", "Found", "Report", "check", "examine", "find_domains", "find_queues", "gather"]
+__all__ = [
+    "CHECKS",
+    "Check",
+    "Damage",
+    "Facts",
+    "Found",
+    "Inspection",
+    "Report",
+    "check",
+    "examine",
+    "find_domains",
+    "find_queues",
+    "gather",
+    "inspect",
+]
 
 CHECKS: Mapping[str, Callable[[Facts], Finding]] = {
     "engine": service.engine,
@@ -24,6 +39,7 @@ CHECKS: Mapping[str, Callable[[Facts], Finding]] = {
     "cluster": service.cluster,
     "scripts": service.scripts,
     "layout": service.layout,
+    "tasks": service.tasks,
     "locks": service.locks,
     "clock": service.clock,
     "slow log": service.slow_log,

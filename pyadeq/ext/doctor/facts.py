@@ -14,6 +14,7 @@ from redis.exceptions import MasterDownError, MovedError, NoPermissionError, Res
 
 from pyadeq import Adeq, AdeqError, ConfigError, TransportError, library
 from pyadeq.ext.doctor.queues import find_domains, find_queues
+from pyadeq.ext.doctor.repair import Inspection, inspect
 from pyadeq.keys import hash_slot, lock_base, partition_base, queue_base
 
 T = TypeVar("T")
@@ -85,7 +86,8 @@ class Facts:
     queue that rights were asked for, with its base. roles: whose calls this user may make there, of those that write.
     denied: commands of these that this user may not run, with the server's words.
     reading: what a read of that queue met with, empty if it went well; tried where `denied` cannot be known. domains:
-    not looked for where queues are named. shards: the primaries of a cluster, with the slots of each.
+    not looked for where queues are named. shards: the primaries of a cluster, with the slots of each. inspection: what
+    is damaged in the queues, or None where SCAN is not allowed.
     """
 
     tool: str
@@ -108,6 +110,7 @@ class Facts:
     cluster: Mapping[str, str] | None = None
     domains: Sequence[Waits] | None = ()
     shards: Mapping[str, Sequence[range]] | None = None
+    inspection: Inspection | None = None
     layout: int = field(default_factory=lambda: int(library().manifest["layout"]))
 
     def setting(self, name: str) -> str | None:
@@ -158,8 +161,9 @@ def gather(adeq: Adeq, names: Sequence[str]) -> Facts:
         cluster=_ask(lambda: _texts(_command(adeq, "CLUSTER INFO"))) if info.get("cluster_enabled") else None,
         shards=_ask(lambda: _shards(adeq)) if info.get("cluster_enabled") else None,
         domains=() if names else _ask(lambda: _domains(adeq)),
-        # last, for it loads the script that it runs
+        # these last, for they load the scripts that they run
         reading="" if denied is not None else _try_reading(adeq, probed),
+        inspection=_ask(lambda: inspect(adeq, names, seconds=SCAN_SECONDS)),
     )
 
 

@@ -140,6 +140,33 @@ def layout(facts: Facts) -> Finding:
     return ok(many if facts.all_queues else f"{many}; there may be more, name them: adeq doctor QUEUE")
 
 
+def tasks(facts: Facts) -> Finding:
+    """Is each task where workers, or those who look, can find it?"""
+    why = "No worker finds a task that is in no set. A call that failed half-way may leave such tasks."
+    found = facts.inspection
+    if found is None:
+        return unknown("SCAN is not allowed", why, "as an operator: adeq doctor --repair --dry-run")
+    ill = [one for one in found.damages if one.found]
+    if ill:
+        lost = sum(one.lost for one in ill)
+        entries = sum(one.found for one in ill) - lost
+        many = [f"{lost:,} task{'' if lost == 1 else 's'} in no set"] if lost else []
+        many += [f"{entries:,} wrong entr{'y' if entries == 1 else 'ies'}"] if entries else []
+        return fail(f"{_named([one.queue for one in ill])}: {', '.join(many)}", why, "adeq doctor --repair")
+    looked = sum(one.tasks for one in found.damages)
+    many_tasks = f"{looked:,} task{'' if looked == 1 else 's'}"
+    failed = [one for one in found.damages if one.error]
+    if failed:
+        return unknown(
+            f"{_named([one.queue for one in failed])}: {failed[0].error}",
+            why,
+            "as an operator: adeq doctor --repair --dry-run",
+        )
+    if not found.complete:
+        return ok(f"{many_tasks} looked at in time, and in place; for all: adeq doctor --repair --dry-run")
+    return ok(f"{many_tasks}, each in one set" if looked else "no tasks")
+
+
 def _named(names: list[str]) -> str:
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return f"queue{'' if len(names) == 1 else 's'} {', '.join(names[:5])}{more}"

@@ -1,0 +1,871 @@
+#!lua flags=allow-oom
+-- generated from lua/queue/repair.v1.lua by lua/bundle.py; do not edit
+-- queue.repair.v1: find tasks that are in no set or in two, as a call that failed half-way leaves them, and put each where its
+-- record says: to its old place in line, aside, or among those that have ended. A lease without a task's set, and what is left
+-- of one, is mended, too; so are `lanes`, and the members of a limit's line and of its holders that do not belong there. The
+-- caller finds the names with SCAN, and gives them in the order of their creation, for places are rebuilt from it. Each is
+-- looked at anew, so tasks that are sound are never touched. `line`: 1,000 members of each set of a key, from a rank on.
+-- dry_run writes nothing. Idempotent in state, not in its answers.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   payload   prefix/string {base}:payload:  id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   lanes     set           {base}:lanes
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   deadlines zset          {base}:deadlines
+-- KEYS   once      hash          {base}:once
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   order     prefix/zset   {base}:order:    id
+-- KEYS   ends      zset          {base}:ends
+-- KEYS   holding   prefix/zset   {base}:holding:  limit
+-- KEYS   waiting   prefix/zset   {base}:waiting:  limit
+-- KEYS   limit_lines zset        {base}:limit:lines
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
+-- KEYS   events    stream        {base}:events
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   dry_run   bool          ?=0
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   task.id   id
+-- ITEM   lane.name lane
+-- ITEM   line.key  limit
+-- ITEM   line.from int 0..1000000000
+-- GROUP  line      0..1
+-- RETURN ok        now_ms:int tasks:list(task) lanes:list(lane) lines:list(line)
+-- EACH   task      sound
+-- EACH   task      damaged kind:text created_ms:int rid:text index:int
+-- EACH   task      repaired kind:text state:text
+-- EACH   lane      sound
+-- EACH   lane      damaged
+-- EACH   lane      repaired
+-- EACH   line      seen count:int damaged:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  task.repaired task.removed
+-- ROLE   operate
+-- REPLAY state
+-- FLAGS  allow-oom
+-- COST   9 + 2n commands, 10 to 60 more for each task that is put back, 20 + n for a line, O(n log m)
+-- INCLUDE base_time open_queue emit find_damage
+-- RARELY add_counts push_wake line_up make_ready push_due delay_until await_deadline begin_chains note_end make_awaited await_others
+-- RARELY leave_order untie answer_waiters remove_tasks trim_set retain lane_emptied share_place read_record read_lease
+-- RARELY ended_how place_by_age restore_indexes restore_end gather_left restore_wait restore_task drop_lease repair_task repair_lane repair_line
+
+local LAYOUT = 1
+local MAX_SAFE = 9007199254740991
+local BAND = 281474976710656
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local arg_empty = {}
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
+end
+local function arg_lane(v)
+  if not v or v == 'any' then return v end
+  local group, rest = string.match(v, '^group/([%w._@+-]+)(.*)$')
+  if not group or #group > 100 then return nil end
+  if rest == '' then return v end
+  local inst = string.match(rest, '^/inst/([%w._@+-]+)$')
+  if inst and #inst <= 100 then return v end
+end
+local function arg_limit(v)
+  if v == 'all' then return v end
+  local kind, id = string.match(v or '', '^(%l+):(.*)$')
+  local known = kind == 'user' or kind == 'tag' or kind == 'key'
+  if known and (id == '*' or (#id <= 200 and arg_find(id, '^[%w._:/@+-]+$'))) then return v end
+end
+
+local KEYS, ARGV = KEYS, ARGV
+if #KEYS ~= 32 then
+  return redis.error_reply('ADEQ_ARG expected 32 keys, got ' .. #KEYS)
+end
+
+local dry_run = ARGV[1]
+if dry_run ~= '0' and dry_run ~= '1' and dry_run ~= '' then
+  return refuse('dry_run', dry_run, '0 or 1')
+end
+dry_run = dry_run == '1'
+local trace = ARGV[2]
+if not trace or #trace > 128 then
+  return refuse('trace', trace and #trace, '0 to 128 bytes long')
+end
+local source = ARGV[3]
+if not source or #source > 200 then
+  return refuse('source', source and #source, '0 to 200 bytes long')
+end
+local now_ms = ARGV[4]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[4], 'an integer from 0 to 9007199254740991') end
+end
+local arg_at = 5
+local task_count = ARGV[arg_at]
+task_count = arg_uint(task_count, 0, 1000)
+if not task_count then return refuse('task_count', ARGV[arg_at], 'an integer from 0 to 1000') end
+arg_at = arg_at + 1
+local task_id = arg_empty
+if task_count > 0 then task_id = {} end
+for i = 1, task_count do
+  local v = ARGV[arg_at]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('task[' .. i .. '].id', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  task_id[i] = v
+  arg_at = arg_at + 1
+end
+local lane_count = ARGV[arg_at]
+lane_count = arg_uint(lane_count, 0, 1000)
+if not lane_count then return refuse('lane_count', ARGV[arg_at], 'an integer from 0 to 1000') end
+arg_at = arg_at + 1
+local lane_name = arg_empty
+if lane_count > 0 then lane_name = {} end
+for i = 1, lane_count do
+  local v = ARGV[arg_at]
+  v = arg_lane(v)
+  if not v then return refuse('lane[' .. i .. '].name', ARGV[arg_at], 'any, group/<name> or group/<name>/inst/<name>') end
+  lane_name[i] = v
+  arg_at = arg_at + 1
+end
+local line_count = ARGV[arg_at]
+line_count = arg_uint(line_count, 0, 1)
+if not line_count then return refuse('line_count', ARGV[arg_at], 'an integer from 0 to 1') end
+arg_at = arg_at + 1
+local line_key, line_from = arg_empty, arg_empty
+if line_count > 0 then line_key, line_from = {}, {} end
+for i = 1, line_count do
+  local v = ARGV[arg_at]
+  v = arg_limit(v)
+  if not v then return refuse('line[' .. i .. '].key', ARGV[arg_at], 'all, or user:, tag: or key: and an id or *') end
+  line_key[i] = v
+  v = ARGV[arg_at + 1]
+  v = arg_uint(v, 0, 1000000000)
+  if not v then return refuse('line[' .. i .. '].from', ARGV[arg_at + 1], 'an integer from 0 to 1000000000') end
+  line_from[i] = v
+  arg_at = arg_at + 2
+end
+if task_count + lane_count + line_count > 1000 then
+  return refuse('task_count + lane_count + line_count', task_count + lane_count + line_count, 'at most 1000')
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+
+local arg_rare
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+-- NEEDS config base_time
+local function open_queue() local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
+  local conf = {
+    exists = row[1],
+    now = now,
+    now_text = now_text,
+    lease_ms = tonumber(row[3] or 15000),
+    events_max = row[4] or 100000,
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = tonumber(row[7]),
+    chains = row[8],
+    schedules = row[9],
+    limits = row[10],
+    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
+    fair_top = tonumber(row[12] or 0),
+    epoch = tonumber(row[13] or 0),
+    ended = 0,
+  }
+  if row[10] then
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {}
+    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+  end
+  return conf
+end
+
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
+-- NEEDS events trace source
+local function emit(conf, event, id, detail) local events = KEYS[30]
+  if conf.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- find_damage(ids): what is wrong with each of these tasks: `lost` (in no set), `twice` (in several), `lease` (a lease of which
+-- a part is not there, or that a limit does not count), `line` (it waits for a limit in no line); false if nothing is. An id
+-- without a record is sound but for a lease that it has left: what else is left of it goes when a call meets it.
+-- NEEDS task ready delayed blocked running leases finished dead holding waiting
+local function find_damage(ids) local task, ready, delayed, blocked, running, leases, finished, dead, holding, waiting = KEYS[2], KEYS[6], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[25], KEYS[26]
+  local scores, found = {}, {}
+  local sets = { delayed, blocked, leases, finished, dead }
+  for s, set in ipairs(sets) do scores[s] = redis.call('ZMSCORE', set, unpack(ids)) end  -- at most 1,000: items
+  local held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: items
+  for i, id in ipairs(ids) do
+    local own = redis.call('HMGET', task .. id, 'created_ms', 'lane', 'limited_by')
+    local places = redis.call('ZSCORE', ready .. (own[2] or 'any'), id) and 1 or 0
+    for s = 1, #sets do places = places + (scores[s][i] and 1 or 0) end
+    local leased, by = scores[3][i], own[3]
+    if not own[1] then
+      found[i] = held[i] and not leased and 'lease'
+    elseif places > 1 then
+      found[i] = 'twice'
+    elseif not leased ~= not held[i] then
+      found[i] = 'lease'
+    elseif places == 0 then
+      found[i] = 'lost'
+    else
+      found[i] = by and scores[2][i] and redis.call('ZSCORE', waiting .. by, id) ~= scores[2][i] and 'line'
+    end
+    for key in string.gmatch(not found[i] and held[i] and string.match(held[i], '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
+      if not redis.call('ZSCORE', holding .. key, id) then found[i] = 'lease' end
+    end
+    found[i] = found[i] or false
+  end
+  return found
+end
+
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- counter, a table of buckets to one counter per bucket.
+-- NEEDS counters
+local function add_counts(tally) local counters = KEYS[31]
+  for name, counted in pairs(tally) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
+-- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+-- NEEDS wake
+local function push_wake(conf, lane) local wake = KEYS[8]
+  if conf.paused then return end
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+end
+
+-- line_up(by_lane, lane, score, id): note a task for make_ready.
+local function line_up(by_lane, lane, score, id)
+  local members = by_lane[lane]
+  if not members then
+    members = {}
+    by_lane[lane] = members
+  end
+  members[#members + 1] = score
+  members[#members + 1] = id
+end
+
+-- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- NEEDS ready lanes push_wake
+local function make_ready(conf, by_lane) local ready, lanes = KEYS[6], KEYS[7]
+  for lane, members in pairs(by_lane) do
+    for first = 1, #members, 7000 do
+      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
+    end
+    redis.call('SADD', lanes, lane)
+    push_wake(conf, lane)
+  end
+end
+
+-- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
+-- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+-- NEEDS wake
+local function push_due(lane) local wake = KEYS[8]
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+  redis.call('PEXPIRE', wake .. lane, 60000)
+end
+
+-- delay_until(conf, due_ms, id, lane): put a task aside.
+-- NEEDS delayed push_due
+local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[9]
+  redis.call('ZADD', delayed, due_ms, id)
+  if due_ms - conf.now < 10000 then push_due(lane) end
+end
+
+-- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
+-- last, fails; or expires, if it was never leased: the earlier of the two.
+-- NEEDS task deadlines push_due
+local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[2], KEYS[15]
+  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+  local at_ms = MAX_SAFE
+  if own[1] then
+    at_ms = since_ms + own[1]
+    if at_ms - conf.now < 10000 then
+      for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
+    end
+  end
+  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
+  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
+end
+
+-- begin_chains(conf): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
+-- NEEDS config
+local function begin_chains(conf) local config = KEYS[1]
+  if not conf.chains then redis.call('HSET', config, 'chains', '1') end
+  conf.chains = '1'
+end
+
+-- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
+-- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
+-- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
+-- NEEDS config ends
+local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[24]
+  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, conf.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
+  conf.noted = true
+end
+
+-- make_awaited(conf, id): somebody waits for the end of this task: it has ties from now on; or, if it has ended, its end is noted
+-- for all that this call adds.
+-- NEEDS task running finished dead note_end
+local function make_awaited(conf, id) local task, running, finished, dead = KEYS[2], KEYS[11], KEYS[13], KEYS[14]
+  if conf.there[id] == 'awaited' then return end
+  conf.there[id] = 'awaited'
+  local failed = redis.call('ZSCORE', dead, id) or redis.call('HEXISTS', task .. id, 'cancelled_ms') == 1
+  if failed or redis.call('ZSCORE', finished, id) then
+    return note_end(conf, failed and 'f' or 'c', id)
+  end
+  redis.call('HSET', task .. id, 'awaited', '1', 'ties', '1')
+  local held = redis.call('HGET', running, id)
+  if held and not string.find(held, ' ties[^|]*|') then
+    redis.call('HSET', running, id, (string.gsub(held, '^(%S+ %d+ [^ |]+)', '%1 ties')))
+  end
+end
+
+-- await_others(conf, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
+-- `gather` children, which may come later; or those before it of its ordering key. What has ended before is noted as if it ended now.
+-- NEEDS task blocked deadlines dependents begin_chains make_awaited
+local function await_others(conf, id, own, place) local task, blocked, deadlines, dependents = KEYS[2], KEYS[10], KEYS[15], KEYS[22]
+  local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
+  for _, other in ipairs(own.after or {}) do
+    if not seen[other] then
+      seen[other], awaits = true, awaits + 1
+      redis.call('ZADD', dependents .. other, place, id)
+      make_awaited(conf, other)
+    end
+  end
+  redis.call('HSET', task .. id, 'awaits', awaits)
+  redis.call('ZADD', blocked, (own.priority or 5) * BAND + place, id)
+  if own.expires_at_ms then redis.call('ZADD', deadlines, own.expires_at_ms, id) end
+  begin_chains(conf)
+end
+
+-- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
+-- the next one has come, which pass_on tells it.
+-- NEEDS order note_end
+local function leave_order(conf, id, key) local order = KEYS[23]
+  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
+  redis.call('ZREM', order .. key, id)
+  if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
+end
+
+-- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
+-- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
+-- somebody waits for its reply, and for how long its result is kept.
+-- NEEDS task once deadlines note_end leave_order
+local function untie(conf, id, how) local task, deadlines, once = KEYS[2], KEYS[15], KEYS[16]
+  redis.call('ZREM', deadlines, id)
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
+  for i, kind in ipairs({ 'unique:', 'scope:' }) do
+    local field = own[i] and kind .. own[i]
+    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  end
+  if own[5] or own[6] then
+    redis.call('HDEL', task .. id, 'awaited', 'gathered')
+    note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
+  end
+  if own[8] then leave_order(conf, id, own[8]) end
+  return own[3], own[4] and tonumber(own[4])
+end
+
+-- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
+-- it is not shown; the server deletes it later, by its own clock.
+-- NEEDS config reply channel
+local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[20], KEYS[21]
+  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
+  redis.pcall('SPUBLISH', channel .. id, how)
+end
+
+-- remove_tasks(conf, ids, since, why): delete tasks that are in no set any more, with their index entries. What was done to one
+-- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
+-- NEEDS task payload result log reply by_user by_tag children
+local function remove_tasks(conf, ids, since, why) local task, result, payload, log, by_user, by_tag, children, reply = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[17], KEYS[18], KEYS[19], KEYS[20]
+  if #ids == 0 then return end
+  local keys, by_index, stubs = {}, {}, {}
+  local function leave(index, id)
+    local members = by_index[index] or {}
+    if members[#members] ~= id then members[#members + 1] = id end  -- a tag may be given twice
+    by_index[index] = members
+  end
+  for i, id in ipairs(ids) do
+    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply'), #keys
+    keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
+    if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
+    if own[1] then leave(by_user .. own[1], id) end
+    for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
+    if own[3] then leave(children .. own[3], id) end
+    local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
+    if left_ms > 0 and own[4] then
+      local stub = { task .. id, 'gone', why, 'rid', own[4] }
+      if own[5] then stub[6], stub[7] = 'settled', own[5] end
+      stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
+    end
+  end
+  for first = 1, #keys, 7000 do redis.call('DEL', unpack(keys, first, math.min(first + 6999, #keys))) end
+  for index, members in pairs(by_index) do
+    for first = 1, #members, 7000 do redis.call('ZREM', index, unpack(members, first, math.min(first + 6999, #members))) end
+  end
+  for _, one in ipairs(stubs) do
+    redis.call('HSET', unpack(one[2]))  -- at most 7: the fields above
+    redis.call('PEXPIRE', one[2][1], one[1])
+  end
+end
+
+-- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
+-- and a number, at most limit; how many. The dead go with an event each.
+-- NEEDS dead emit remove_tasks
+local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[14]
+  local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
+  if keep_ms then
+    gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+  end
+  if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
+  if #gone == 0 then return 0 end
+  local ids, since = {}, {}
+  for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
+  remove_tasks(conf, ids, since, 'trimmed')
+  for _, id in ipairs(set == dead and ids or {}) do emit(conf, 'task.removed', id, 'reason=retention') end
+  redis.call('ZREMRANGEBYRANK', set, 0, #ids - 1)
+  local counter = set == dead and 'dropped' or 'trimmed'
+  tally[counter] = (tally[counter] or 0) + #ids
+  return #ids
+end
+
+-- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- trim_ended.
+-- NEEDS config finished dead trim_set
+local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[13], KEYS[14]
+  if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
+    trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
+  end
+  if tally.dead then
+    local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
+    trim_set(conf, dead, nil, max, 100 + tally.dead, tally)
+  end
+end
+
+-- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- NEEDS lanes wake delayed deadlines
+local function lane_emptied(lane) local lanes, wake, delayed, deadlines = KEYS[7], KEYS[8], KEYS[9], KEYS[15]
+  redis.call('SREM', lanes, lane)
+  if redis.call('EXISTS', delayed, deadlines) == 0 then
+    redis.call('DEL', wake .. lane)
+  else
+    redis.call('PEXPIRE', wake .. lane, 60000)
+  end
+end
+
+-- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
+-- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
+-- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
+-- NEEDS config shares weights
+local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[28], KEYS[29]
+  local name = lane .. ' ' .. band .. user
+  conf.shares = conf.shares or {}
+  local own = conf.shares[name]
+  if not own then
+    local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
+    redis.call('PERSIST', shares .. lane)
+    local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
+    local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
+    own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
+    conf.shares[name] = own
+  end
+  local place = own.place
+  own.place = place + own.lasts
+  redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
+  if own.place > conf.fair_top then
+    conf.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', conf.fair_top))
+  end
+  return place
+end
+
+-- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
+-- NEEDS task
+local function read_record(id) local task = KEYS[2]
+  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0  -- at most 70: fields of a record
+  if #flat == 0 then return nil, 0 end
+  for f = 1, #flat, 2 do
+    record[flat[f]] = flat[f + 1]
+    bytes = bytes + #flat[f + 1]
+  end
+  return record, bytes
+end
+
+-- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
+-- between: '<token> <score> <lane>[ ties][ limits=<keys>][ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
+local function read_lease(value)
+  if not value then return nil end
+  local token, score, lane, flags, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)([^|]*)|(.*)$')
+  local started_ms, attempt, delivery, crashes, fence, worker =
+    string.match(ran, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
+  return {
+    token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
+    cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
+    attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
+    worker = worker,
+  }
+end
+
+-- ended_how(record): how a task ended, where its record proves that it has: completed, result_dropped, cancelled or dead; else
+-- nil. A death that no worker has reported is known by its reason, unless a run that failed before may have had that word.
+local function ended_how(record)
+  if record.cancelled_ms then return 'cancelled' end
+  local how = string.match(record.settled or '', '^%S+ (%S+)')
+  if how == 'completed' or how == 'result_dropped' or how == 'cancelled' then return how end
+  local ours = { expired = true, nobody_came = true, after_failed = true, limited = true }
+  local reason = record.reason
+  local died = how == 'dead' or reason == 'crash_loop' or reason == 'damaged' or not record.attempts and ours[reason]
+  return reason and died and 'dead' or nil
+end
+
+-- place_by_age(lane, band, id, record): a place for a task whose own is not known any more: behind those in line in its lane
+-- and band that were enqueued before it. Those of one millisecond are told apart by their call, the index in it, and the id.
+-- NEEDS task ready
+local function place_by_age(lane, band, id, record) local task, ready = KEYS[2], KEYS[6]
+  local set = ready .. lane
+  local function is_older(other)
+    local row = redis.call('HMGET', task .. other, 'created_ms', 'rid')
+    local call, at = string.match(record.rid or '', '^(.-)/?(%d*)$')
+    local other_call, other_at = string.match(row[2] or '', '^(.-)/?(%d*)$')
+    if row[1] ~= record.created_ms then return tonumber(row[1] or 0) < tonumber(record.created_ms) end
+    if call ~= other_call then return other_call < call end
+    if at ~= other_at then return tonumber('0' .. other_at) < tonumber('0' .. at) end
+    return other < id
+  end
+  local first = redis.call('ZCOUNT', set, '-inf', string.format('(%.0f', band * BAND))
+  local low, high = first, redis.call('ZCOUNT', set, '-inf', string.format('(%.0f', (band + 1) * BAND))
+  while low < high do  -- at most 53: halvings
+    local middle = math.floor((low + high) / 2)
+    if is_older(redis.call('ZRANGE', set, middle, middle)[1]) then low = middle + 1 else high = middle end
+  end
+  local around = redis.call('ZRANGE', set, math.max(low - 1, 0), low, 'WITHSCORES')
+  local place, behind = 1, around[low > 0 and 4 or 2]
+  if low > first then place = around[2] % BAND + 1 end
+  if behind and math.floor(behind / BAND) == band then place = math.min(place, behind % BAND) end
+  return place
+end
+
+-- restore_indexes(id, record): let a task be found by its user, its tags and its parent.
+-- NEEDS by_user by_tag children
+local function restore_indexes(id, record) local by_user, by_tag, children = KEYS[17], KEYS[18], KEYS[19]
+  if record.user then redis.call('ZADD', by_user .. record.user, record.created_ms, id) end
+  for tag in string.gmatch(record.tags or '', '[^,]+') do redis.call('ZADD', by_tag .. tag, record.created_ms, id) end
+  if record.parent then redis.call('ZADD', children .. record.parent, record.created_ms, id) end
+end
+
+-- restore_end(conf, id, record, how, tally): put a task that has ended among those that have. When it ended is not known, unless
+-- it was cancelled; it is kept as if it ended now. The set that it is in then.
+-- NEEDS finished dead result reply untie answer_waiters
+local function restore_end(conf, id, record, how, tally) local result, finished, dead, reply = KEYS[3], KEYS[13], KEYS[14], KEYS[20]
+  local tied = record.ties and untie(conf, id, (how == 'completed' or how == 'result_dropped') and 'c' or 'f')
+  if tied and redis.call('EXISTS', reply .. id) == 0 then
+    local word, value = how, ''
+    if how == 'dead' then word, value = 'dead ' .. record.reason, record.error or '' end
+    if how == 'completed' then
+      local fits = redis.call('STRLEN', result .. id) <= 4096
+      word, value = fits and how or 'result_dropped', fits and redis.call('GET', result .. id) or ''
+    end
+    answer_waiters(conf, id, word, value)
+  end
+  if how == 'dead' then
+    redis.call('ZADD', dead, conf.now, id)
+    tally.dead = (tally.dead or 0) + 1
+    return 'dead'
+  end
+  redis.call('ZADD', finished, record.cancelled_ms or conf.now, id)
+  conf.ended = conf.ended + 1
+  return how == 'cancelled' and 'cancelled' or 'completed'
+end
+
+-- gather_left(id, record, others): for how many children a task that gathers waits still, others not counted, which it waits for
+-- besides; and at which place, where a child knows. 1,000 children are looked at.
+-- NEEDS task children finished dead
+local function gather_left(id, record, others) local task, finished, dead, children = KEYS[2], KEYS[13], KEYS[14], KEYS[19]
+  local kids, ended, place = redis.call('ZRANGE', children .. id, 0, 999), 0, nil
+  local done = #kids > 0 and redis.call('ZMSCORE', finished, unpack(kids)) or {}  -- at most 1,000: the page
+  local died = #kids > 0 and redis.call('ZMSCORE', dead, unpack(kids)) or {}  -- at most 1,000: the page
+  for i, kid in ipairs(kids) do
+    if done[i] or died[i] then ended = ended + 1 end
+    place = place or tonumber(not done[i] and not died[i] and redis.call('HGET', task .. kid, 'gathered') or nil)
+  end
+  return math.max(0, math.min(tonumber(record.awaits or 0) - others, record.gather - ended)), place
+end
+
+-- restore_wait(conf, id, record, score): let a task that has not ended wait where it did: for other tasks, for its time, or in line
+-- at its old place, which a score or the line of its ordering key or a set of dependents may still know. The state.
+-- NEEDS task order dependents waiting once await_others delay_until await_deadline line_up make_ready share_place place_by_age
+-- NEEDS gather_left
+local function restore_wait(conf, id, record, score) local task, once, dependents, order, waiting = KEYS[2], KEYS[16], KEYS[22], KEYS[23], KEYS[26]
+  local key, lane, band = task .. id, record.lane or 'any', tonumber(record.priority) or 5
+  local status, number = string.match(record.settled or '', '^%S+ (%l+) (%d+)$')
+  local place = score and score % BAND or status == 'released' and tonumber(number) or nil
+  local fresh = not (record.ready_ms or record.ran or record.deliveries)
+  local own = { priority = band, expires_at_ms = not record.deliveries and record.expires_at_ms or nil }
+  if record.limited_by then
+    local at = redis.call('ZSCORE', waiting .. record.limited_by, id)
+    place = at and at % BAND or place
+  end
+  for i, kind in ipairs({ 'unique', 'scope' }) do
+    if record[kind] and (i == 1 or fresh) then redis.call('HSETNX', once, kind .. ':' .. record[kind], id) end
+  end
+  local others, linked, left = {}, 0, 0
+  for other in string.gmatch(record.after or '', '[^,]+') do
+    local at = tonumber(redis.call('ZSCORE', dependents .. other, id) or nil)
+    place, linked = at or place, linked + (at and 1 or 0)
+    if redis.call('HEXISTS', task .. other, 'created_ms') == 1 then others[#others + 1] = other end
+  end
+  if fresh and record.gather then
+    local known
+    left, known = gather_left(id, record, linked)
+    place = known or place
+  end
+  if record.ordering_key then place = tonumber(redis.call('ZSCORE', order .. record.ordering_key, id) or nil) or place end
+  if not place then
+    place = conf.fair and share_place(conf, lane, record.user or '', band) or place_by_age(lane, band, id, record)
+  end
+  if record.ordering_key then
+    redis.call('ZADD', order .. record.ordering_key, 'NX', place, id)
+    own.behind = redis.call('ZRANGE', order .. record.ordering_key, 0, 0)[1] ~= id
+  end
+  if left > 0 then own.gather = left end
+  if fresh and #others > 0 and tonumber(record.awaits or 0) > 0 then own.after = others end
+  if own.behind or own.gather or own.after then
+    conf.there = {}
+    await_others(conf, id, own, place)
+    return 'blocked'
+  end
+  local due_ms = (status == 'retried' or status == 'snoozed') and tonumber(number) or 0
+  if fresh then due_ms = math.max(record.created_ms + (record.delay_ms or 0), tonumber(record.run_after_ms or 0)) end
+  if due_ms > conf.now then
+    delay_until(conf, due_ms, id, lane)
+  else
+    local by_lane = {}
+    line_up(by_lane, lane, band * BAND + place, id)
+    make_ready(conf, by_lane)
+    redis.call('HSET', key, 'ready_ms', conf.now_text)
+  end
+  if record.ties then await_deadline(conf, id, math.max(due_ms, conf.now)) end
+  return due_ms > conf.now and 'delayed' or 'ready'
+end
+
+-- restore_task(conf, id, record, score, tally): put a task that is in no set where its record says; score: its place in line, where
+-- a lease knows it. The state that it has then.
+-- NEEDS ended_how restore_indexes restore_end restore_wait
+local function restore_task(conf, id, record, score, tally)
+  restore_indexes(id, record)
+  local how = ended_how(record)
+  if how then return restore_end(conf, id, record, how, tally) end
+  return restore_wait(conf, id, record, score)
+end
+
+-- drop_lease(id, held): end what is left of a lease, an entry of `running` or nil, without a look at the lines of its limits:
+-- a sweep sees to these within 5 s.
+-- NEEDS running leases holding
+local function drop_lease(id, held) local running, leases, holding = KEYS[11], KEYS[12], KEYS[25]
+  for key in string.gmatch(held and string.match(held, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
+    redis.call('ZREM', holding .. key, id)
+  end
+  redis.call('HDEL', running, id)
+  redis.call('ZREM', leases, id)
+end
+
+-- repair_task(conf, id, tally): put a task that find_damage has found back into one set, that which says most: that it has ended;
+-- that a worker has it; that it is in line. A lease whose settlement the record knows has ended, unless it is whole:
+-- then the settlement failed, and comes again. Another goes on, with a new deadline where it had none. The state then, or `gone`.
+-- NEEDS task ready delayed blocked running leases finished dead deadlines holding waiting limit_lines read_record read_lease lane_emptied
+-- NEEDS drop_lease restore_task emit
+local function repair_task(conf, id, tally) local task, ready, delayed, blocked, running, leases, finished, dead, deadlines, holding, waiting, limit_lines = KEYS[2], KEYS[6], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[25], KEYS[26], KEYS[27]
+  local record, held = read_record(id), redis.call('HGET', running, id)
+  if not record or not record.created_ms then
+    drop_lease(id, held)
+    return 'gone'
+  end
+  local lane, lease = record.lane or 'any', read_lease(held)
+  local settled = lease and string.match(record.settled or '', '^%S+') == lease.token
+  local states = { [finished] = record.cancelled_ms and 'cancelled' or 'completed', [dead] = 'dead', [ready .. lane] = 'ready',
+    [delayed] = 'delayed', [blocked] = 'blocked' }
+  local keep, due = nil, redis.call('ZSCORE', leases, id)
+  for _, set in ipairs({ finished, dead, ready .. lane, delayed, blocked }) do
+    if redis.call('ZSCORE', set, id) then
+      local goes_on = lease and not settled and set ~= finished and set ~= dead
+      if keep or goes_on then redis.call('ZREM', set, id) else keep = set end
+    end
+  end
+  if redis.call('EXISTS', ready .. lane) == 0 then lane_emptied(lane) end
+  local state = keep and states[keep]
+  local score = keep == blocked and redis.call('ZSCORE', blocked, id)
+  if keep then
+    drop_lease(id, held)
+  elseif lease and (due or not settled) then
+    redis.call('ZADD', leases, 'NX', string.format('%.0f', conf.now + conf.lease_ms), id)
+    redis.call('ZREM', deadlines, id)
+    for key in string.gmatch(string.match(held, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
+      redis.call('ZADD', holding .. key, lease.fence, id)
+    end
+    state = 'running'
+  else
+    drop_lease(id, held)
+    state = restore_task(conf, id, record, lease and tonumber(lease.score), tally)
+  end
+  if record.limited_by and not score then
+    redis.call('ZREM', waiting .. record.limited_by, id)
+    redis.call('HDEL', task .. id, 'limited_by')
+  elseif record.limited_by then
+    redis.call('ZADD', waiting .. record.limited_by, score, id)
+    redis.call('ZADD', limit_lines, 'LT', conf.now_text, record.limited_by)
+  end
+  emit(conf, 'task.repaired', id, 'state=' .. state)
+  tally.repaired = (tally.repaired or 0) + 1
+  return state
+end
+
+-- repair_lane(conf, lane): let `lanes` have this one just if tasks are in line there. sound, damaged (where nothing is to be
+-- written), or repaired.
+-- NEEDS dry_run ready lanes push_wake lane_emptied
+local function repair_lane(conf, lane) local ready, lanes = KEYS[6], KEYS[7]
+  local there = redis.call('EXISTS', ready .. lane)
+  if redis.call('SISMEMBER', lanes, lane) == there then return 'sound' end
+  if dry_run then return 'damaged' end
+  if there == 1 then
+    redis.call('SADD', lanes, lane)
+    push_wake(conf, lane)
+  else
+    lane_emptied(lane)
+  end
+  return 'repaired'
+end
+
+-- repair_line(conf, key, from): take out of the holders of a limit whoever has no lease that says so, and out of its line whoever does
+-- not wait there; and have the line looked at. How many were seen in the longer one, and what was wrong.
+-- NEEDS dry_run task running leases blocked holding waiting limit_lines
+local function repair_line(conf, key, from) local task, blocked, running, leases, holding, waiting, limit_lines = KEYS[2], KEYS[10], KEYS[11], KEYS[12], KEYS[25], KEYS[26], KEYS[27]
+  local stale, wrong, long = {}, 0, 0
+  local ids = redis.call('ZRANGE', holding .. key, from, from + 999)
+  local held = #ids > 0 and redis.call('HMGET', running, unpack(ids)) or {}  -- at most 1,000: the page
+  local due = #ids > 0 and redis.call('ZMSCORE', leases, unpack(ids)) or {}  -- at most 1,000: the page
+  for i, id in ipairs(ids) do
+    local keys = held[i] and due[i] and string.match(held[i], '^[^|]* limits=([^ |]+)') or ''
+    if not string.find(',' .. keys .. ',', ',' .. key .. ',', 1, true) then stale[#stale + 1] = id end
+  end
+  if #stale > 0 and not dry_run then redis.call('ZREM', holding .. key, unpack(stale)) end  -- at most 1,000: the page
+  wrong, long, stale = #stale, #ids, {}
+  local line = redis.call('ZRANGE', waiting .. key, from, from + 999, 'WITHSCORES')
+  for i = 1, #line, 2 do
+    local there = redis.call('ZSCORE', blocked, line[i]) == line[i + 1]
+    if not there or redis.call('HGET', task .. line[i], 'limited_by') ~= key then stale[#stale + 1] = line[i] end
+  end
+  if #stale > 0 and not dry_run then redis.call('ZREM', waiting .. key, unpack(stale)) end  -- at most 1,000: the page
+  wrong, long = wrong + #stale, math.max(long, #line / 2)
+  if redis.call('EXISTS', waiting .. key) == 1 and not redis.call('ZSCORE', limit_lines, key) then
+    wrong = wrong + 1
+    if not dry_run then redis.call('ZADD', limit_lines, conf.now_text, key) end
+  end
+  return { 'seen', long, wrong }
+end
+
+  arg_made = { add_counts = add_counts, retain = retain, repair_task = repair_task, repair_lane = repair_lane, repair_line = repair_line }
+  return arg_made
+end
+
+local task = KEYS[2]
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local tasks, by_name, by_key, tally = {}, {}, {}, {}
+for i, kind in ipairs(task_count > 0 and find_damage(task_id) or {}) do
+  if not kind then
+    tasks[i] = { 'sound' }
+  elseif dry_run then
+    local row = redis.call('HMGET', task .. task_id[i], 'created_ms', 'rid')
+    local call, index = string.match(row[2] or '', '^(.*)/(%d+)$')
+    tasks[i] = { 'damaged', kind, tonumber(row[1]) or 0, call or '', tonumber(index) or 0 }
+  else
+    tasks[i] = { 'repaired', kind, arg_rare().repair_task(conf, task_id[i], tally) }
+  end
+end
+for i = 1, lane_count do by_name[i] = { arg_rare().repair_lane(conf, lane_name[i]) } end
+for i = 1, line_count do by_key[i] = arg_rare().repair_line(conf, line_key[i], line_from[i]) end
+if tally.repaired then
+  arg_rare().retain(conf, tally)
+  arg_rare().add_counts(tally)
+end
+return { 'ok', conf.now, tasks, by_name, by_key }

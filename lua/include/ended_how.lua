@@ -1,0 +1,11 @@
+-- ended_how(record): how a task ended, where its record proves that it has: completed, result_dropped, cancelled or dead; else
+-- nil. A death that no worker has reported is known by its reason, unless a run that failed before may have had that word.
+local function ended_how(record)
+  if record.cancelled_ms then return 'cancelled' end
+  local how = string.match(record.settled or '', '^%S+ (%S+)')
+  if how == 'completed' or how == 'result_dropped' or how == 'cancelled' then return how end
+  local ours = { expired = true, nobody_came = true, after_failed = true, limited = true }
+  local reason = record.reason
+  local died = how == 'dead' or reason == 'crash_loop' or reason == 'damaged' or not record.attempts and ours[reason]
+  return reason and died and 'dead' or nil
+end

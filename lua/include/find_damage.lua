@@ -1,0 +1,32 @@
+-- find_damage(ids): what is wrong with each of these tasks: `lost` (in no set), `twice` (in several), `lease` (a lease of which
+-- a part is not there, or that a limit does not count), `line` (it waits for a limit in no line); false if nothing is. An id
+-- without a record is sound but for a lease that it has left: what else is left of it goes when a call meets it.
+-- NEEDS task ready delayed blocked running leases finished dead holding waiting
+local function find_damage(ids)
+  local scores, found = {}, {}
+  local sets = { delayed, blocked, leases, finished, dead }
+  for s, set in ipairs(sets) do scores[s] = redis.call('ZMSCORE', set, unpack(ids)) end  -- at most 1,000: items
+  local held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: items
+  for i, id in ipairs(ids) do
+    local own = redis.call('HMGET', task .. id, 'created_ms', 'lane', 'limited_by')
+    local places = redis.call('ZSCORE', ready .. (own[2] or 'any'), id) and 1 or 0
+    for s = 1, #sets do places = places + (scores[s][i] and 1 or 0) end
+    local leased, by = scores[3][i], own[3]
+    if not own[1] then
+      found[i] = held[i] and not leased and 'lease'
+    elseif places > 1 then
+      found[i] = 'twice'
+    elseif not leased ~= not held[i] then
+      found[i] = 'lease'
+    elseif places == 0 then
+      found[i] = 'lost'
+    else
+      found[i] = by and scores[2][i] and redis.call('ZSCORE', waiting .. by, id) ~= scores[2][i] and 'line'
+    end
+    for key in string.gmatch(not found[i] and held[i] and string.match(held[i], '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
+      if not redis.call('ZSCORE', holding .. key, id) then found[i] = 'lease' end
+    end
+    found[i] = found[i] or false
+  end
+  return found
+end

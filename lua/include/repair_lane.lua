@@ -1,0 +1,15 @@
+-- repair_lane(conf, lane): let `lanes` have this one just if tasks are in line there. sound, damaged (where nothing is to be
+-- written), or repaired.
+-- NEEDS dry_run ready lanes push_wake lane_emptied
+local function repair_lane(conf, lane)
+  local there = redis.call('EXISTS', ready .. lane)
+  if redis.call('SISMEMBER', lanes, lane) == there then return 'sound' end
+  if dry_run then return 'damaged' end
+  if there == 1 then
+    redis.call('SADD', lanes, lane)
+    push_wake(conf, lane)
+  else
+    lane_emptied(lane)
+  end
+  return 'repaired'
+end

@@ -1,0 +1,27 @@
+-- repair_line(conf, key, from): take out of the holders of a limit whoever has no lease that says so, and out of its line whoever does
+-- not wait there; and have the line looked at. How many were seen in the longer one, and what was wrong.
+-- NEEDS dry_run task running leases blocked holding waiting limit_lines
+local function repair_line(conf, key, from)
+  local stale, wrong, long = {}, 0, 0
+  local ids = redis.call('ZRANGE', holding .. key, from, from + 999)
+  local held = #ids > 0 and redis.call('HMGET', running, unpack(ids)) or {}  -- at most 1,000: the page
+  local due = #ids > 0 and redis.call('ZMSCORE', leases, unpack(ids)) or {}  -- at most 1,000: the page
+  for i, id in ipairs(ids) do
+    local keys = held[i] and due[i] and string.match(held[i], '^[^|]* limits=([^ |]+)') or ''
+    if not string.find(',' .. keys .. ',', ',' .. key .. ',', 1, true) then stale[#stale + 1] = id end
+  end
+  if #stale > 0 and not dry_run then redis.call('ZREM', holding .. key, unpack(stale)) end  -- at most 1,000: the page
+  wrong, long, stale = #stale, #ids, {}
+  local line = redis.call('ZRANGE', waiting .. key, from, from + 999, 'WITHSCORES')
+  for i = 1, #line, 2 do
+    local there = redis.call('ZSCORE', blocked, line[i]) == line[i + 1]
+    if not there or redis.call('HGET', task .. line[i], 'limited_by') ~= key then stale[#stale + 1] = line[i] end
+  end
+  if #stale > 0 and not dry_run then redis.call('ZREM', waiting .. key, unpack(stale)) end  -- at most 1,000: the page
+  wrong, long = wrong + #stale, math.max(long, #line / 2)
+  if redis.call('EXISTS', waiting .. key) == 1 and not redis.call('ZSCORE', limit_lines, key) then
+    wrong = wrong + 1
+    if not dry_run then redis.call('ZADD', limit_lines, conf.now_text, key) end
+  end
+  return { 'seen', long, wrong }
+end

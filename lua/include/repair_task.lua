@@ -1,0 +1,49 @@
+-- repair_task(conf, id, tally): put a task that find_damage has found back into one set, that which says most: that it has ended;
+-- that a worker has it; that it is in line. A lease whose settlement the record knows has ended, unless it is whole:
+-- then the settlement failed, and comes again. Another goes on, with a new deadline where it had none. The state then, or `gone`.
+-- NEEDS task ready delayed blocked running leases finished dead deadlines holding waiting limit_lines read_record read_lease lane_emptied
+-- NEEDS drop_lease restore_task emit
+local function repair_task(conf, id, tally)
+  local record, held = read_record(id), redis.call('HGET', running, id)
+  if not record or not record.created_ms then
+    drop_lease(id, held)
+    return 'gone'
+  end
+  local lane, lease = record.lane or 'any', read_lease(held)
+  local settled = lease and string.match(record.settled or '', '^%S+') == lease.token
+  local states = { [finished] = record.cancelled_ms and 'cancelled' or 'completed', [dead] = 'dead', [ready .. lane] = 'ready',
+    [delayed] = 'delayed', [blocked] = 'blocked' }
+  local keep, due = nil, redis.call('ZSCORE', leases, id)
+  for _, set in ipairs({ finished, dead, ready .. lane, delayed, blocked }) do
+    if redis.call('ZSCORE', set, id) then
+      local goes_on = lease and not settled and set ~= finished and set ~= dead
+      if keep or goes_on then redis.call('ZREM', set, id) else keep = set end
+    end
+  end
+  if redis.call('EXISTS', ready .. lane) == 0 then lane_emptied(lane) end
+  local state = keep and states[keep]
+  local score = keep == blocked and redis.call('ZSCORE', blocked, id)
+  if keep then
+    drop_lease(id, held)
+  elseif lease and (due or not settled) then
+    redis.call('ZADD', leases, 'NX', string.format('%.0f', conf.now + conf.lease_ms), id)
+    redis.call('ZREM', deadlines, id)
+    for key in string.gmatch(string.match(held, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
+      redis.call('ZADD', holding .. key, lease.fence, id)
+    end
+    state = 'running'
+  else
+    drop_lease(id, held)
+    state = restore_task(conf, id, record, lease and tonumber(lease.score), tally)
+  end
+  if record.limited_by and not score then
+    redis.call('ZREM', waiting .. record.limited_by, id)
+    redis.call('HDEL', task .. id, 'limited_by')
+  elseif record.limited_by then
+    redis.call('ZADD', waiting .. record.limited_by, score, id)
+    redis.call('ZADD', limit_lines, 'LT', conf.now_text, record.limited_by)
+  end
+  emit(conf, 'task.repaired', id, 'state=' .. state)
+  tally.repaired = (tally.repaired or 0) + 1
+  return state
+end

@@ -1,0 +1,88 @@
+-- queue.repair.v1: find tasks that are in no set or in two, as a call that failed half-way leaves them, and put each where its
+-- record says: to its old place in line, aside, or among those that have ended. A lease without a task's set, and what is left
+-- of one, is mended, too; so are `lanes`, and the members of a limit's line and of its holders that do not belong there. The
+-- caller finds the names with SCAN, and gives them in the order of their creation, for places are rebuilt from it. Each is
+-- looked at anew, so tasks that are sound are never touched. `line`: 1,000 members of each set of a key, from a rank on.
+-- dry_run writes nothing. Idempotent in state, not in its answers.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   result    prefix/string {base}:result:   id
+-- KEYS   payload   prefix/string {base}:payload:  id
+-- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   lanes     set           {base}:lanes
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   delayed   zset          {base}:delayed
+-- KEYS   blocked   zset          {base}:blocked
+-- KEYS   running   hash          {base}:running
+-- KEYS   leases    zset          {base}:leases
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   deadlines zset          {base}:deadlines
+-- KEYS   once      hash          {base}:once
+-- KEYS   by_user   prefix/zset   {base}:by:user:  id
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   dependents prefix/zset  {base}:dependents: id
+-- KEYS   order     prefix/zset   {base}:order:    id
+-- KEYS   ends      zset          {base}:ends
+-- KEYS   holding   prefix/zset   {base}:holding:  limit
+-- KEYS   waiting   prefix/zset   {base}:waiting:  limit
+-- KEYS   limit_lines zset        {base}:limit:lines
+-- KEYS   weights   hash          {base}:weights
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
+-- KEYS   events    stream        {base}:events
+-- KEYS   counters  hash          {base}:counters
+-- ARGV   dry_run   bool          ?=0
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- ITEM   task.id   id
+-- ITEM   lane.name lane
+-- ITEM   line.key  limit
+-- ITEM   line.from int 0..1000000000
+-- GROUP  line      0..1
+-- RETURN ok        now_ms:int tasks:list(task) lanes:list(lane) lines:list(line)
+-- EACH   task      sound
+-- EACH   task      damaged kind:text created_ms:int rid:text index:int
+-- EACH   task      repaired kind:text state:text
+-- EACH   lane      sound
+-- EACH   lane      damaged
+-- EACH   lane      repaired
+-- EACH   line      seen count:int damaged:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  task.repaired task.removed
+-- ROLE   operate
+-- REPLAY state
+-- FLAGS  allow-oom
+-- COST   9 + 2n commands, 10 to 60 more for each task that is put back, 20 + n for a line, O(n log m)
+-- INCLUDE base_time open_queue emit find_damage
+-- RARELY add_counts push_wake line_up make_ready push_due delay_until await_deadline begin_chains note_end make_awaited await_others
+-- RARELY leave_order untie answer_waiters remove_tasks trim_set retain lane_emptied share_place read_record read_lease
+-- RARELY ended_how place_by_age restore_indexes restore_end gather_left restore_wait restore_task drop_lease repair_task repair_lane repair_line
+
+local conf, refused = open_queue()
+if refused then return refused end
+
+local tasks, by_name, by_key, tally = {}, {}, {}, {}
+for i, kind in ipairs(task_count > 0 and find_damage(task_id) or {}) do
+  if not kind then
+    tasks[i] = { 'sound' }
+  elseif dry_run then
+    local row = redis.call('HMGET', task .. task_id[i], 'created_ms', 'rid')
+    local call, index = string.match(row[2] or '', '^(.*)/(%d+)$')
+    tasks[i] = { 'damaged', kind, tonumber(row[1]) or 0, call or '', tonumber(index) or 0 }
+  else
+    tasks[i] = { 'repaired', kind, repair_task(conf, task_id[i], tally) }
+  end
+end
+for i = 1, lane_count do by_name[i] = { repair_lane(conf, lane_name[i]) } end
+for i = 1, line_count do by_key[i] = repair_line(conf, line_key[i], line_from[i]) end
+if tally.repaired then
+  retain(conf, tally)
+  add_counts(tally)
+end
+return { 'ok', conf.now, tasks, by_name, by_key }
