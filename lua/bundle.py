@@ -291,6 +291,7 @@ def _entry(script: Script, text: str, noun: Noun | None) -> dict[str, Any]:
         "commands": _commands(text),
         "flags": [script.flag] if script.flag else [],
         "cost": script.cost,
+        **({"budget": dict(zip(("commands", "steps"), script.budget, strict=True))} if script.budget else {}),
         "keys": [
             {"name": key.name, "kind": "key", "type": key.type, "template": key.template}
             | ({"kind": "prefix", "suffix": key.suffix} if key.suffix else {})

@@ -39,6 +39,7 @@ _EVENT = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+", re.A)
 _TEMPLATE = re.compile(r"\{base\}(:[a-z0-9_]+)+:?", re.A)
 _FIRST = re.compile(r"([a-z]+)\.([a-z][a-z0-9_]*)\.v([1-9]\d*): (\S.*)", re.A)
 _PATH = re.compile(r"([a-z]+)/([a-z][a-z0-9_]*)\.v([1-9]\d*)\.lua", re.A)
+_BUDGET = re.compile(r"(\d{1,3}(?:,\d{3})*) commands, (\d{1,3}(?:,\d{3})*) steps", re.A)
 _INCLUDE_FIRST = re.compile(r"([a-z][a-z0-9_]*)\(([^()]*)\): \S.*", re.A)
 
 
@@ -362,7 +363,12 @@ class _Header:
     def cost(self, words: list[str]) -> None:
         if self.script.cost or len(words) < 2:
             raise self.fail("must be one 'COST <text>' line")
-        self.script.cost = " ".join(words[1:])
+        self.script.cost, _, most = " ".join(words[1:]).partition("; at most ")
+        budget = _BUDGET.fullmatch(most)
+        if budget:
+            self.script.budget = int(budget[1].replace(",", "")), int(budget[2].replace(",", ""))
+        elif most:
+            raise self.fail(f"COST must end with '; at most <n> commands, <n> steps', got {most!r}")
 
     def some(self, words: list[str]) -> list[str]:
         if len(words) < 2:

@@ -142,6 +142,7 @@ class Script:
     settings: str | None = None  # the group whose pairs are the settings of the noun
     constants: dict[str, str] = field(default_factory=dict)  # what stands for the names of noun.toml
     cost: str = ""
+    budget: tuple[int, int] | None = None  # the commands and the lines of Lua that no call passes
     includes: list[str] = field(default_factory=list)  # RARELY ones at the end
     rare: list[str] = field(default_factory=list)
     lines: dict[str, int] = field(default_factory=dict)  # "KEYS config" -> line of its declaration

@@ -77,6 +77,8 @@ from tests.unit.lua_tree import Sources, bundle
         ("RETURN ok\nROLE boss", 6, "must be one 'ROLE' line with one of produce, work, operate"),
         ("RETURN ok\nROLE work\nROLE work", 7, "must be one 'ROLE' line"),
         ("RETURN ok\nROLE work\nFLAGS no-writes", 6, "a script with the flag no-writes has no ROLE"),
+        ("RETURN ok\nCOST 5 commands; at most many", 6, "COST must end with '; at most <n> commands, <n> steps'"),
+        ("RETURN ok\nCOST 5 commands; at most 5000 commands, 1 steps", 6, "COST must end with"),
         ("RETURN ok\nINCLUDE nowhere", 6, "there is no valid include/nowhere.lua"),
     ],
 )

@@ -53,7 +53,7 @@ EVERYTHING = """\
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   2 + n commands
+-- COST   2 + n commands; at most 1,000 commands, 50 steps
 """
 
 
@@ -117,6 +117,7 @@ def test_entry(manifest: dict[str, Any]) -> None:
         "commands": ["DEL", "TIME"],
         "flags": ["allow-oom"],
         "cost": "2 + n commands",
+        "budget": {"commands": 1000, "steps": 50},
         "keys": [
             {"name": "config", "kind": "key", "type": "hash", "template": "{base}:config"},
             {
@@ -236,6 +237,8 @@ RUN = ("scripts", 1)
         set_("limits", "more", 1),
         set_(*RUN, "extra", 1),
         set_(*RUN, "cost", None),
+        set_(*RUN, "budget", {"commands": 1}),
+        set_(*RUN, "budget", {"commands": 0, "steps": 1}),
         set_(*RUN, "sha1", "x"),
         set_(*RUN, "flags", ["no-cluster"]),
         set_(*RUN, "returns", []),
