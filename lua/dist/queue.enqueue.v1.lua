@@ -608,14 +608,19 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally) local config
   return answers
 end
 
--- check_parts(i, own): the error of an envelope with parts that do not go together; nil if they do.
-local function check_parts(i, own)
+-- check_parts(conf, i, own): the error of an envelope with parts that do not go together, or where the call has too many of those that
+-- take a command or more each; nil if they do.
+local function check_parts(conf, i, own)
   local moves = own.fallback or own.unclaimed == 'fail'
   if not moves ~= not own.fallback_after_ms then
     return refuse('item[' .. i .. '].fallback_after_ms', own.fallback_after_ms, 'given with fallback or unclaimed=fail, and only so')
   end
   if own.ordering_key and (own.after or own.gather) then
     return refuse('item[' .. i .. '].ordering_key', own.ordering_key, 'given without after and gather')
+  end
+  if own.tags or own.after or own.limits then
+    conf.parts = (conf.parts or 0) + (own.tags and #own.tags or 0) + (own.after and #own.after or 0) + (own.limits and #own.limits or 0)
+    if conf.parts > 8000 then return refuse('the tags, limits and after of a call', conf.parts, 'at most 8000 in all') end
   end
 end
 
@@ -1209,7 +1214,7 @@ if refused then return refused end
 if epoch < conf.epoch then return arg_rare().refuse_epoch(conf) end
 local stamps, keys = {}, {}
 for i = 1, item_count do
-  refused = check_parts(i, item_pairs[i])
+  refused = check_parts(conf, i, item_pairs[i])
   if refused then return refused end
   stamps[i], keys[i] = rid .. '/' .. i, task .. item_id[i]
 end

@@ -18,11 +18,12 @@
 -- EACH   item      found name:name seen_ms:int record:pairs(worker)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 + n commands, O(n)
+-- COST   3 + 2n commands, O(n)
 -- INCLUDE base_time open_queue shown_worker
 
 local LAYOUT = 1
 local BAND = 281474976710656
+local unpack = table.unpack or unpack
 local arg_find = string.find
 local function refuse(field, value, want)
   local got = 'nothing'
@@ -135,15 +136,16 @@ end
 -- group or lacks the capability that is asked for.
 -- NEEDS worker_hash group capability
 local function shown_worker(name) local worker_hash = KEYS[3]
-  -- at most 300: what a worker says of itself, and 256 slots
-  local flat, shown, own = redis.call('HGETALL', worker_hash .. name), {}, {}
-  for f = 1, #flat, 2 do
-    local field = flat[f]
-    if field ~= 'replaced' and not string.find(field, '^slot:') then
-      own[field] = flat[f + 1]
-      shown[#shown + 1] = field
-      shown[#shown + 1] = flat[f + 1]
-    end
+  local names, shown, own = {}, {}, {}
+  -- at most 300: what a worker says of itself, and 256 slots, which may be long and are not read
+  for _, field in ipairs(redis.call('HKEYS', worker_hash .. name)) do
+    if field ~= 'replaced' and not string.find(field, '^slot:') then names[#names + 1] = field end
+  end
+  -- at most 40: what a worker says of itself
+  for i, value in ipairs(names[1] and redis.call('HMGET', worker_hash .. name, unpack(names)) or {}) do
+    own[names[i]] = value
+    shown[#shown + 1] = names[i]
+    shown[#shown + 1] = value
   end
   local able = capability == '' or string.find(',' .. (own.capabilities or '') .. ',', ',' .. capability .. ',', 1, true)
   if own.incarnation and able and (group == '' or own.group == group) then return shown end

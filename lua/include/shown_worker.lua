@@ -2,15 +2,16 @@
 -- group or lacks the capability that is asked for.
 -- NEEDS worker_hash group capability
 local function shown_worker(name)
-  -- at most 300: what a worker says of itself, and 256 slots
-  local flat, shown, own = redis.call('HGETALL', worker_hash .. name), {}, {}
-  for f = 1, #flat, 2 do
-    local field = flat[f]
-    if field ~= 'replaced' and not string.find(field, '^slot:') then
-      own[field] = flat[f + 1]
-      shown[#shown + 1] = field
-      shown[#shown + 1] = flat[f + 1]
-    end
+  local names, shown, own = {}, {}, {}
+  -- at most 300: what a worker says of itself, and 256 slots, which may be long and are not read
+  for _, field in ipairs(redis.call('HKEYS', worker_hash .. name)) do
+    if field ~= 'replaced' and not string.find(field, '^slot:') then names[#names + 1] = field end
+  end
+  -- at most 40: what a worker says of itself
+  for i, value in ipairs(names[1] and redis.call('HMGET', worker_hash .. name, unpack(names)) or {}) do
+    own[names[i]] = value
+    shown[#shown + 1] = names[i]
+    shown[#shown + 1] = value
   end
   local able = capability == '' or string.find(',' .. (own.capabilities or '') .. ',', ',' .. capability .. ',', 1, true)
   if own.incarnation and able and (group == '' or own.group == group) then return shown end

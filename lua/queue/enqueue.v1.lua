@@ -103,7 +103,7 @@ if refused then return refused end
 if epoch < conf.epoch then return refuse_epoch(conf) end
 local stamps, keys = {}, {}
 for i = 1, item_count do
-  refused = check_parts(i, item_pairs[i])
+  refused = check_parts(conf, i, item_pairs[i])
   if refused then return refused end
   stamps[i], keys[i] = rid .. '/' .. i, task .. item_id[i]
 end

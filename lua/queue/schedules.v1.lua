@@ -15,7 +15,7 @@
 -- EACH   item      found name:name record:pairs(schedule) payload:bytes
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 + n commands, 2 more on a page that follows another, O(n log m)
+-- COST   3 + n commands where they are due, else 3 + 2n, 2 more on a page that follows another, O(n log m)
 -- INCLUDE base_time open_queue rank_after
 
 local conf, refused = open_queue()
@@ -28,16 +28,26 @@ if name == '' then
   local start = last_name and rank_after(schedules, last_score, last_name) or 0
   page = redis.call('ZRANGE', schedules, start, start + limit - 1, 'WITHSCORES')
 end
+-- Payloads that are not shown are not read: they may be large.
+local function read(key)
+  if due or name ~= '' then return redis.call('HGETALL', key) end  -- at most 30: fields of a schedule
+  local flat, names = {}, {}
+  for _, field in ipairs(redis.call('HKEYS', key)) do  -- at most 30: fields of a schedule
+    if field ~= 'payload' then names[#names + 1] = field end
+  end
+  -- at most 30: fields of a schedule
+  for i, value in ipairs(names[1] and redis.call('HMGET', key, unpack(names)) or {}) do flat[2 * i - 1], flat[2 * i] = names[i], value end
+  return flat
+end
 local answers, bytes, at = {}, 0, 1
 while page[at] do  -- at most 200: limit
   if due and name == '' and tonumber(page[at + 1]) > conf.now then return { 'ok', conf.now, '', answers } end
-  -- at most 30: fields of a schedule
-  local fields, record, data = redis.call('HGETALL', schedule .. page[at]), {}, ''
+  local fields, record, data = read(schedule .. page[at]), {}, ''
   for i = 1, #fields, 2 do
     if fields[i] ~= 'payload' then
       record[#record + 1], record[#record + 2] = fields[i], fields[i + 1]
       bytes = bytes + #fields[i + 1]
-    elseif due or name ~= '' then
+    else
       data = fields[i + 1]
       bytes = bytes + #data
     end

@@ -16,7 +16,7 @@
 -- EACH   item      found name:name seen_ms:int record:pairs(worker)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 + n commands, O(n)
+-- COST   3 + 2n commands, O(n)
 -- INCLUDE base_time open_queue shown_worker
 
 local conf, refused = open_queue()

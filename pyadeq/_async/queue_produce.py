@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pyadeq import models
 from pyadeq._async.queue_results import Awaiting, Receipt, result_of
 from pyadeq._core.call import Call
-from pyadeq._core.queue_items import MAX_ITEMS, EnqueueItem, by_bytes, item, refuse_single
+from pyadeq._core.queue_items import MAX_ITEMS, EnqueueItem, by_bytes, item, refuse_single, size_of
 from pyadeq.errors import BadArgument, UnknownTask
 from pyadeq.ids import new_ulid
 from pyadeq.models import AfterWhen, Backoff, Earlier, Moment, Seconds, Task, to_ms
@@ -166,7 +166,7 @@ class Producing(Awaiting):
             start = some[0][0]
             try:
                 items = [_item(one, f"{rid}.{index}" if rid else new_ulid(), pairs) for index, one in some]
-                for batch in by_bytes(items, lambda one: len(one[1])):
+                for batch in by_bytes(items, lambda one: size_of(one[1], one[2])):
                     yield self.calls.enqueue_items(batch, f"{call_rid}.{start}")
                     start += len(batch)
             except BadArgument as error:

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Any, Literal
 
 from pyadeq._core.partitions import Home, PartitionMap, in_portions, tagged
-from pyadeq._core.queue_items import MAX_ITEMS, EnqueueItem, by_bytes
+from pyadeq._core.queue_items import MAX_ITEMS, EnqueueItem, by_bytes, size_of
 from pyadeq.errors import DurabilityError, PartitionsChanged, UnknownTask
 from pyadeq.models import Receipt
 
@@ -142,4 +142,4 @@ class Delivery:
 def _one_call(parcels: Sequence[Parcel]) -> list[Parcel]:
     """As many of them, from the first, as one call takes: all moved or none, and together not too many bytes."""
     alike = takewhile(lambda parcel: parcel.moved == parcels[0].moved, parcels[:MAX_ITEMS])
-    return next(by_bytes(alike, lambda parcel: len(parcel.payload)))
+    return next(by_bytes(alike, lambda parcel: size_of(parcel.payload, parcel.pairs)))

@@ -17,6 +17,7 @@ T = TypeVar("T")
 
 MAX_ITEMS = 1000
 MAX_BATCH_BYTES = 8 * 1024 * 1024
+MAX_PARTS = 8000  # tags, limits and ids of `after` that the tasks of one call have together
 """Of all payloads, or results, of a call; the script takes 16 MiB in all."""
 MAX_ERROR_BYTES = 8192
 MAX_NOTE_BYTES = 1000
@@ -108,6 +109,12 @@ def envelope(task: Task) -> dict[str, Any]:
     if task.headers:
         pairs["headers"] = encode(task.headers)
     return pairs
+
+
+def size_of(payload: bytes, envelope: Mapping[str, Any]) -> int:
+    """What a task counts for in `by_bytes`, so that a batch passes neither its bytes nor its parts."""
+    parts = sum(len(envelope.get(name) or ()) for name in ("tags", "limits", "after"))
+    return len(payload) + parts * -(-MAX_BATCH_BYTES // MAX_PARTS)
 
 
 def by_bytes(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:

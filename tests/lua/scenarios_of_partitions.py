@@ -42,6 +42,12 @@ def enqueue_refused_an_ordering_key_and_gather(bench: Workbench, n: int) -> AnyC
     return bench.calls.enqueue(tasks(n, **KEYED, gather=1), "r")
 
 
+@scenario(1)
+def enqueue_refused_too_much_to_note(bench: Workbench, _: int) -> AnyCall:
+    """8,016 tags, limits and others in one call."""
+    return bench.calls.enqueue(tasks(501, tags=[f"{tag:x}" for tag in range(16)]), "r")
+
+
 @scenario(1, 100)
 def ack_of_an_ordering_key(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.ack(acks(bench.lease(n, ordering_key=lambda id: f"k-{id}"), b"result"))

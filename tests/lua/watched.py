@@ -32,7 +32,7 @@ GLOBALS: Final = [
 
 # The commands that scripts use: the type of their key and whether they write; unlisted commands are refused.
 COMMANDS: Final = {
-    **dict.fromkeys(["HEXISTS", "HGET", "HGETALL", "HLEN", "HMGET", "HSCAN"], ("hash", False)),
+    **dict.fromkeys(["HEXISTS", "HGET", "HGETALL", "HKEYS", "HLEN", "HMGET", "HSCAN"], ("hash", False)),
     **dict.fromkeys(["HDEL", "HINCRBY", "HSET", "HSETNX"], ("hash", True)),
     **dict.fromkeys(["ZCARD", "ZCOUNT", "ZLEXCOUNT", "ZMSCORE", "ZRANGE", "ZRANK", "ZSCAN", "ZSCORE"], ("zset", False)),
     **dict.fromkeys(["ZADD", "ZPOPMIN", "ZREM", "ZREMRANGEBYRANK"], ("zset", True)),

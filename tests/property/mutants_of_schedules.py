@@ -134,8 +134,8 @@ BY_HISTORIES: dict[str, Mutant] = {
     # schedules
     "what is due in a moment is due": ("if due and name == '' and tonumber(page[at + 1]) > conf.now", "if false"),
     "what is due now is not": ("tonumber(page[at + 1]) > conf.now then", "tonumber(page[at + 1]) >= conf.now then"),
-    "a page has all payloads": ("elseif due or name ~= '' then", "else"),
-    "who fires has no payload": ("elseif due or name ~= '' then", "elseif name ~= '' then"),
+    "a page has all payloads": ("if due or name ~= '' then return", "if true then return"),
+    "who fires has no payload": ("if due or name ~= '' then return", "if name ~= '' then return"),
     "there is one page": ("more and page[at - 1] .. ' ' .. page[at - 2] or ''", "''"),
 }  # fmt: skip
 
