@@ -47,6 +47,8 @@ class Job(NamedTuple):
     delay: int = 0
     lane: str = "any"
     priority: int = 5
+    parent: str | None = None
+    expires: int | None = None  # ms
 
     @property
     def keys(self) -> list[str]:

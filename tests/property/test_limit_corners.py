@@ -540,12 +540,14 @@ def test_what_older_versions_left_in_lines_holds_nobody_up(queue: Driver) -> Non
     queue.client.hset(f"{queue.base}:task:b", "limited_by", "all")
     assert waiting(queue) == 5
     ack(queue, lease)
-    assert [*claim(queue)] == ["e"]
+    call = queue.calls.claim("w", "i1", 0, next(numbers), lease=600)
+    assert [lease.id for lease in queue.run(call).leases] == ["e"]
     assert waiting(queue) == 1
+    wait(queue)
+    assert [*claim(queue)] == []
     queue.client.zadd(f"{queue.base}:waiting:all", {"b": 1})
     wait(queue, MEND)
     queue.run(queue.calls.register("w", "i1"))
-    queue.run(queue.calls.heartbeat([]))
     claim(queue, 20, "group/g")
     assert "b" not in Picture(queue.read()).zset("waiting:all")
 
@@ -555,7 +557,7 @@ def test_a_dead_task_of_an_older_version_is_in_no_line(queue: Driver) -> None:
     queue.run(queue.calls.fail([Failure(claim(queue)["a"], "x", retryable=False)], [0]))
     queue.client.hset(f"{queue.base}:task:a", "limited_by", "all")
     queue.run(queue.calls.retry(["a"], f"rid-{next(numbers)}"))
-    assert looked_up(queue, "a").limited_by is None
+    assert "limited_by" not in Picture(queue.read()).record("a")
 
 
 def test_large_tasks_that_may_not_start_hold_up_no_other(queue: Driver) -> None:
@@ -740,6 +742,20 @@ def test_who_waits_is_not_rejected_where_there_is_no_room(queue: Driver) -> None
     assert states(queue, "f", "g") == ["blocked"] * 2
     enqueue(queue, "h")
     assert states(queue, "h") == ["ready"]
+
+
+def test_who_waits_goes_one_by_one_where_others_are_rejected(queue: Driver) -> None:
+    limit(queue, "all", Rule(1))
+    enqueue(queue, "r", Job("g", lane="group/g"), *"ab")
+    lease = claim(queue)["r"]
+    claim(queue, 20, "group/g")
+    limit(queue, "all", Rule(1, policy="reject"))
+    assert [*claim(queue)] == []
+    ack(queue, lease)
+    assert states(queue, *"gab") == ["ready", "blocked", "blocked"]
+    wait(queue)
+    assert [*claim(queue)] == ["a"]
+    assert states(queue, *"gab") == ["ready", "running", "blocked"]
 
 
 def test_a_lane_without_workers_holds_up_no_other_by_a_rate(queue: Driver) -> None:

@@ -31,7 +31,8 @@ RULES = (
 POLICIES = ("queue", "queue", "queue", "queue", "reject", "cancel_newest", "cancel_oldest")
 OPERATIONS = {
     "enqueue": 8, "claim": 10, "claim_at_once": 4, "settle": 3, "ack": 6, "fail": 2, "release": 2, "snooze": 2,
-    "cancel": 2, "purge": 0.2, "rule": 2, "time": 6, "heartbeat": 1, "retry": 1, "leave": 0.3,
+    "cancel": 2, "tree": 0.5, "purge": 0.2, "purge_lane": 0.2, "purge_all": 0.1, "rule": 2, "time": 6, "heartbeat": 1,
+    "retry": 1, "leave": 0.3, "fair": 0.2,
 }  # fmt: skip
 bases = count()
 
@@ -50,6 +51,7 @@ class History:
         self.leases = dict[str, models.Lease]()  # given, and not ended
         self.deadlines = dict[str, int]()
         self.gone, self.numbers = set[str](), count(1)
+        self.expires = dict[str, int]()  # of those that nobody has leased, in ms
         self.workers = dict[str, Worker]()
         self.limits.now = link.model.now
         backoff = models.Backoff(base=1, multiplier=1, cap=1, jitter=0)
@@ -58,12 +60,12 @@ class History:
                 clock="test", max_attempts=1000, max_crashes=1000, backoff=backoff, fair=random.random() < 0.2
             )
         )
-        self.picture = Picture(link.read())
+        self.picture = Picture(link.read("+"))
 
-    def go(self) -> None:
+    def go(self, steps: int = STEPS) -> None:
         for _ in range(self.random.randint(1, 3)):
             self.rule()
-        for name in self.random.choices(list(OPERATIONS), list(OPERATIONS.values()), k=STEPS):
+        for name in self.random.choices(list(OPERATIONS), list(OPERATIONS.values()), k=steps):
             getattr(self, name)()
         self.finish()
 
@@ -84,6 +86,7 @@ class History:
     def enqueue(self) -> None:
         new = [self.job() for _ in range(self.random.choice([1, 1, 2, 5]))]
         self.jobs |= {job.id: job for job in new}
+        self.expires |= {job.id: job.expires for job in new if job.expires}
         before = self.picture
         receipts = self.do(self.calls.enqueue([(job.id, task(job)) for job in new], self.rid()))
         assert {receipt.status for receipt in receipts} == {"created"}
@@ -105,7 +108,8 @@ class History:
         return Job(
             f"t{next(self.numbers)}", pick([None, "a", "b", "c"]), pick([(), ("x",), ("y", "x")]),
             pick([(), (), ("k",), ("m", "k")]), after, pick([0] * 6 + [500, 3000]) if not after else 0,
-            pick(["any", "any", *LANES]), pick([5, 5, 5, 1, 9]),
+            pick(["any", "any", *LANES]), pick([5, 5, 5, 1, 9]), pick([None, None, None, *self.there()[-2:]]),
+            pick([None] * 4 + [self.limits.now + 400, self.limits.now + 4000]),
         )  # fmt: skip
 
     def claim(self) -> None:
@@ -168,14 +172,44 @@ class History:
         if there := self.there():
             self.do(self.calls.cancel(self.random.sample(there, k=1), self.rid()))
 
+    def tree(self) -> None:
+        """A task and all that came from it: none of them waits for anything."""
+        if there := self.there():
+            self.time(1)
+            root = self.random.choice(there)
+            self.do(self.calls.cancel([root], self.rid(), tree=True))
+            while "ends" in self.picture.found:
+                self._claim(["group/nobody"], 1)
+            tree, of_all = [root], self.there()
+            for id in tree:
+                tree += [other for other in of_all if self.jobs[other].parent == id]
+            assert not [id for id in self._waiting() if id in tree], f"of the tree of {root} some wait: {tree}"
+
     def purge(self) -> None:
-        waits = {id for id, at in self.picture.places().items() if at[0].startswith(("ready", "delayed", "blocked"))}
-        self.gone |= waits
+        self.gone |= self._waiting()
         self.do(self.calls.purge(self.rid()))
+
+    def purge_lane(self) -> None:
+        lane = self.random.choice(LANES)
+        self.gone |= self.picture.ready.get(lane, {}).keys()
+        self.do(self.calls.purge(self.rid(), lane=lane))
+
+    def purge_all(self) -> None:
+        self.gone |= self._waiting() | self.picture.zset("finished").keys() | self.picture.zset("dead").keys()
+        self.do(self.calls.purge(self.rid(), all=True))
+
+    def _waiting(self) -> set[str]:
+        waits = ("ready", "delayed", "blocked")
+        return {id for id, at in self.picture.places().items() if at[0].startswith(waits)}
 
     def retry(self) -> None:
         if dead := [*self.picture.zset("dead")]:
-            self.do(self.calls.retry(self.random.sample(dead, k=1), self.rid()))
+            (id,) = self.random.sample(dead, k=1)
+            self.expires.pop(id, None)
+            self.do(self.calls.retry([id], self.rid()))
+
+    def fair(self) -> None:
+        self.do(self.calls.configure(self.rid(), fair=self.random.random() < 0.5), again=False)
 
     def time(self, ms: int | None = None) -> None:
         self.link.model.now += self.random.choice([1, 10, 100, 300, 1000, 3000, 5000, 16_000]) if ms is None else ms
@@ -200,13 +234,17 @@ class History:
         if name not in self.workers:
             self.workers[name] = Worker(name, f"i{next(self.numbers)}")
             self.link.run(self.calls.register(name, self.workers[name].incarnation))
-            self.picture = Picture(self.link.read())
+            self.picture = Picture(self.link.read("+"))
         return self.workers[name]
 
     def sweep(self) -> None:
         """Have done what is due; the lines last, alone."""
         if late := self.overdue():
             self.do(self.calls.reap(), late, again=False)
+        if min(self.picture.zset("deadlines").values(), default=BAND) <= self.limits.now:
+            self.do(self.calls.expire(), again=False)
+            late_ones = {id for id in self._waiting() if self.expires.get(id, BAND) <= self.limits.now}
+            assert not late_ones, f"{late_ones} have expired"
         if min(self.picture.zset("delayed").values(), default=0) <= self.limits.now:
             self.do(self.calls.promote(), again=False)
         due = self.picture.looked_at(self.limits.now)
@@ -241,14 +279,15 @@ class History:
         for lease in claimed.leases:
             assert lease.id not in self.leases
             self.limits.start(self.jobs[lease.id], lease.fence)
+            assert self.expires.pop(lease.id, BAND) > self.limits.now, f"{lease.id} has expired"
             self.leases[lease.id], self.deadlines[lease.id] = lease, self.limits.now + LEASE
-        self.picture = Picture(self.link.read())
+        self.picture = Picture(self.link.read("+"))
         self.check()
         self._check_claim(before, lanes, limit, claimed)
         if self.random.random() < 0.1:
             again = self.link.run(call)
             assert (again.claimed if settles else again).leases == claimed.leases
-            self.picture = Picture(self.link.read())
+            self.picture = Picture(self.link.read("+"))
             self.check()
         return claimed
 
@@ -266,13 +305,13 @@ class History:
         answer = self.link.run(call)
         freed = {key for key, held in self.limits.held.items() if held.keys() & {*(ended or ())}}
         self._end(ended or [])
-        self.picture = Picture(self.link.read())
+        self.picture = Picture(self.link.read("+"))
         check_openings(self.limits, before, self.picture, freed)
         if not call.script.id.startswith(("queue.set_limits", "queue.enqueue")):
             self.check()
         if self.random.random() < 0.15 if again is None else again:
             assert self.link.run(call) == answer
-            assert stored(Picture(self.link.read())) == stored(self.picture)
+            assert stored(Picture(self.link.read("+"))) == stored(self.picture)
         return answer
 
     def _end(self, ids: list[str]) -> None:
@@ -328,6 +367,8 @@ class History:
             assert at <= limits.now + LOOK or at >= BAND, f"the line of {key} is looked at in {at - limits.now} ms"
             full = (rule := limits.rule(key)) and rule.most and len(limits.held.get(key, ())) >= rule.most
             assert at < BAND or full or key in picture.looked_at(limits.now), f"nobody opens the line of {key}"
+        waiting = self._waiting()
+        assert picture.zset("deadlines") == {id: at for id, at in self.expires.items() if id in waiting}
         limited = {id for id in places if "limited_by" in picture.record(id)}
         assert limited == picture.limited.keys(), "who is in no line says that it is"
         assert {lane.decode() for lane in found.get("lanes", NONE).value} == picture.ready.keys()
@@ -372,7 +413,8 @@ def task(job: Job) -> models.Task:
     return models.Task(
         user=job.user, tags=job.tags, limits=job.words, after=job.after,
         after_when="ended" if job.after else "completed", after_any=len(job.after) > 1,
-        delay=job.delay / 1000, lane=job.lane, priority=job.priority,
+        delay=job.delay / 1000, lane=job.lane, priority=job.priority, parent=job.parent,
+        expires_at=job.expires and job.expires / 1000,
     )  # fmt: skip
 
 
