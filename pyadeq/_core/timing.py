@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -14,6 +14,8 @@ from pyadeq.models import Moment, to_epoch_ms, to_ms
 from pyadeq.schedule_models import At, Cron, Every, Timing
 
 SHORTEST_PERIOD_MS = 100
+DAY = 86_400
+_EPOCH = date(1970, 1, 1)
 CALENDAR_END_MS = 4_102_444_800_000  # 2100: no schedule is reckoned beyond
 
 
@@ -89,14 +91,68 @@ def _every(timing: Every, after_ms: int) -> Iterator[int]:
 
 def _cron(timing: Cron, after_ms: int) -> Iterator[int]:
     since_ms = _since(timing, after_ms)
+    zone = ZoneInfo(timing.tz)
     try:
         since = datetime.fromtimestamp(since_ms / 1000, UTC)
-        for moment in _cronsim().CronSim(timing.expression, since.astimezone(ZoneInfo(timing.tz))):
+        fields = _cronsim().CronSim(timing.expression, since.astimezone(zone))
+        if fields.fixup_tz is None:
+            yield from (at * 1000 for at in _wall_clock(fields, zone, since_ms // 1000 + 1))
+            return
+        for moment in fields:
             at_ms = round(moment.timestamp() * 1000)
             if at_ms > since_ms:  # an hour that comes twice is told from its first coming
                 yield at_ms
     except (OverflowError, ValueError):  # beyond what a calendar can say
         return
+
+
+def _wall_clock(fields: Any, zone: ZoneInfo, begin: int) -> Iterator[int]:
+    """Every second since the epoch, from begin on, at which a clock on the wall shows what the fields say.
+
+    fields: an expression as cronsim has read it. Its own search steps by whole hours of real time, so it leaves times
+    out where clocks change by half an hour.
+    """
+    hours, minutes, seconds = sorted(fields.hours), sorted(fields.minutes), sorted(fields.seconds)
+    for start, end, offset in _even_parts(zone, begin):
+        # The time on the wall, counted like seconds since the epoch. Within a part it is always offset seconds ahead.
+        wall, wall_end = start + offset, end + offset
+        for day in range(wall // DAY, (wall_end - 1) // DAY + 1):
+            date = _EPOCH + timedelta(days=day)
+            if date.month not in fields.months or not fields.match_day(date):
+                continue
+            for hour in hours:
+                at_hour = day * DAY + hour * 3600
+                if at_hour + 3600 <= wall or at_hour >= wall_end:
+                    continue
+                for minute in minutes:
+                    at_minute = at_hour + minute * 60
+                    if at_minute + 60 <= wall or at_minute >= wall_end:
+                        continue
+                    yield from (at_minute + one - offset for one in seconds if wall <= at_minute + one < wall_end)
+
+
+def _even_parts(zone: ZoneInfo, start: int) -> Iterator[tuple[int, int, int]]:
+    """From start to the end of the calendar, parts of a day at most, each with one difference from UTC: all in seconds.
+
+    Clocks do not change twice within a day.
+    """
+    offset = _offset(zone, start)
+    while start * 1000 < CALENDAR_END_MS:
+        end = start + DAY
+        later = _offset(zone, end)
+        if later != offset:
+            before = start
+            while end - before > 1:
+                middle = (before + end) // 2
+                before, end = (middle, end) if _offset(zone, middle) == offset else (before, middle)
+        yield start, end, offset
+        start, offset = end, later
+
+
+def _offset(zone: ZoneInfo, at: int) -> int:
+    delta = datetime.fromtimestamp(at, zone).utcoffset()
+    assert delta is not None
+    return delta // timedelta(seconds=1)
 
 
 def _cronsim() -> Any:
