@@ -5,7 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,9 @@ NOBODY = "redis://127.0.0.1:1"
 
 
 @pytest.fixture
-def queue(url: str, base_name: str) -> Queue:
+def queue(url: str, base_name: str) -> Iterator[Queue]:
     with Adeq.from_url(url) as client:
-        return client.queue(base_name)
+        yield client.queue(base_name)
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_standard_input(url: str, queue: Queue) -> None:
     ("line", "text"),
     [
         ("{", "it is not JSON: EOF while parsing an object at column 1"),
-        ('{"payload": NaN}', "the value must be bytes or JSON"),
+        ('{"payload": NaN}', "payload must be bytes or JSON: payload is nan"),
         ("42", 'it must be an object with the fields of a task, {"payload": …}; with --raw each line is a payload'),
         ('{"prio": 3}', "prio: there is no such field; allowed: payload, id, kind, priority, "),
         ('{"priority": 10}', "priority: 10 is not accepted; allowed: an integer from 0 to 9"),

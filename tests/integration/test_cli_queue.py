@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+from collections.abc import Iterator
 
 import pytest
 import redis
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.any_engine
 
 
 @pytest.fixture
-def queue(url: str, base_name: str) -> Queue:
+def queue(url: str, base_name: str) -> Iterator[Queue]:
     """A queue with two ready tasks in two lanes, a delayed one, a running one, a finished one and a dead one."""
     with Adeq.from_url(url) as client:
         queue = client.queue(base_name)
@@ -25,7 +26,7 @@ def queue(url: str, base_name: str) -> Queue:
         queue.ack(finished)
         queue.fail(dead, "no", retryable=False)
         queue.enqueue_many([Task(), Task(lane="group/a"), Task(delay=3600)])
-        return queue
+        yield queue
 
 
 def test_stats(url: str, queue: Queue) -> None:

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 import pytest
@@ -19,9 +19,9 @@ Until = Callable[[Callable[[], object]], None]
 
 
 @pytest.fixture
-def queue(url: str, base_name: str) -> Queue:
+def queue(url: str, base_name: str) -> Iterator[Queue]:
     with Adeq.from_url(url) as client:
-        return client.queue(base_name)
+        yield client.queue(base_name)
 
 
 def die(queue: Queue, *tasks: Task, reason: str = "error") -> list[str]:
@@ -132,7 +132,7 @@ def test_enqueue_raw(url: str, queue: Queue) -> None:
     ("options", "text"),
     [
         (["--payload", "{"], "--payload: it is not JSON"),
-        (["--payload", "NaN"], "the value must be bytes or JSON"),
+        (["--payload", "NaN"], "payload must be bytes or JSON: payload is nan"),
         (["--priority", "10"], "priority: 10 is not accepted; allowed: an integer from 0 to 9"),
         (["--lane", "here"], "lane: 'here' is not accepted; allowed: any, group/"),
         (["--tag", "no tag"], "tags: 'no tag' is not accepted"),

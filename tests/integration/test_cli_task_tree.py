@@ -1,6 +1,7 @@
 """`adeq task` for tasks that wait for others: `tree`, `enqueue --after`, `cancel --tree`."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ pytestmark = pytest.mark.any_engine
 
 
 @pytest.fixture
-def queue(url: str, base_name: str) -> Queue:
+def queue(url: str, base_name: str) -> Iterator[Queue]:
     with Adeq.from_url(url) as client:
-        return client.queue(base_name)
+        yield client.queue(base_name)
 
 
 def tree(url: str, queue: Queue, id: str, *options: str) -> list[str]:
