@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from binascii import crc_hqx
+from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -79,6 +81,30 @@ def _base(noun: str, field: str, name: str, prefix: str, slot: str | None) -> st
     if slot is None:
         return f"{prefix}:{{{noun}:{name}}}"
     return f"{prefix}:{{{check_name('slot', slot)}}}:{noun}:{name}"
+
+
+# What other libraries call it.
+_MEANT = {
+    "timeout": "wait",
+    "blocking_timeout": "wait",
+    "lease": "ttl",
+    "ttl": "lease",
+    "expire": "ttl",
+    "name": "owner",
+    "countdown": "delay",
+    "eta": "run_after",
+    "max_retries": "max_attempts",
+    "retries": "max_attempts",
+    "visibility_timeout": "lease",
+    "queue": "lane",
+    "expires": "expires_at",
+}
+
+
+def hint(name: str, names: Sequence[str]) -> str:
+    """The end of a sentence about a name that is not known: what may have been meant, if anything."""
+    (meant,) = get_close_matches(name, names, 1) or [_MEANT.get(name, "")]
+    return f"; did you mean {meant}?" if meant in names else "."
 
 
 def shown(value: object) -> str:

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from pyadeq.models import Model
+from pyadeq.models import Given, Model
 
 LockMode = Literal["exclusive", "shared", "permit"]
 LockPolicy = Literal["requester", "priority", "youngest"]
@@ -44,7 +44,7 @@ class CycleEdge(NamedTuple):
     permits: int = 1
 
 
-class LockRequest(Model):
+class LockRequest(Given):
     """A resource and how it is wanted. permits: how many of a resource that has a capacity."""
 
     resource: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
@@ -12,6 +13,7 @@ from typing import Any, Self, TypeVar, Unpack
 from redis.asyncio import Redis, RedisCluster
 from redis.exceptions import RedisClusterException, RedisError
 
+from pyadeq._async.blocks import with_block
 from pyadeq._async.cluster import ClusterNodes
 from pyadeq._async.hints import Hints
 from pyadeq._async.lock_acquire import AcquireOptions
@@ -34,7 +36,7 @@ from pyadeq._core.sending import decoded, pack
 from pyadeq._twins import aio_sleep
 from pyadeq.codec import Codec
 from pyadeq.errors import ClientClosed, ConfigError, TransportError
-from pyadeq.keys import check_name, lock_base, queue_base
+from pyadeq.keys import check_name, hint, lock_base, queue_base
 from pyadeq.lock_models import FoundDeadlock
 from pyadeq.models import Seconds
 
@@ -138,6 +140,10 @@ class Adeq:
                 client = RedisCluster.from_url(url, **settings)
             else:
                 client = Redis.from_url(url, **{"retry": no_retry(), **settings})
+                pool = client.connection_pool
+                pool.connection_class(**pool.connection_kwargs)  # an option that there is not is found here
+        except TypeError as error:
+            raise _unknown_option(error, list(inspect.signature(cls.from_url).parameters)[1:-1]) from None
         except ValueError:  # the URL stays untold: it may hold a password
             raise ConfigError("url: what was given is not accepted; allowed: redis://, rediss://, unix://") from None
         except RedisClusterException as error:
@@ -161,7 +167,7 @@ class Adeq:
         return adeq
 
     @classmethod
-    @asynccontextmanager
+    @with_block("async with Adeq.embedded() as adeq: …; or start an EmbeddedServer, and Adeq.from_url(server.url)")
     async def embedded(cls, data_dir: str | os.PathLike[str] | None = None, **options: Any) -> AsyncIterator[Self]:
         """Start a private server, and stop it when the with block ends.
 
@@ -229,7 +235,7 @@ class Adeq:
         """Iterate over the names of the lock domains under the client's prefix and slot, as `queues` does."""
         return find_names(self._nodes, lock_base("-", self.prefix, self.slot), self._retry_for, timeout)
 
-    @asynccontextmanager
+    @with_block("async with adeq.acquire_sorted(…) as grants: …")
     async def acquire_sorted(
         self, wanted: Sequence[WantedThere], **options: Unpack[AcquireOptions]
     ) -> AsyncIterator[dict[str, Grant]]:
@@ -360,6 +366,18 @@ class Adeq:
         await self.aclose()
 
 
+def _unknown_option(error: TypeError, own: Sequence[str]) -> Exception:
+    """ConfigError where redis-py does not know an option of `from_url`; any other error as it is."""
+    unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+    if unknown is None:
+        return error
+    name = unknown[1]
+    return ConfigError(
+        f"{name}: from_url has no such option{hint(name, own)} Allowed: {', '.join(own)}, and what the connections of "
+        "redis-py take"
+    )
+
+
 def _check_retry_for(seconds: float) -> None:
     if not 0 <= seconds <= LONGEST_RETRY:
         raise ConfigError(
@@ -372,7 +390,11 @@ def _nodes(client: Redis | RedisCluster, longest_wait: float) -> Nodes:
     if isinstance(client, RedisCluster):
         return ClusterNodes(client, longest_wait, LONGEST_BLOCK + LATE)
     if isinstance(client, Redis):
-        return Nodes(client.connection_pool, longest_wait, LONGEST_BLOCK + LATE)
+        return Nodes(client.connection_pool, longest_wait, LONGEST_BLOCK + LATE, address(client))
+    if isinstance(client, str):
+        raise ConfigError(
+            "client: a text is not accepted; allowed: a client of redis-py; for a URL, Adeq.from_url(url)"
+        )
     raise ConfigError(
         f"client: a {type(client).__module__}.{type(client).__name__} is not supported here; allowed: Redis and "
         "RedisCluster of redis for pyadeq.Adeq, and those of redis for the asyncio twin for pyadeq.asyncio.Adeq"

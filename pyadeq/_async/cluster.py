@@ -9,7 +9,7 @@ from typing import Any
 from redis.asyncio import ConnectionPool, RedisCluster
 
 from pyadeq._async.nodes import Nodes
-from pyadeq._async.pools import settings
+from pyadeq._async.pools import address, settings
 from pyadeq._core.refusals import Refusal
 from pyadeq._core.routes import Address, Node, SlotMap
 from pyadeq._core.sending import pack
@@ -25,7 +25,7 @@ class ClusterNodes(Nodes):
     """
 
     def __init__(self, client: RedisCluster, longest_wait: float, longest_block: float) -> None:
-        super().__init__(None, longest_wait, longest_block)
+        super().__init__(None, longest_wait, longest_block, address(client))
         manager: Any = client.nodes_manager
         start = [(str(node.host), int(node.port)) for node in manager.startup_nodes.values()]
         self.routes = self._map = SlotMap(start, manager.remap_host_port)

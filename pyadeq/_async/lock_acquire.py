@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Required, TypeAlias, TypedDict, Unpack
 
+from pyadeq._async.blocks import with_block
 from pyadeq._async.lock_base import LocksBase
 from pyadeq._async.lock_grant import Grant
 from pyadeq._async.lock_keeper import PATIENCE, Keeper
 from pyadeq._async.runner import Runner
 from pyadeq._core.call import Call
-from pyadeq._core.lock_refusals import checked_options, checked_ttl, lock_error
+from pyadeq._core.lock_refusals import checked_ttl, lock_error
+from pyadeq._core.options import checked_options
 from pyadeq._core.queue_items import checked_list
 from pyadeq._twins import aio_sleep, aio_takes
 from pyadeq.errors import BadArgument, DurabilityError, LockLost, TransportError
@@ -87,7 +89,7 @@ class Acquiring(LocksBase):
         self._under_way: set[tuple[int, str]] = set()
         self._past: deque[str] = deque(maxlen=MOST_PAST)  # requests that nobody here waits for any more
 
-    @asynccontextmanager
+    @with_block("async with locks.acquire(…) as grant: …; or grant = await locks.take(…), and grant.release() later")
     async def acquire(
         self, resource: str, *, mode: LockMode = "exclusive", permits: int = 1, **options: Unpack[AcquireOptions]
     ) -> AsyncIterator[Grant]:
@@ -100,7 +102,7 @@ class Acquiring(LocksBase):
         async with _held(await self.take(resource, mode=mode, permits=permits, **options)) as grant:
             yield grant
 
-    @asynccontextmanager
+    @with_block("async with locks.acquire_many(…) as grant: …; or grant = await locks.take_many(…)")
     async def acquire_many(self, wanted: Sequence[Wanted], **options: Unpack[AcquireOptions]) -> AsyncIterator[Grant]:
         """Hold several locks, all or none, for the length of a with block; see `acquire`.
 

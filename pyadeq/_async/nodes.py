@@ -22,11 +22,12 @@ log = logging.getLogger("pyadeq.client")
 class Nodes:
     """The server of a client, with connections of our own for each use.
 
-    like: the client's pool.
+    like: the client's pool. address: where its server is, for people.
     longest_wait, longest_block: seconds that the commands of a call, and blocking ones, may wait at the server.
     """
 
-    def __init__(self, like: Any, longest_wait: float, longest_block: float) -> None:
+    def __init__(self, like: Any, longest_wait: float, longest_block: float, address: str) -> None:
+        self._address = address
         self.routes: Routes = OneServer()
         self.closed = False
         self._like = like
@@ -46,6 +47,10 @@ class Nodes:
         if wire is None:
             wire = self._wires.setdefault((node, use), Wire(self.pool(node, self._waits[use]), in_turn=use == "calls"))
         return await wire.exchange(commands)
+
+    def address_of(self, node: Node) -> str:
+        """Where a node is, for people."""
+        return self._address if node is None else f"{node[0]}:{node[1]}" if isinstance(node, tuple) else str(node)
 
     async def prepare(self) -> None:
         """Learn where keys are, unless that is known."""

@@ -9,6 +9,7 @@ from typing import Any, TypedDict, Unpack
 from pyadeq._async.migration import migrate
 from pyadeq._async.queue_look import Looking, TaskFilter
 from pyadeq._core.migration import newest_layout, refuse_older
+from pyadeq._core.options import checked_options
 from pyadeq._core.queue_items import MAX_ITEMS, checked_list
 from pyadeq.errors import BadArgument
 from pyadeq.ids import new_ulid
@@ -216,4 +217,5 @@ class Tending(Looking):
 
     async def configure(self, *, clock: str | None = None, **settings: Unpack[SettingsChange]) -> Settings:
         """Change settings of the queue and answer all of them; what is not given stays as it is."""
+        checked_options(settings, SettingsChange.__annotations__, besides=("clock",))
         return await self._runner.send(self.calls.configure(new_ulid(), clock=clock, **settings))

@@ -85,6 +85,34 @@ def _keys(script: Script, base: str) -> tuple[str, ...]:
 Encode = Callable[[Any], Wire]
 
 
+# What users call what the scripts have in milliseconds or in per cent, where it is not the same word.
+_TOLD: Final = {
+    "result_ms": "result_ttl",
+    "reply_ms": "reply_ttl",
+    "backoff_base_ms": "backoff.base",
+    "backoff_cap_ms": "backoff.cap",
+    "backoff_multiplier_pct": "backoff.multiplier",
+    "jitter_pct": "backoff.jitter",
+}
+
+
+def _as_given(name: str, value: Any, low: int, high: int) -> tuple[str, Any, str]:
+    """The name and the value of an integer, and what is allowed, in the units of the user: seconds, for instance."""
+    unit = 1000 if name.endswith("_ms") and name != "now_ms" else 100 if name.endswith("_pct") else 1
+    if unit == 1 or not isinstance(value, int) or isinstance(value, bool):
+        return name, value, f"an integer from {low} to {high}"
+    told = _TOLD.get(name, name.removesuffix("_ms").removesuffix("_pct"))
+    allowed = f"{low / unit:.12g} to {high / unit:.12g}{' seconds' * (unit == 1000)}"
+    return told, _Number(f"{value / unit:.12g}"), allowed
+
+
+class _Number(str):
+    """A number as text, shown without quotes."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 class _Unfit(Exception):
     """A value that its field does not accept."""
 
@@ -124,7 +152,7 @@ def _encode_int(argument: Argument) -> Encode:
 
     def encode(value: Any) -> Wire:
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise _Unfit(name, value, f"an integer from {low} to {high}")
+            raise _Unfit(*_as_given(name, value, low, high))
         return int(value)
 
     return encode

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from difflib import get_close_matches
-
 from pyadeq.errors import (
     AdeqError,
     BadArgument,
@@ -30,23 +27,7 @@ _ENDED = {
     "cancelled": "the request was cancelled",
     "released": "the request was released",
 }
-_MEANT = {"timeout": "wait", "blocking_timeout": "wait", "lease": "ttl", "expire": "ttl", "name": "owner"}
 _SHORTEST_TTL_MS, _LONGEST_TTL_MS = 100, 3_600_000
-
-
-def checked_options(
-    given: Iterable[str], allowed: Iterable[str], *, required: Iterable[str] = (), besides: Iterable[str] = ()
-) -> None:
-    """TypeError that says what can be given, for an option that there is not, or one that is missing."""
-    names = [*besides, *allowed]
-    for name in given:
-        if name not in names:
-            (meant,) = get_close_matches(name, names, 1) or [_MEANT.get(name, "")]
-            hint = f"; did you mean {meant}?" if meant in names else "."
-            raise TypeError(f"{name}: there is no such option{hint} Allowed: {', '.join(names)}")
-    for name in required:
-        if name not in given:
-            raise TypeError(f"{name}: it is required. Options: {', '.join(names)}")
 
 
 def checked_ttl(ttl: Seconds) -> None:

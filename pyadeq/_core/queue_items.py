@@ -67,7 +67,7 @@ class Failure:
 
 def item(id: str, task: Task) -> EnqueueItem:
     """A task as the enqueue script takes it."""
-    return id, encode(task.payload), envelope(task)
+    return id, encode(task.payload, "payload"), envelope(task)
 
 
 def envelope(task: Task) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def envelope(task: Task) -> dict[str, Any]:
     if task.backoff is not None:
         pairs |= backoff_pairs(task.backoff)
     if task.headers:
-        pairs["headers"] = encode(task.headers)
+        pairs["headers"] = encode(task.headers, "headers")
     return pairs
 
 
@@ -241,7 +241,7 @@ def ack_items(acks: Sequence[tuple[Held, Any]]) -> list[tuple[str, str, bytes]]:
 def _result_bytes(result: Any) -> bytes:
     if isinstance(result, Sealed):
         return result
-    return b"" if result is None else encode(result)
+    return b"" if result is None else encode(result, "result")
 
 
 def error_bytes(error: str | bytes | BaseException) -> bytes:

@@ -69,7 +69,7 @@ class ScheduleCalls(SealedCalls):
             rid=rid,
             timing=text,
             envelope=json.dumps(pairs, sort_keys=True, separators=(",", ":")).encode(),
-            payload=stored or self.sealing.payload(encode(task.payload)),
+            payload=stored or self.sealing.payload(encode(task.payload, "payload")),
             overlap=overlap,
             catch_up_ms=to_ms("catch_up", catch_up),
             jitter_ms=to_ms("jitter", jitter),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from pyadeq.errors import AdeqError, ClientClosed, TransportError, script_error
+from pyadeq._core.server_info import Server
+from pyadeq.errors import AdeqError, ClientClosed, ConfigError, TransportError, script_error
 
 
 class Refusal(NamedTuple):
@@ -87,6 +88,20 @@ def told(refusal: Refusal) -> str | None:
     return _words(refusal, meaning) if meaning.retryable else None
 
 
+def is_too_old(refusal: Refusal) -> bool:
+    """Whether the server does not know what every script begins with, or by what those that only read are called."""
+    text = f"{refusal.code} {refusal.text}"
+    return ("command" in text and "EVALSHA_RO" in text) or ("compiling script" in text and "near '#'" in text)
+
+
+def too_old_error(subject: str, server: Server | None) -> ConfigError:
+    """The error for a server that is too old. server: None where it does not say what it is."""
+    this = f"this is {server.name} {server.version}" if server and server.version else "this server is older"
+    return ConfigError(
+        f"{subject}: pyadeq needs Redis 7.0 or Valkey 7.2, or newer; {this}; upgrade the server, or connect to another"
+    )
+
+
 def refusal_error(subject: str, refusal: Refusal, maybe_applied: bool, role: str = "") -> AdeqError:
     """The error for an error reply. maybe_applied: whether the same call, sent earlier, may have been. role: whose
     call it is.
@@ -96,6 +111,8 @@ def refusal_error(subject: str, refusal: Refusal, maybe_applied: bool, role: str
         error = script_error(code, subject, text)
         error.may_have_applied = maybe_applied
         return error
+    if is_too_old(refusal):
+        return too_old_error(subject, None)
     meaning = _meaning(refusal)
     who = _WHO.get(role) if code == "NOPERM" else None
     return TransportError(

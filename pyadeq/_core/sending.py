@@ -14,9 +14,18 @@ from hiredis import pack_command
 from pyadeq._core.call import Call, Reply, Wire
 from pyadeq._core.durability import Durability, confirm
 from pyadeq._core.manifest import Script
-from pyadeq._core.refusals import Loss, Refusal, is_passing, loss_error, refusal_error
+from pyadeq._core.refusals import (
+    Loss,
+    Refusal,
+    is_passing,
+    is_too_old,
+    loss_error,
+    refusal_error,
+    too_old_error,
+)
 from pyadeq._core.routes import Node, OneServer, Routes
-from pyadeq.errors import AdeqError, DurabilityError, TransportError, UnknownTask
+from pyadeq._core.server_info import Server
+from pyadeq.errors import AdeqError, ConfigError, DurabilityError, TransportError, UnknownTask
 
 T = TypeVar("T")
 Outcome = Reply | AdeqError
@@ -96,6 +105,8 @@ class Sending:
         self._load_errors: dict[tuple[Node, str], AdeqError] = {}
         # Per node that fails: since when, and what was in the way last.
         self._failing: dict[Node, tuple[float, Loss | Refusal]] = {}
+        self.too_old: set[Node] = set()
+        """Servers that cannot run scripts: `name_too_old` says in the errors what they are."""
         self.plan()
 
     @classmethod
@@ -168,6 +179,12 @@ class Sending:
                     job.outcome = _obstacle_error(job, obstacle)
                 del self._failing[node]
 
+    def name_too_old(self, node: Node, server: Server | None) -> None:
+        """Say in the errors of a server that is too old which one it is."""
+        for job in self._jobs:
+            if job.node == node and isinstance(job.outcome, ConfigError):
+                job.outcome = too_old_error(job.subject, server)
+
     def _line(self, node: Node) -> deque[Job]:
         return self._lines.setdefault(node, deque())
 
@@ -205,11 +222,13 @@ class Sending:
             parcel.obstacle = reply
             return
         del self._missing[parcel.node][script.id]
+        self._note_too_old(parcel, reply)
         if error := _load_error(script, reply):
             self._load_errors[parcel.node, script.id] = error
 
     def _take_answer(self, parcel: Parcel, job: Job, reply: Any) -> None:
         parcel.open.discard(job)
+        self._note_too_old(parcel, reply)
         if job.call is None and not (isinstance(reply, Refusal) and is_passing(reply)):
             job.outcome = _load_error(job.script, reply) or [reply]
         elif not isinstance(reply, Refusal):
@@ -253,6 +272,10 @@ class Sending:
                 continue
             parcel.open.discard(job)
             job.outcome = DurabilityError(f"{job.subject}: it was applied, but {lack}", answer) if lack else answer
+
+    def _note_too_old(self, parcel: Parcel, reply: Any) -> None:
+        if isinstance(reply, Refusal) and is_too_old(reply):
+            self.too_old.add(parcel.node)
 
     def _load(self, parcel: Parcel, script: Script, refusal: Refusal) -> AdeqError | None:
         """Have a script loaded that the node does not have; or the error by which that failed."""

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 from collections.abc import Iterator, Callable, Iterable, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
@@ -13,6 +14,7 @@ from typing import Any, Self, TypeVar, Unpack
 from redis import Redis, RedisCluster
 from redis.exceptions import RedisClusterException, RedisError
 
+from pyadeq._sync.blocks import with_block
 from pyadeq._sync.cluster import ClusterNodes
 from pyadeq._sync.hints import Hints
 from pyadeq._sync.lock_acquire import AcquireOptions
@@ -35,7 +37,7 @@ from pyadeq._core.sending import decoded, pack
 from pyadeq._twins import sleep
 from pyadeq.codec import Codec
 from pyadeq.errors import ClientClosed, ConfigError, TransportError
-from pyadeq.keys import check_name, lock_base, queue_base
+from pyadeq.keys import check_name, hint, lock_base, queue_base
 from pyadeq.lock_models import FoundDeadlock
 from pyadeq.models import Seconds
 
@@ -139,6 +141,10 @@ class Adeq:
                 client = RedisCluster.from_url(url, **settings)
             else:
                 client = Redis.from_url(url, **{"retry": no_retry(), **settings})
+                pool = client.connection_pool
+                pool.connection_class(**pool.connection_kwargs)  # an option that there is not is found here
+        except TypeError as error:
+            raise _unknown_option(error, list(inspect.signature(cls.from_url).parameters)[1:-1]) from None
         except ValueError:  # the URL stays untold: it may hold a password
             raise ConfigError("url: what was given is not accepted; allowed: redis://, rediss://, unix://") from None
         except RedisClusterException as error:
@@ -162,7 +168,7 @@ class Adeq:
         return adeq
 
     @classmethod
-    @contextmanager
+    @with_block("with Adeq.embedded() as adeq: …; or start an EmbeddedServer, and Adeq.from_url(server.url)")
     def embedded(cls, data_dir: str | os.PathLike[str] | None = None, **options: Any) -> Iterator[Self]:
         """Start a private server, and stop it when the with block ends.
 
@@ -230,7 +236,7 @@ class Adeq:
         """Iterate over the names of the lock domains under the client's prefix and slot, as `queues` does."""
         return find_names(self._nodes, lock_base("-", self.prefix, self.slot), self._retry_for, timeout)
 
-    @contextmanager
+    @with_block("with adeq.acquire_sorted(…) as grants: …")
     def acquire_sorted(
         self, wanted: Sequence[WantedThere], **options: Unpack[AcquireOptions]
     ) -> Iterator[dict[str, Grant]]:
@@ -361,6 +367,18 @@ class Adeq:
         self.close()
 
 
+def _unknown_option(error: TypeError, own: Sequence[str]) -> Exception:
+    """ConfigError where redis-py does not know an option of `from_url`; any other error as it is."""
+    unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+    if unknown is None:
+        return error
+    name = unknown[1]
+    return ConfigError(
+        f"{name}: from_url has no such option{hint(name, own)} Allowed: {', '.join(own)}, and what the connections of "
+        "redis-py take"
+    )
+
+
 def _check_retry_for(seconds: float) -> None:
     if not 0 <= seconds <= LONGEST_RETRY:
         raise ConfigError(
@@ -373,7 +391,11 @@ def _nodes(client: Redis | RedisCluster, longest_wait: float) -> Nodes:
     if isinstance(client, RedisCluster):
         return ClusterNodes(client, longest_wait, LONGEST_BLOCK + LATE)
     if isinstance(client, Redis):
-        return Nodes(client.connection_pool, longest_wait, LONGEST_BLOCK + LATE)
+        return Nodes(client.connection_pool, longest_wait, LONGEST_BLOCK + LATE, address(client))
+    if isinstance(client, str):
+        raise ConfigError(
+            "client: a text is not accepted; allowed: a client of redis-py; for a URL, Adeq.from_url(url)"
+        )
     raise ConfigError(
         f"client: a {type(client).__module__}.{type(client).__name__} is not supported here; allowed: Redis and "
         "RedisCluster of redis for pyadeq.Adeq, and those of redis for the asyncio twin for pyadeq.Adeq"

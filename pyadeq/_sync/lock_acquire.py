@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Required, TypeAlias, TypedDict, Unpack
 
+from pyadeq._sync.blocks import with_block
 from pyadeq._sync.lock_base import LocksBase
 from pyadeq._sync.lock_grant import Grant
 from pyadeq._sync.lock_keeper import PATIENCE, Keeper
 from pyadeq._sync.runner import Runner
 from pyadeq._core.call import Call
-from pyadeq._core.lock_refusals import checked_options, checked_ttl, lock_error
+from pyadeq._core.lock_refusals import checked_ttl, lock_error
+from pyadeq._core.options import checked_options
 from pyadeq._core.queue_items import checked_list
 from pyadeq._twins import sleep, takes
 from pyadeq.errors import BadArgument, DurabilityError, LockLost, TransportError
@@ -88,7 +90,7 @@ class Acquiring(LocksBase):
         self._under_way: set[tuple[int, str]] = set()
         self._past: deque[str] = deque(maxlen=MOST_PAST)  # requests that nobody here waits for any more
 
-    @contextmanager
+    @with_block("with locks.acquire(…) as grant: …; or grant = locks.take(…), and grant.release() later")
     def acquire(
         self, resource: str, *, mode: LockMode = "exclusive", permits: int = 1, **options: Unpack[AcquireOptions]
     ) -> Iterator[Grant]:
@@ -101,7 +103,7 @@ class Acquiring(LocksBase):
         with _held(self.take(resource, mode=mode, permits=permits, **options)) as grant:
             yield grant
 
-    @contextmanager
+    @with_block("with locks.acquire_many(…) as grant: …; or grant = locks.take_many(…)")
     def acquire_many(self, wanted: Sequence[Wanted], **options: Unpack[AcquireOptions]) -> Iterator[Grant]:
         """Hold several locks, all or none, for the length of a with block; see `acquire`.
 

@@ -8,8 +8,8 @@ from typing import TypedDict, Unpack
 
 from pyadeq._sync.lock_look import LookingAtLocks
 from pyadeq._sync.migration import migrate
-from pyadeq._core.lock_refusals import checked_options
 from pyadeq._core.locks import MAX_RENEWED
+from pyadeq._core.options import checked_options
 from pyadeq.ids import new_ulid
 from pyadeq.lock_models import (
     CancelRequestStatus,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypedDict, Unpack
 
 from pyadeq._sync.queue_base import QueueBase
+from pyadeq._core.options import checked_options
 from pyadeq._core.queue_items import MAX_ITEMS, checked_lanes, checked_list
 from pyadeq.models import Page, QueueStats, Settings, State, TaskView
 from pyadeq.worker_models import LogLine, Outcome, WorkerInfo
@@ -87,6 +88,7 @@ class Looking(QueueBase):
         of a state in its own; ready tasks, where only the state is given, are those of one lane, `any` unless named. A
         page may be empty though there are more: the cursor tells.
         """
+        checked_options(filter, TaskFilter.__annotations__, besides=("state", "cursor", "limit"))
         return self._runner.send(self.calls.list(state, cursor=cursor, limit=limit, **filter))
 
     def iterate(self, state: State | None = None, **filter: Unpack[TaskFilter]) -> Iterator[TaskView]:

@@ -9,10 +9,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pyadeq._sync.queue_produce import Producing
-from pyadeq._core.queue_schedules import due_now, firing_id, known_timing, times_between
+from pyadeq._core.queue_schedules import UNFIT, due_now, firing_id, known_timing, times_between
 from pyadeq._core.timing import times
 from pyadeq.errors import AdeqError, BadArgument, DurabilityError, QueueDraining, TransportError
 from pyadeq.ids import new_ulid
+from pyadeq.keys import hint
 from pyadeq.models import Moment, Seconds, Task, encode, to_epoch_ms
 from pyadeq.schedule_models import Fired, Firing, Overlap, Schedule, SchedulePut, SteerScheduleStatus, Timing
 
@@ -220,6 +221,7 @@ class Scheduling(Producing):
 def _task_of(payload: Any, options: dict[str, Any]) -> Task:
     for name in options:
         if name not in Task.model_fields or isinstance(payload, Task):
-            allowed = "nothing beside a Task" if isinstance(payload, Task) else "what `enqueue` takes"
-            raise BadArgument("ADEQ_ARG", "pyadeq", f"{name}: not accepted; allowed: {allowed}")
+            names = [one for one in Task.model_fields if one not in ("payload", *UNFIT)]
+            allowed = "nothing beside a Task" if isinstance(payload, Task) else ", ".join(names)
+            raise BadArgument("ADEQ_ARG", "pyadeq", f"{name}: not accepted{hint(name, names)} Allowed: {allowed}")
     return payload if isinstance(payload, Task) else Task.model_construct(payload=payload, **options)

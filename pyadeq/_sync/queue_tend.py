@@ -10,6 +10,7 @@ from typing import Any, TypedDict, Unpack
 from pyadeq._sync.migration import migrate
 from pyadeq._sync.queue_look import Looking, TaskFilter
 from pyadeq._core.migration import newest_layout, refuse_older
+from pyadeq._core.options import checked_options
 from pyadeq._core.queue_items import MAX_ITEMS, checked_list
 from pyadeq.errors import BadArgument
 from pyadeq.ids import new_ulid
@@ -217,4 +218,5 @@ class Tending(Looking):
 
     def configure(self, *, clock: str | None = None, **settings: Unpack[SettingsChange]) -> Settings:
         """Change settings of the queue and answer all of them; what is not given stays as it is."""
+        checked_options(settings, SettingsChange.__annotations__, besides=("clock",))
         return self._runner.send(self.calls.configure(new_ulid(), clock=clock, **settings))

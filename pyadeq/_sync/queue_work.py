@@ -228,7 +228,7 @@ class Working(QueueBase):
 
         busy: how many tasks it holds, for those who look.
         """
-        check_lease(extend)
+        check_lease(extend, "extend")
         renewals: list[Renewal] = []
         unconfirmed: DurabilityError | None = None
         for start in range(0, len(leases) or 1, MAX_ITEMS):
@@ -328,13 +328,13 @@ def _check(lease: Held, status: str) -> None:
         )
 
 
-def check_lease(seconds: Seconds) -> None:
+def check_lease(seconds: Seconds, name: str = "lease") -> None:
     """Refuse what is no time to hold a lease."""
-    if 0 != to_ms("lease", seconds) < 1000:
+    if 0 != to_ms(name, seconds) < 1000:
         raise BadArgument(
             "ADEQ_ARG",
             "pyadeq",
-            f"lease: {seconds!r} is not accepted; allowed: 0 (the queue's setting), or 1 s and more",
+            f"{name}: {seconds!r} is not accepted; allowed: 0 (the queue's setting), or 1 s and more",
         )
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
@@ -17,8 +18,14 @@ from pyadeq._core.manifest import Script
 from pyadeq._core.refusals import Loss, Refusal, is_passing
 from pyadeq._core.routes import Node
 from pyadeq._core.sending import Outcome, Parcel, Sending, backoff, pack
+from pyadeq._core.server_info import eviction_warning, read_server
 from pyadeq._twins import sleep
 from pyadeq.errors import AdeqError
+
+_INFO_SERVER, _INFO_MEMORY = pack("INFO", "server"), pack("INFO", "memory")
+
+log = logging.getLogger("pyadeq.client")
+_looked_at: set[str] = set()  # the servers whose settings this process knows
 
 
 class Scripts:
@@ -31,6 +38,7 @@ class Scripts:
         self.confirms = bool(durability)
         self._now_ms = now_ms
         self._checked: set[Node] = set()
+        self._looked_at: set[Node] = set()
 
     def send(
         self, calls: Sequence[Call[Any]], retry_for: float | None = None, use: Use = "calls"
@@ -60,10 +68,14 @@ class Scripts:
                 replies: list[Any] = []
                 loss = unchecked.get(parcel.node)
                 if loss is None:
-                    replies, loss = self._nodes.exchange(parcel.node, parcel.commands, use=use)
+                    replies, loss = self._exchange(parcel, use)
                 if loss is not None:
                     self._checked.discard(parcel.node)  # another server may answer there next
                 well &= sending.take(parcel, replies, loss, began)
+            for node in sending.too_old:
+                replies, _ = self._nodes.exchange(node, [_INFO_SERVER])
+                sending.name_too_old(node, read_server(replies[0]) if replies else None)
+            sending.too_old.clear()
             if well:
                 failures = 0
                 continue
@@ -74,6 +86,21 @@ class Scripts:
                 sleep(pause)
                 self._nodes.refresh()
                 sending.plan()
+
+    def _exchange(self, parcel: Parcel, use: Use) -> tuple[list[Any], Loss | None]:
+        """The first time, ask a server on the way whether it deletes keys when its memory is full."""
+        if parcel.node in self._looked_at:
+            return self._nodes.exchange(parcel.node, parcel.commands, use=use)
+        self._looked_at.add(parcel.node)
+        address = self._nodes.address_of(parcel.node)
+        if address in _looked_at:
+            return self._nodes.exchange(parcel.node, parcel.commands, use=use)
+        replies, loss = self._nodes.exchange(parcel.node, [*parcel.commands, _INFO_MEMORY], use=use)
+        if len(replies) > len(parcel.commands):
+            _looked_at.add(address)
+            if warning := eviction_warning(address, replies.pop()):
+                log.warning(warning)
+        return replies, loss
 
     def _check(self, parcels: Sequence[Parcel]) -> dict[Node, Loss]:
         """Before anything runs on a node: ConfigError if it cannot do what `durability` asks for.

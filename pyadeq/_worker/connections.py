@@ -53,8 +53,9 @@ def another(adeq: Adeq) -> Adeq:
 def client_for(queue: Queue | SyncQueue, source: str = "") -> Adeq:
     """An asyncio client with all settings of the client that a queue, sync or not, was made by; the caller closes it.
 
-    It has connections of its own. source: who makes the calls, where that client does not say. ConfigError where an
-    asyncio client cannot have the settings of a sync one.
+    It has connections of its own. ConfigError where an asyncio client cannot have the settings of a sync one.
+
+    source: who makes the calls, where that client does not say.
     """
     adeq: Any = queue._runner
     options = {**adeq._options, "source": adeq.source or source}

@@ -77,6 +77,10 @@ class Runs:
         """How many have ended and are in line to be settled."""
         return len(self.acks) + len(self.fails)
 
+    def lease_of(self, task: asyncio.Task[Any]) -> Lease | None:
+        """Whose handler a task is; from any thread."""
+        return next((run.lease for run in [*self.running.values(), *self.leaving] if run.task is task), None)
+
     def start(self, leases: Sequence[Lease]) -> None:
         """Start a handler for each."""
         create_task = asyncio.get_running_loop().create_task
@@ -217,7 +221,7 @@ class Runs:
 
 def stored_result(calls: QueueCalls, result: Any) -> bytes:
     """A result as it is stored: what goes wrong with it ends this attempt, and not the others of its batch."""
-    data = b"" if result is None else calls.sealing.result(encode(result))
+    data = b"" if result is None else calls.sealing.result(encode(result, "result"))
     if len(data) > MOST_RESULT_BYTES:
         raise TaskFailed(
             f"the result has {len(data)} bytes as it is stored; at most {MOST_RESULT_BYTES} are kept",

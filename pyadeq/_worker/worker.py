@@ -27,6 +27,7 @@ from pyadeq._worker.renewal import SHORTEST_LEASE, Heard, renewal_class
 from pyadeq._worker.runs import Runs
 from pyadeq._worker.scheduling import Scheduler
 from pyadeq._worker.settling import Claims, Pulse, Settling, Wanted
+from pyadeq._worker.watch import Watch
 from pyadeq.errors import AdeqError, ConfigError, TransportError, WorkerReplaced
 from pyadeq.ids import default_worker_name
 from pyadeq.keys import check_name
@@ -119,6 +120,7 @@ class Worker:
             all_of_it, self.name, claim=self._claim, woken=self._go_on, asked=self._ask, broken=self._break
         )
         self._scheduler = Scheduler(all_of_it)
+        self._watch = Watch(lambda: self._moved, lambda: self._listener.lease, self._runs.lease_of)
         claims = Claims(self.name, self.lanes, lane_first, self._lease)
         self._settling = Settling(
             all_of_it,
@@ -249,6 +251,7 @@ class Worker:
     async def _live(self) -> None:
         ticking = asyncio.create_task(self._tick())
         try:
+            self._watch.start()
             await self._renewal.start()
             await self._outage.bear(self._register)
             self._listener.start()
@@ -270,6 +273,7 @@ class Worker:
             log.warning("stopped without the server, %d results were not delivered: %s", self._runs.unsettled, error)
         finally:
             ticking.cancel()
+            self._watch.stop()
             await self._scheduler.stop()
             await self._listener.stop()
             if isinstance(self._queue, Partitions):

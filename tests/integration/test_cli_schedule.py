@@ -164,7 +164,7 @@ def test_periods_in_words(place: Place, option: str, words: str) -> None:
         (["--every", "50ms"], "period: 0.05 is not accepted; allowed: 0.1 seconds and more"),
         (["--every", "1h", "--start", "2", "--until", "1"], "until: 1.0 is not accepted"),
         (["--every", "1h", "--catch-up", "0"], "catch_up: 0.0 is not accepted"),
-        (["--every", "1h", "--jitter", "2d"], "jitter_ms: 172800000 is not accepted"),
+        (["--every", "1h", "--jitter", "2d"], "jitter: 172800 is not accepted"),
         (["--every", "1h", "--payload", "{"], "--payload: it is not JSON"),
         (["--every", "1h", "--priority", "10"], "priority: 10 is not accepted; allowed: an integer from 0 to 9"),
         (["--every", "1h", "--lane", "here"], "lane: 'here' is not accepted"),

@@ -18,6 +18,7 @@ from typing import Any
 import redis
 
 import pyadeq.ids
+from pyadeq._async import scripts
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.ext.chaos.case import Verdict
 from pyadeq.ext.chaos.history import History
@@ -51,6 +52,7 @@ class Stage:
 
     def play(self, story: Story, *, tells: bool = False) -> Played:
         """Play a story. tells: also what happened where all went well."""
+        scripts._looked_at.clear()  # each story is that of a new process
         world = World(self.server, self._builds, self._client, story)
         with _simulated(world.loop, story.seed):
             try:

@@ -344,7 +344,7 @@ def test_one_that_cannot_be_reckoned_here_is_refused_when_it_is_due(fields: dict
         (Every(float("inf")), "period must be seconds"),
         (Every("5"), "period must be seconds"),  # type: ignore[arg-type]
         (Every(5, offset=float("nan")), "offset must be seconds"),
-        (Every(5, start="now"), "start must be seconds"),  # type: ignore[arg-type]
+        (Every(5, start="now"), "start must be a datetime with a time zone, or seconds"),  # type: ignore[arg-type]
         (Every(5, until=datetime(2026, 5, 5)), "until must have a time zone"),
         (Every(5, start=at("2026-05-05"), until=at("2026-05-04")), "until: "),
         (Every(5, start=-1), "start: -1"),
@@ -354,7 +354,7 @@ def test_one_that_cannot_be_reckoned_here_is_refused_when_it_is_due(fields: dict
         (At(1_760_000_000_000), "moment: "),
         (At(0), "moment: 0 is not accepted; allowed: a datetime, or seconds since the epoch, from 1970 to 2099"),
         (At(-1), "moment: -1"),
-        (At(None), "moment must be seconds"),  # type: ignore[arg-type]
+        (At(None), "moment must be a datetime with a time zone, or seconds"),  # type: ignore[arg-type]
         (At(datetime(2026, 5, 5)), "moment must have a time zone"),
         ("0 3 * * *", "timing must be a Cron, Every or At, got str"),
         (None, "timing must be a Cron, Every or At, got NoneType"),

@@ -134,7 +134,7 @@ async def test_a_key_that_is_none_is_refused(queue: Queue, key: str) -> None:
         ({"starts": 100_001}, "starts: 100001 is not accepted; allowed: 100 for each ms of the period"),
         ({"starts": 1, "period": 0}, "period(_ms)?: 0"),
         ({"starts": 1, "period": -1}, "period(_ms)?: -1"),
-        ({"starts": 1, "period": timedelta(days=32)}, "period_ms: 2764800000 is not accepted"),
+        ({"starts": 1, "period": timedelta(days=32)}, "period: 2764800 is not accepted"),
         ({"starts": 1, "period": "1"}, "period must be seconds or a timedelta, got '1'"),
         ({"starts": 1, "burst": 0}, "burst: 0 is not accepted"),
         ({"concurrency": 1, "burst": 2}, "burst"),

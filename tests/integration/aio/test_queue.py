@@ -131,7 +131,7 @@ async def test_large_batches_are_split_by_their_bytes(queue: Queue) -> None:
         ({"tags": ["ok", "no,commas"]}, "tags: 'no,commas'"),
         ({"tags": [str(n) for n in range(17)]}, "tags.*1 to 16"),
         ({"user": ""}, "user: ''"),
-        ({"delay": -1}, "delay_ms: -1000"),
+        ({"delay": -1}, "delay: -1 is not accepted; allowed: 0 to "),
         ({"delay": "soon"}, "delay must be seconds"),
         ({"max_attempts": 0}, "max_attempts: 0 .* 1 to 1000"),
         ({"payload": b"x" * 1_048_577}, "payload: <1048577 bytes> .* 1048576"),
