@@ -203,6 +203,7 @@ class Task(Given):
     its first lease. coalesce: with `last` a newcomer's payload replaces that of the task that holds the scope.
     result_ttl: seconds that the result is kept, 0 for not at all; None: the queue's setting. reply: whoever waits for
     the result is told when the task ends, and finds it for an hour, whatever becomes of the record.
+    source: who or what wants the task, `user`, `system` or `hook` for instance; None: the source of the client.
     headers: carried, never looked into (at most 4 KiB as JSON).
     """
 
@@ -234,6 +235,7 @@ class Task(Given):
     reply: bool = False
     max_attempts: int | None = None
     backoff: Backoff | None = None
+    source: str | None = None
     headers: dict[str, Any] | None = Field(default=None, repr=False)
 
 
@@ -310,6 +312,11 @@ class Lease:
         """The time of the schedule that the task is for."""
         value = self._word("nominal_ms")
         return None if value is None else int(value) / 1000
+
+    @property
+    def source(self) -> str | None:
+        """Who or what wants the task."""
+        return self._word("source")
 
     @property
     def headers(self) -> Any:
@@ -478,6 +485,7 @@ class TaskView(Model):
     timeout: float | None = None
     fallback: tuple[str, ...] = ()
     reply: bool = False
+    source: str | None = None
     trace: str | None = None
     worker: str | None = None
     fence: int | None = None
@@ -541,13 +549,27 @@ class QueueStats(Model):
         """Tasks that wait: ready, delayed and blocked."""
         return self.ready + self.delayed + self.blocked
 
+    @property
+    def completed(self) -> int:
+        """Tasks that have completed since the queue began; `finished` counts those that are still kept."""
+        return self.counters.get("completed", 0)
+
+    @property
+    def cancelled(self) -> int:
+        """Tasks that were cancelled since the queue began."""
+        return self.counters.get("cancelled", 0)
+
 
 class Settings(Model):
     """The settings of a queue, in seconds. Defaults hold where nothing is stored.
 
+    events_max, events_keep: about how many events are kept, and for about how long. events_error_max: how
+    many bytes of its error the event of a task that dies shows; 0: none. presence: a worker that is silent
+    for so long counts as gone.
     finished_keep, finished_max, dead_keep, dead_max: for how long ended tasks are kept, and how many at most.
     result_ttl: for how long results are kept; None: as long as their tasks. reply_ttl: for how long those who wait for
     a task with `reply` find how it ended. idempotency: how long a key stands.
+    timeout: seconds that a run may take, for tasks that have no timeout of their own; 0: no limit.
     timeout_grace: how long a task that timed out is still renewed. fair: users take turns, see `queue.shares`.
     """
 
@@ -558,6 +580,9 @@ class Settings(Model):
     max_crashes: int = 5
     backoff: Backoff = Backoff()
     events_max: int = 100_000
+    events_keep: float = 604_800.0
+    events_error_max: int = 200
+    presence: float = 30.0
     mode: Mode = "running"
     finished_keep: float = 604_800.0
     finished_max: int = 100_000
@@ -566,6 +591,7 @@ class Settings(Model):
     result_ttl: float | None = None
     reply_ttl: float = 3600.0
     idempotency: float = 86_400.0
+    timeout: float = 0.0
     timeout_grace: float = 10.0
     fair: bool = False
 

@@ -27,7 +27,8 @@ class Heartbeat(Model):
 class WorkerInfo(Model):
     """A live worker, as it registered and as it was seen last.
 
-    name: its own, and its instance's where it is of a group. capacity: tasks at a time. busy: how many it held when it
+    name: its own. group, instance: which instance of which group it is, if of one. capacity: tasks at a time.
+    busy: how many it held when it
     last said so; None if it never does. mode and wanted: what somebody wants of it, wanted as its capacity; heard:
     whether it knows. layout: the newest of the stored data that its release knows.
     """
@@ -37,6 +38,7 @@ class WorkerInfo(Model):
     registered: float | None = None
     incarnation: str | None = None
     group: str | None = None
+    instance: str | None = None
     capabilities: tuple[str, ...] = ()
     lanes: tuple[str, ...] = ()
     capacity: int | None = None

@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/cancel.v1.lua by lua/bundle.py; do not edit
 -- queue.cancel.v1: end waiting tasks at once, and mark running ones: their worker is told to ask, hears it, and
--- every way out but ack then ends in cancelled. The same call, sent again, answers the same.
+-- every way out but ack then ends in cancelled. A dead task leaves the dead set as a cancelled one; dead children of a tree
+-- stay. The same call, sent again, answers the same.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -22,7 +23,7 @@
 -- KEYS   by_user   prefix/zset   {base}:by:user:  id
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
--- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   control   prefix/list   {base}:control:  id
 -- KEYS   reply     prefix/string {base}:reply:    id
 -- KEYS   channel   prefix/channel {base}:channel: id
 -- KEYS   log       prefix/list   {base}:log:      id
@@ -150,7 +151,7 @@ end
 -- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -169,6 +170,7 @@ local function open_queue() local config = KEYS[1]
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
     epoch = tonumber(row[13] or 0),
+    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
   }
   if row[10] then
@@ -247,13 +249,13 @@ local function answer_waiters(conf, id, how, value) local config, reply, channel
   redis.pcall('SPUBLISH', channel .. id, how)
 end
 
--- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
+-- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- NEEDS task finished emit untie answer_waiters
-local function cancel_task(conf, id, tied, tally) local task, finished = KEYS[4], KEYS[10]
+local function cancel_task(conf, id, tied, tally, detail) local task, finished = KEYS[4], KEYS[10]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
   redis.call('ZADD', finished, conf.now, id)
-  emit(conf, 'task.cancelled', id, '')
+  emit(conf, 'task.cancelled', id, detail or '')
   tally.cancelled = (tally.cancelled or 0) + 1
   conf.ended = conf.ended + 1
 end
@@ -460,15 +462,17 @@ local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], K
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
 end
 
--- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line cancel_task
-local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS[3]
+-- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- task leaves the dead set; it holds nothing any more. The answer.
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line answer_waiters cancel_task
+local function cancel_one(conf, id, tally, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
   local state = state_of(conf, set, score, record)
   if not state then return 'not_found' end
   if state == 'cancelled' then return 'cancelled' end
-  if state == 'completed' or state == 'dead' then return 'finished' end
+  local dead_before = state == 'dead'
+  if state == 'completed' or (dead_before and not dead_too) then return 'finished' end
   if set == leases then
     local held = redis.call('HGET', running, id)
     if held and not string.find(held, ' cancel|', 1, true) then
@@ -480,7 +484,8 @@ local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
-  cancel_task(conf, id, record.ties, tally)
+  if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
+  cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
   return 'cancelled'
 end
 
@@ -545,13 +550,13 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- bury_task(conf, event, id, reason, tied, tally, error): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record.
+-- bury_task(conf, event, id, reason, tied, tally, error, shown): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
 -- NEEDS dead emit untie answer_waiters
-local function bury_task(conf, event, id, reason, tied, tally, error) local dead = KEYS[11]
+local function bury_task(conf, event, id, reason, tied, tally, error, shown) local dead = KEYS[11]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, conf.now, id)
-  emit(conf, event, id, 'reason=' .. reason)
+  emit(conf, event, id, 'reason=' .. reason .. (shown or ''))
   tally.dead = (tally.dead or 0) + 1
 end
 
@@ -711,7 +716,7 @@ local answers, tally = recall_answers(conf, 'cancel', item_count), {}
 if answers then return { 'ok', conf.now, answers } end
 answers = {}
 for i = 1, item_count do
-  answers[i] = { arg_rare().cancel_one(conf, item_id[i], tally) }
+  answers[i] = { arg_rare().cancel_one(conf, item_id[i], tally, true) }
   if tree and conf.exists then
     arg_rare().begin_chains(conf)
     if answers[i][1] ~= 'not_found' then redis.call('HSET', task .. item_id[i], 'pruned', conf.now_text) end

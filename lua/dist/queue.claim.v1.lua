@@ -19,7 +19,7 @@
 -- KEYS   finished  zset          {base}:finished
 -- KEYS   dead      zset          {base}:dead
 -- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   name
+-- KEYS   worker_hash prefix/hash {base}:worker:   id
 -- KEYS   result    prefix/string {base}:result:   id
 -- KEYS   deadlines zset          {base}:deadlines
 -- KEYS   once      hash          {base}:once
@@ -31,7 +31,7 @@
 -- KEYS   reply     prefix/string {base}:reply:    id
 -- KEYS   channel   prefix/channel {base}:channel: id
 -- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   control   prefix/list   {base}:control:  id
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   order     prefix/zset   {base}:order:    id
 -- KEYS   ends      zset          {base}:ends
@@ -45,7 +45,7 @@
 -- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
--- ARGV   worker    name
+-- ARGV   worker    id
 -- ARGV   incarnation name
 -- ARGV   slot      int 0..255
 -- ARGV   n         int 1..999999999999
@@ -69,14 +69,14 @@
 -- ROLE   work
 -- REPLAY slot
 -- FLAGS  allow-oom
--- COST   17 + n commands, 25 + n once a second, 1 more where the queue has schedules, 5 more where there are limits, 1 for each that a task holds, 6 for a task that joins or leaves a line, of which it looks at 100, O(n log m)
+-- COST   17 + n commands, 26 + n once a second, 1 more where the queue has schedules, 5 more where there are limits, 1 for each that a task holds, 6 for a task that joins or leaves a line, of which it looks at 100, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts observe next_due sweep retain push_wake lane_emptied check_slot peek_ready read_task
 -- INCLUDE take_out write_lease add_payloads claim_tasks
 -- RARELY line_up make_ready note_end drop_task share_place promote_due read_lease read_limits limits_of room_left
 -- RARELY push_due await_deadline open_line open_lines free_limits end_leases read_policy backoff delay_until leave_order untie
 -- RARELY answer_waiters bury_task cancel_task reap_expired read_record find_set next_lane leave_line expire_waiting tell_waiting
--- RARELY rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied
--- RARELY retire_worker sweep_workers trim_ended sweep_once sweep_rates mend_lines sweep_shares housekeep reclaim_tasks
+-- RARELY rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied give_timeout
+-- RARELY retire_worker read_presence sweep_workers trim_ended sweep_once sweep_rates mend_lines sweep_shares housekeep reclaim_tasks
 -- RARELY window_left next_firing hold_limits find_full make_way join_limit held_back open_due_lines note_claimed
 -- RARELY end_limited move_due
 
@@ -119,8 +119,8 @@ if #KEYS ~= 39 then
 end
 
 local worker = ARGV[1]
-if not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$') then
-  return refuse('worker', worker, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+if not worker or #worker > 200 or not arg_find(worker, '^[%w._:/@+-]+$') then
+  return refuse('worker', worker, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
 end
 local incarnation = ARGV[2]
 if not incarnation or #incarnation > 100 or not arg_find(incarnation, '^[%w._@+-]+$') then
@@ -218,7 +218,7 @@ end
 -- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -237,6 +237,7 @@ local function open_queue() local config = KEYS[1]
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
     epoch = tonumber(row[13] or 0),
+    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
   }
   if row[10] then
@@ -451,7 +452,7 @@ end
 -- claim_tasks(conf, wanted, limit, seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
 -- the reply would pass 4 MiB; seen_ms is when the slot kept house last. The deadline, and the answer's list of leases.
 -- NEEDS config task running leases worker_hash worker incarnation slot n busy emit observe
--- NEEDS peek_ready read_task drop_task held_back hold_limits start_tied bury_task take_out note_claimed write_lease add_payloads
+-- NEEDS peek_ready read_task drop_task held_back hold_limits start_tied give_timeout bury_task take_out note_claimed write_lease add_payloads
 local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, running, leases, task, worker_hash = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[13]
   if conf.paused then wanted = {} end
   local next_ids, scores, from, there = peek_ready(wanted, conf.limits and limit + 100 or limit)
@@ -490,6 +491,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, ru
     n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '), 'busy',
     busy < 0 and '' or busy + #leased)
   if #leased == 0 then return deadline_ms, leased end
+  if conf.timeout_ms then arg_rare().give_timeout(conf, leased) end
   -- at most 2,000: two for each lease of a claim
   redis.call('ZADD', leases, unpack(ending))
   redis.call('HSET', running, unpack(held))
@@ -861,23 +863,23 @@ local function answer_waiters(conf, id, how, value) local config, reply, channel
   redis.pcall('SPUBLISH', channel .. id, how)
 end
 
--- bury_task(conf, event, id, reason, tied, tally, error): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record.
+-- bury_task(conf, event, id, reason, tied, tally, error, shown): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
 -- NEEDS dead emit untie answer_waiters
-local function bury_task(conf, event, id, reason, tied, tally, error) local dead = KEYS[11]
+local function bury_task(conf, event, id, reason, tied, tally, error, shown) local dead = KEYS[11]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, conf.now, id)
-  emit(conf, event, id, 'reason=' .. reason)
+  emit(conf, event, id, 'reason=' .. reason .. (shown or ''))
   tally.dead = (tally.dead or 0) + 1
 end
 
--- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
+-- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- NEEDS task finished emit untie answer_waiters
-local function cancel_task(conf, id, tied, tally) local task, finished = KEYS[4], KEYS[10]
+local function cancel_task(conf, id, tied, tally, detail) local task, finished = KEYS[4], KEYS[10]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
   redis.call('ZADD', finished, conf.now, id)
-  emit(conf, 'task.cancelled', id, '')
+  emit(conf, 'task.cancelled', id, detail or '')
   tally.cancelled = (tally.cancelled or 0) + 1
   conf.ended = conf.ended + 1
 end
@@ -908,7 +910,7 @@ local function reap_expired(conf, limit, tally) local config, running, leases, t
       elseif crashes >= tonumber(all[6] or 5) then
         reason = 'crash_loop'
         redis.call('HDEL', task .. id, 'error', 'exit_code')  -- of another attempt
-        bury_task(conf, 'task.dead', id, reason, lease.tied, tally)
+        bury_task(conf, 'task.dead', id, reason, lease.tied, tally, nil, ' attempts=' .. lease.attempt - 1)
       elseif crashes == 1 then
         back_ms = conf.now
         line_up(by_lane, lease.lane, lease.score, id)
@@ -1077,15 +1079,17 @@ local function push_control(conf, name) local control = KEYS[25]
   redis.call('PEXPIRE', control .. name, 60000)
 end
 
--- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line cancel_task
-local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS[3]
+-- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- task leaves the dead set; it holds nothing any more. The answer.
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line answer_waiters cancel_task
+local function cancel_one(conf, id, tally, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
   local state = state_of(conf, set, score, record)
   if not state then return 'not_found' end
   if state == 'cancelled' then return 'cancelled' end
-  if state == 'completed' or state == 'dead' then return 'finished' end
+  local dead_before = state == 'dead'
+  if state == 'completed' or (dead_before and not dead_too) then return 'finished' end
   if set == leases then
     local held = redis.call('HGET', running, id)
     if held and not string.find(held, ' cancel|', 1, true) then
@@ -1097,7 +1101,8 @@ local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
-  cancel_task(conf, id, record.ties, tally)
+  if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
+  cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
   return 'cancelled'
 end
 
@@ -1229,6 +1234,18 @@ local function start_tied(conf, id) local task, deadlines, once = KEYS[4], KEYS[
   return not own[3] and tonumber(own[2] or MAX_SAFE) <= conf.now
 end
 
+-- give_timeout(conf, leased): tell the worker the queue's timeout for each task that has none of its own, as if it were the task's.
+local function give_timeout(conf, leased)
+  for _, lease in ipairs(leased) do
+    local record, own = lease[8], false
+    for f = 1, #record, 2 do own = own or record[f] == 'timeout_ms' end
+    if not own then
+      record[#record + 1] = 'timeout_ms'
+      record[#record + 1] = string.format('%.0f', conf.timeout_ms)
+    end
+  end
+end
+
 -- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
 -- that a late re-send of their registration is not taken for a new one.
 -- NEEDS worker_hash
@@ -1240,10 +1257,18 @@ local function retire_worker(name) local worker_hash = KEYS[13]
   redis.call('PEXPIRE', worker_hash .. name, 120000)
 end
 
--- sweep_workers(conf, tally): forget workers that have been silent for 30 s, at most 100; their leases expire by themselves.
--- NEEDS workers emit retire_worker
+-- read_presence(): for how many ms a worker may be silent and still counts as alive.
+-- NEEDS config
+local function read_presence() local config = KEYS[1]
+  return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
+end
+
+-- sweep_workers(conf, tally): forget workers that have been silent for too long, at most 100; their leases expire by
+-- themselves.
+-- NEEDS workers emit retire_worker read_presence
 local function sweep_workers(conf, tally) local workers = KEYS[12]
-  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - 30000, 'BYSCORE', 'LIMIT', 0, 100)
+  local silent_ms = conf.presence_ms or read_presence()
+  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - silent_ms, 'BYSCORE', 'LIMIT', 0, 100)
   for _, name in ipairs(gone) do
     redis.call('ZREM', workers, name)
     retire_worker(name)
@@ -1253,11 +1278,15 @@ local function sweep_workers(conf, tally) local workers = KEYS[12]
 end
 
 -- trim_ended(conf, limit, tally): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
--- finished and of the dead; how many.
--- NEEDS config finished dead trim_set
-local function trim_ended(conf, limit, tally) local config, finished, dead = KEYS[1], KEYS[10], KEYS[11]
-  local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max')
+-- finished and of the dead; how many. Old events go as well: whole blocks of the stream, which costs next to nothing. The row
+-- that it reads has also for how long a worker may be silent, conf.presence_ms.
+-- NEEDS config finished dead events trim_set
+local function trim_ended(conf, limit, tally) local config, finished, dead, events = KEYS[1], KEYS[10], KEYS[11], KEYS[37]
+  local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
+  conf.presence_ms = tonumber(row[5] or 30000)
+  local oldest_ms = math.max(0, conf.now - tonumber(row[4] or 604800000))
+  redis.call('XTRIM', events, 'MINID', '~', string.format('%.0f', oldest_ms))
   return trim_set(conf, finished, finished_keep_ms, conf.finished_max, limit, tally)
     + trim_set(conf, dead, dead_keep_ms, tonumber(row[3] or 100000), limit, tally)
 end
@@ -1318,17 +1347,18 @@ end
 -- NEEDS workers worker sweep_workers sweep_rates mend_lines sweep_shares trim_ended sweep_once
 local function housekeep(conf, tally, wanted) local workers = KEYS[12]
   redis.call('ZADD', workers, conf.now_text, worker)
+  local trimmed = trim_ended(conf, 100, tally)
   sweep_workers(conf, tally)
   if conf.limits then
     sweep_rates(conf)
     mend_lines(conf)
   end
   if conf.fair then sweep_shares(wanted) end
-  return trim_ended(conf, 100, tally) + sweep_once(conf, 100) < 100
+  return trimmed + sweep_once(conf, 100) < 100
 end
 
 -- reclaim_tasks(conf, given): answer a re-sent claim: of the tasks it was given, those still under the same token.
--- NEEDS running leases incarnation slot n read_lease read_task add_payloads
+-- NEEDS running leases incarnation slot n read_lease read_task give_timeout add_payloads
 local function reclaim_tasks(conf, given) local running, leases = KEYS[2], KEYS[3]
   local leased, index, deadline_ms = {}, 0, conf.now + conf.lease_ms
   for id in string.gmatch(given, '%S+') do
@@ -1340,6 +1370,7 @@ local function reclaim_tasks(conf, given) local running, leases = KEYS[2], KEYS[
       deadline_ms = tonumber(redis.call('ZSCORE', leases, id) or deadline_ms)
     end
   end
+  if conf.timeout_ms and leased[1] then give_timeout(conf, leased) end
   add_payloads(leased)
   return deadline_ms, leased
 end
@@ -1532,7 +1563,7 @@ local function move_due(conf, set, tally) local leases, delayed, deadlines, ends
   moves[set](conf, 100, tally)
 end
 
-  arg_made = { drop_task = drop_task, bury_task = bury_task, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, housekeep = housekeep, reclaim_tasks = reclaim_tasks, window_left = window_left, next_firing = next_firing, hold_limits = hold_limits, held_back = held_back, open_due_lines = open_due_lines, note_claimed = note_claimed, end_limited = end_limited, move_due = move_due }
+  arg_made = { drop_task = drop_task, bury_task = bury_task, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, give_timeout = give_timeout, housekeep = housekeep, reclaim_tasks = reclaim_tasks, window_left = window_left, next_firing = next_firing, hold_limits = hold_limits, held_back = held_back, open_due_lines = open_due_lines, note_claimed = note_claimed, end_limited = end_limited, move_due = move_due }
   return arg_made
 end
 

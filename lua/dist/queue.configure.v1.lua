@@ -71,8 +71,8 @@ local settings_pairs, arg_seen_settings = arg_empty, arg_empty
 if settings_count > 0 then settings_pairs, arg_seen_settings = {}, {} end
 for i = 1, settings_count do
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 17)
-  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 17') end
+  size = arg_uint(size, 0, 21)
+  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 21') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -103,6 +103,15 @@ for i = 1, settings_count do
     elseif name == 'events_max' then
       v = arg_uint(v, 0, 10000000)
       if not v then return refuse('settings[' .. i .. '].events_max', raw, 'an integer from 0 to 10000000') end
+    elseif name == 'events_keep_ms' then
+      v = arg_uint(v, 1000, 315360000000)
+      if not v then return refuse('settings[' .. i .. '].events_keep_ms', raw, 'an integer from 1000 to 315360000000') end
+    elseif name == 'events_error_max' then
+      v = arg_uint(v, 0, 1000)
+      if not v then return refuse('settings[' .. i .. '].events_error_max', raw, 'an integer from 0 to 1000') end
+    elseif name == 'presence_ms' then
+      v = arg_uint(v, 15000, 86400000)
+      if not v then return refuse('settings[' .. i .. '].presence_ms', raw, 'an integer from 15000 to 86400000') end
     elseif name == 'finished_keep_ms' then
       v = arg_uint(v, 0, 315360000000)
       if not v then return refuse('settings[' .. i .. '].finished_keep_ms', raw, 'an integer from 0 to 315360000000') end
@@ -124,6 +133,9 @@ for i = 1, settings_count do
     elseif name == 'reply_ms' then
       v = arg_uint(v, 1000, 315360000000)
       if not v then return refuse('settings[' .. i .. '].reply_ms', raw, 'an integer from 1000 to 315360000000') end
+    elseif name == 'timeout_ms' then
+      v = arg_uint(v, 0, 315360000000)
+      if not v then return refuse('settings[' .. i .. '].timeout_ms', raw, 'an integer from 0 to 315360000000') end
     elseif name == 'timeout_grace_ms' then
       v = arg_uint(v, 0, 86400000)
       if not v then return refuse('settings[' .. i .. '].timeout_grace_ms', raw, 'an integer from 0 to 86400000') end
@@ -133,7 +145,7 @@ for i = 1, settings_count do
       end
       v = v == '1'
     else
-      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_attempts, max_crashes, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, events_max, finished_keep_ms, finished_max, dead_keep_ms, dead_max, result_ms, idempotency_ms, reply_ms, timeout_grace_ms, fair')
+      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_attempts, max_crashes, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, events_max, events_keep_ms, events_error_max, presence_ms, finished_keep_ms, finished_max, dead_keep_ms, dead_max, result_ms, idempotency_ms, reply_ms, timeout_ms, timeout_grace_ms, fair')
     end
     if arg_seen_settings[name] == i then
       return refuse('settings[' .. i .. '].' .. name, 2, 'given at most once')
@@ -178,7 +190,7 @@ end
 -- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -197,6 +209,7 @@ local function open_queue() local config = KEYS[1]
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
     epoch = tonumber(row[13] or 0),
+    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
   }
   if row[10] then

@@ -29,17 +29,17 @@
 -- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   counters  hash          {base}:counters
 -- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   name
+-- KEYS   worker_hash prefix/hash {base}:worker:   id
 -- KEYS   reply     prefix/string {base}:reply:    id
 -- KEYS   channel   prefix/channel {base}:channel: id
 -- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   control   prefix/list   {base}:control:  id
 -- KEYS   blocked   zset          {base}:blocked
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   order     prefix/zset   {base}:order:    id
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   events    stream        {base}:events
--- ARGV   worker    name
+-- ARGV   worker    id
 -- ARGV   incarnation name
 -- ARGV   reason    name          ?=stopped
 -- ARGV   trace     bytes 0..128  ?=
@@ -91,8 +91,8 @@ if #KEYS ~= 37 then
 end
 
 local worker = ARGV[1]
-if not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$') then
-  return refuse('worker', worker, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+if not worker or #worker > 200 or not arg_find(worker, '^[%w._:/@+-]+$') then
+  return refuse('worker', worker, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
 end
 local incarnation = ARGV[2]
 if not incarnation or #incarnation > 100 or not arg_find(incarnation, '^[%w._@+-]+$') then
@@ -168,7 +168,7 @@ end
 -- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -187,6 +187,7 @@ local function open_queue() local config = KEYS[1]
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
     epoch = tonumber(row[13] or 0),
+    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
   }
   if row[10] then
@@ -526,13 +527,13 @@ local function end_leases(conf, ids) local running, leases = KEYS[2], KEYS[3]
   redis.call('ZREM', leases, unpack(ids))
 end
 
--- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
+-- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- NEEDS task finished emit untie answer_waiters
-local function cancel_task(conf, id, tied, tally) local task, finished = KEYS[4], KEYS[8]
+local function cancel_task(conf, id, tied, tally, detail) local task, finished = KEYS[4], KEYS[8]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
   redis.call('ZADD', finished, conf.now, id)
-  emit(conf, 'task.cancelled', id, '')
+  emit(conf, 'task.cancelled', id, detail or '')
   tally.cancelled = (tally.cancelled or 0) + 1
   conf.ended = conf.ended + 1
 end
@@ -647,13 +648,13 @@ local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[
   end
 end
 
--- bury_task(conf, event, id, reason, tied, tally, error): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record.
+-- bury_task(conf, event, id, reason, tied, tally, error, shown): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
 -- NEEDS dead emit untie answer_waiters
-local function bury_task(conf, event, id, reason, tied, tally, error) local dead = KEYS[14]
+local function bury_task(conf, event, id, reason, tied, tally, error, shown) local dead = KEYS[14]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, conf.now, id)
-  emit(conf, event, id, 'reason=' .. reason)
+  emit(conf, event, id, 'reason=' .. reason .. (shown or ''))
   tally.dead = (tally.dead or 0) + 1
 end
 
@@ -792,15 +793,17 @@ local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], K
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
 end
 
--- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line cancel_task
-local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS[3]
+-- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- task leaves the dead set; it holds nothing any more. The answer.
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line answer_waiters cancel_task
+local function cancel_one(conf, id, tally, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
   local state = state_of(conf, set, score, record)
   if not state then return 'not_found' end
   if state == 'cancelled' then return 'cancelled' end
-  if state == 'completed' or state == 'dead' then return 'finished' end
+  local dead_before = state == 'dead'
+  if state == 'completed' or (dead_before and not dead_too) then return 'finished' end
   if set == leases then
     local held = redis.call('HGET', running, id)
     if held and not string.find(held, ' cancel|', 1, true) then
@@ -812,7 +815,8 @@ local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
-  cancel_task(conf, id, record.ties, tally)
+  if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
+  cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
   return 'cancelled'
 end
 

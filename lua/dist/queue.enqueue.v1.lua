@@ -27,7 +27,7 @@
 -- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   reply     prefix/string {base}:reply:    id
 -- KEYS   channel   prefix/channel {base}:channel: id
--- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   control   prefix/list   {base}:control:  id
 -- KEYS   blocked   zset          {base}:blocked
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   order     prefix/zset   {base}:order:    id
@@ -83,6 +83,7 @@
 -- PAIR   backoff_cap_ms          int 0..604800000
 -- PAIR   jitter_pct              int 0..100
 -- PAIR   headers   bytes 0..4096
+-- PAIR   source    bytes 1..200
 -- RETURN ok        now_ms:int items:list(item)
 -- EACH   item      created
 -- EACH   item      exists
@@ -97,8 +98,7 @@
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task add_tasks check_parts
 -- RARELY begin_chains note_end make_awaited await_others join_gathering push_due delay_until await_deadline known_as
 -- RARELY find_twin find_missing hold_once hold_keys merge_task sweep_once create_base refuse_new leave_order untie answer_waiters
--- RARELY bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of push_control
--- RARELY lane_emptied leave_line cancel_one cancel_children pass_on join_limit read_limits limits_of find_line is_here join_order refuse_epoch
+-- RARELY bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of push_control lane_emptied leave_line cancel_one cancel_children pass_on join_limit read_limits limits_of find_line is_here join_order refuse_epoch
 
 local LAYOUT = 1
 local CREATED = 1
@@ -211,8 +211,8 @@ for i = 1, item_count do
   item_payload[i] = v
   arg_at = arg_at + 2
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 32)
-  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 32') end
+  size = arg_uint(size, 0, 33)
+  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 33') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -367,8 +367,12 @@ for i = 1, item_count do
       if not v or #v > 4096 then
         return refuse('item[' .. i .. '].headers', v and #v, '0 to 4096 bytes long')
       end
+    elseif name == 'source' then
+      if not v or #v < 1 or #v > 200 then
+        return refuse('item[' .. i .. '].source', v and #v, '1 to 200 bytes long')
+      end
     else
-      return refuse('item[' .. i .. '].pairs', name, 'names from kind, priority, lane, fallback, fallback_after_ms, unclaimed, reply, after, gather, after_any, after_when, delay_ms, run_after_ms, expires_at_ms, timeout_ms, user, tags, limits, parent, needs_parent, ordering_key, idempotency_key, unique, scope, coalesce, result_ms, max_attempts, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, headers')
+      return refuse('item[' .. i .. '].pairs', name, 'names from kind, priority, lane, fallback, fallback_after_ms, unclaimed, reply, after, gather, after_any, after_when, delay_ms, run_after_ms, expires_at_ms, timeout_ms, user, tags, limits, parent, needs_parent, ordering_key, idempotency_key, unique, scope, coalesce, result_ms, max_attempts, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, headers, source')
     end
     if arg_seen_item[name] == i then
       return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
@@ -417,7 +421,7 @@ end
 -- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -436,6 +440,7 @@ local function open_queue() local config = KEYS[1]
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
     epoch = tonumber(row[13] or 0),
+    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
   }
   if row[10] then
@@ -522,10 +527,15 @@ end
 
 -- write_record(id, stamp, conf, own, size): the record of a new task. `ties` says that it has more than the usual at its
 -- first lease, its return or its end. An older task of this id may have left a stub, whose settlement stays known.
--- NEEDS task trace
+-- `source` is the task's own, or that of the call.
+-- NEEDS task trace source
 local function write_record(id, stamp, conf, own, size) local task = KEYS[2]
   local key = task .. id
-  redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))  -- at most 80: two for each pair of an item
+  if source == '' then
+    redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))  -- at most 80: two for each pair of an item
+  else
+    redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, 'source', source, unpack(own)) -- at most 80: likewise; the last source counts
+  end
   if size > 1024 then redis.call('HSET', key, 'size', size) end
   if trace ~= '' then redis.call('HSET', key, 'trace', trace) end
   if own.unique or own.scope or own.ordering_key or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply then
@@ -870,23 +880,23 @@ local function answer_waiters(conf, id, how, value) local config, reply, channel
   redis.pcall('SPUBLISH', channel .. id, how)
 end
 
--- bury_task(conf, event, id, reason, tied, tally, error): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record.
+-- bury_task(conf, event, id, reason, tied, tally, error, shown): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
 -- NEEDS dead emit untie answer_waiters
-local function bury_task(conf, event, id, reason, tied, tally, error) local dead = KEYS[22]
+local function bury_task(conf, event, id, reason, tied, tally, error, shown) local dead = KEYS[22]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, conf.now, id)
-  emit(conf, event, id, 'reason=' .. reason)
+  emit(conf, event, id, 'reason=' .. reason .. (shown or ''))
   tally.dead = (tally.dead or 0) + 1
 end
 
--- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
+-- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- NEEDS task finished emit untie answer_waiters
-local function cancel_task(conf, id, tied, tally) local task, finished = KEYS[2], KEYS[21]
+local function cancel_task(conf, id, tied, tally, detail) local task, finished = KEYS[2], KEYS[21]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
   redis.call('ZADD', finished, conf.now, id)
-  emit(conf, 'task.cancelled', id, '')
+  emit(conf, 'task.cancelled', id, detail or '')
   tally.cancelled = (tally.cancelled or 0) + 1
   conf.ended = conf.ended + 1
 end
@@ -1026,15 +1036,17 @@ local function leave_line(id, key) local task, waiting, limit_lines = KEYS[2], K
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
 end
 
--- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line cancel_task
-local function cancel_one(conf, id, tally) local running, leases = KEYS[23], KEYS[24]
+-- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- task leaves the dead set; it holds nothing any more. The answer.
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line answer_waiters cancel_task
+local function cancel_one(conf, id, tally, dead_too) local running, leases = KEYS[23], KEYS[24]
   local record = read_record(id)
   local set, score = find_set(id, record)
   local state = state_of(conf, set, score, record)
   if not state then return 'not_found' end
   if state == 'cancelled' then return 'cancelled' end
-  if state == 'completed' or state == 'dead' then return 'finished' end
+  local dead_before = state == 'dead'
+  if state == 'completed' or (dead_before and not dead_too) then return 'finished' end
   if set == leases then
     local held = redis.call('HGET', running, id)
     if held and not string.find(held, ' cancel|', 1, true) then
@@ -1046,7 +1058,8 @@ local function cancel_one(conf, id, tally) local running, leases = KEYS[23], KEY
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
-  cancel_task(conf, id, record.ties, tally)
+  if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
+  cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
   return 'cancelled'
 end
 

@@ -2,7 +2,8 @@
 -- generated from lua/queue/fail.v1.lua by lua/bundle.py; do not edit
 -- queue.fail.v1: end attempts that went wrong: each task is retried after a backoff or goes to the dead set.
 -- The delay before retry n is delay_ms, or min(base * multiplier^(n-1), cap), with jitter, at most cap. timeout_ms is that of
--- the next run. alert adds an event for people. A task that was being cancelled ends as cancelled. Replays answer the same.
+-- the next run. alert adds an event for people. sealed: the
+-- error is encrypted, so the event of a death leaves it out. A task that was being cancelled ends as cancelled. Replays answer the same.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -22,7 +23,7 @@
 -- KEYS   reply     prefix/string {base}:reply:    id
 -- KEYS   channel   prefix/channel {base}:channel: id
 -- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   control   prefix/list   {base}:control:  id
 -- KEYS   blocked   zset          {base}:blocked
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   order     prefix/zset   {base}:order:    id
@@ -50,6 +51,7 @@
 -- PAIR   delay_ms  int 0..315360000000
 -- PAIR   timeout_ms int 1..315360000000
 -- PAIR   alert     bool
+-- PAIR   sealed    bool
 -- PAIR   exit_code int -1000..1000
 -- RETURN ok        now_ms:int items:list(item)
 -- EACH   item      retried due_ms:int
@@ -63,7 +65,7 @@
 -- FLAGS  allow-oom
 -- COST   8 + 6n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_due delay_until await_deadline read_lease settled_as settled_before
--- INCLUDE leave_order untie end_leases read_policy backoff answer_waiters cancel_task bury_task fail_tasks remove_tasks trim_set
+-- INCLUDE leave_order untie end_leases read_policy backoff answer_waiters cancel_task bury_task describe_death fail_tasks remove_tasks trim_set
 -- INCLUDE retain
 -- RARELY note_end push_wake make_ready line_up share_place tell_waiting rank_after read_record find_set state_of
 -- RARELY push_control lane_emptied leave_line cancel_one cancel_children pass_on read_limits room_left open_line
@@ -160,8 +162,8 @@ for i = 1, item_count do
   item_jitter_ppm[i] = v
   arg_at = arg_at + 6
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 4)
-  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 4') end
+  size = arg_uint(size, 0, 5)
+  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 5') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -179,11 +181,16 @@ for i = 1, item_count do
         return refuse('item[' .. i .. '].alert', v, '0 or 1')
       end
       v = v == '1'
+    elseif name == 'sealed' then
+      if v ~= '0' and v ~= '1' then
+        return refuse('item[' .. i .. '].sealed', v, '0 or 1')
+      end
+      v = v == '1'
     elseif name == 'exit_code' then
       v = arg_int(v, -1000, 1000)
       if not v then return refuse('item[' .. i .. '].exit_code', raw, 'an integer from -1000 to 1000') end
     else
-      return refuse('item[' .. i .. '].pairs', name, 'names from delay_ms, timeout_ms, alert, exit_code')
+      return refuse('item[' .. i .. '].pairs', name, 'names from delay_ms, timeout_ms, alert, sealed, exit_code')
     end
     if arg_seen_item[name] == i then
       return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
@@ -228,7 +235,7 @@ end
 -- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -247,6 +254,7 @@ local function open_queue() local config = KEYS[1]
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
     epoch = tonumber(row[13] or 0),
+    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
   }
   if row[10] then
@@ -416,31 +424,43 @@ local function answer_waiters(conf, id, how, value) local config, reply, channel
   redis.pcall('SPUBLISH', channel .. id, how)
 end
 
--- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
+-- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- NEEDS task finished emit untie answer_waiters
-local function cancel_task(conf, id, tied, tally) local task, finished = KEYS[4], KEYS[7]
+local function cancel_task(conf, id, tied, tally, detail) local task, finished = KEYS[4], KEYS[7]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
   redis.call('ZADD', finished, conf.now, id)
-  emit(conf, 'task.cancelled', id, '')
+  emit(conf, 'task.cancelled', id, detail or '')
   tally.cancelled = (tally.cancelled or 0) + 1
   conf.ended = conf.ended + 1
 end
 
--- bury_task(conf, event, id, reason, tied, tally, error): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record.
+-- bury_task(conf, event, id, reason, tied, tally, error, shown): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
 -- NEEDS dead emit untie answer_waiters
-local function bury_task(conf, event, id, reason, tied, tally, error) local dead = KEYS[8]
+local function bury_task(conf, event, id, reason, tied, tally, error, shown) local dead = KEYS[8]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, conf.now, id)
-  emit(conf, event, id, 'reason=' .. reason)
+  emit(conf, event, id, 'reason=' .. reason .. (shown or ''))
   tally.dead = (tally.dead or 0) + 1
+end
+
+-- describe_death(conf, attempt, error, sealed): what the event of a death says of its last run: which one it was, and the end of the
+-- error as a word, percent-encoded, as much as the queue's events show. Not that of a sealed error, which nobody could read.
+-- NEEDS config
+local function describe_death(conf, attempt, error, sealed) local config = KEYS[1]
+  local words = ' attempts=' .. attempt
+  if error == '' or sealed or conf.events_max == '0' then return words end
+  conf.error_max = conf.error_max or tonumber(redis.call('HGET', config, 'events_error_max') or 200)
+  if conf.error_max == 0 then return words end
+  local shown = string.gsub(string.sub(error, -conf.error_max), '^[\128-\191]+', '')  -- not from the middle of a character
+  return words .. ' error=' .. string.gsub(shown, '[^%w._:/@+-]', function(one) return string.format('%%%02X', string.byte(one)) end)
 end
 
 -- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
 -- reason, error, jitter_ppm, pairs. One answer each: retried with the due time, dead, cancelled, lease_lost.
 -- NEEDS config running task emit read_lease settled_as settled_before end_leases read_policy backoff delay_until
--- NEEDS await_deadline bury_task cancel_task
+-- NEEDS await_deadline bury_task cancel_task describe_death
 local function fail_tasks(conf, fails, tally) local config, running, task = KEYS[1], KEYS[2], KEYS[4]
   local answers, ended = {}, {}
   local held = redis.call('HMGET', running, unpack(fails.id))  -- at most 1,000: items
@@ -464,7 +484,8 @@ local function fail_tasks(conf, fails, tally) local config, running, task = KEYS
         if extra.timeout_ms then redis.call('HSET', task .. id, 'timeout_ms', extra.timeout_ms, 'ties', '1') end
       else
         answers[i] = { 'dead' }
-        bury_task(conf, 'task.dead', id, reason, lease.tied, tally, fails.error[i])
+        local shown = describe_death(conf, lease.attempt, fails.error[i], extra.sealed)
+        bury_task(conf, 'task.dead', id, reason, lease.tied, tally, fails.error[i], shown)
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
         'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
@@ -729,15 +750,17 @@ local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], K
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
 end
 
--- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line cancel_task
-local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS[3]
+-- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- task leaves the dead set; it holds nothing any more. The answer.
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line answer_waiters cancel_task
+local function cancel_one(conf, id, tally, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
   local state = state_of(conf, set, score, record)
   if not state then return 'not_found' end
   if state == 'cancelled' then return 'cancelled' end
-  if state == 'completed' or state == 'dead' then return 'finished' end
+  local dead_before = state == 'dead'
+  if state == 'completed' or (dead_before and not dead_too) then return 'finished' end
   if set == leases then
     local held = redis.call('HGET', running, id)
     if held and not string.find(held, ' cancel|', 1, true) then
@@ -749,7 +772,8 @@ local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
-  cancel_task(conf, id, record.ties, tally)
+  if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
+  cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
   return 'cancelled'
 end
 

@@ -2,7 +2,7 @@
 -- generated from lua/queue/heartbeat.v1.lua by lua/bundle.py; do not edit
 -- queue.heartbeat.v1: prolong leases, and hear which tasks are to be cancelled and which leases are lost.
 -- Past its deadline a lease is lost here, even if nobody has taken it back yet; and so is one whose task has run longer than
--- its timeout and a grace. Sent again, it prolongs again.
+-- its timeout, or the queue's if it has none, and a grace. Sent again, it prolongs again.
 -- A worker that names itself hears what is wanted of it: to run, to be quiet, to stop or to restart; and how many tasks at a
 -- time, 0 where nobody said.
 --
@@ -11,8 +11,8 @@
 -- KEYS   leases    zset          {base}:leases
 -- KEYS   task      prefix/hash   {base}:task:     id
 -- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   name
--- ARGV   worker    name          ?=
+-- KEYS   worker_hash prefix/hash {base}:worker:   id
+-- ARGV   worker    id            ?=
 -- ARGV   busy      int -1..100000 ?=-1
 -- ARGV   lease_ms  int 0..86400000 ?=0
 -- ARGV   now_ms    int 0..       ?=0
@@ -63,8 +63,8 @@ if #KEYS ~= 7 then
 end
 
 local worker = ARGV[1]
-if worker ~= '' and (not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$')) then
-  return refuse('worker', worker, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+if worker ~= '' and (not worker or #worker > 200 or not arg_find(worker, '^[%w._:/@+-]+$')) then
+  return refuse('worker', worker, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
 end
 local busy = ARGV[2]
 if busy == '' then
@@ -136,7 +136,7 @@ end
 -- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -155,6 +155,7 @@ local function open_queue() local config = KEYS[1]
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
     epoch = tonumber(row[13] or 0),
+    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
   }
   if row[10] then
@@ -190,11 +191,11 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- over_time(conf, id, started_ms): for how many ms a task has run beyond its timeout; below 0 if it has not, or has none.
--- How long its lease is renewed for all that is conf.grace_ms then.
+-- over_time(conf, id, started_ms, tied): for how many ms a task has run beyond its own timeout, or the queue's; below 0 if it has
+-- not, or has none. Its lease is renewed until this is conf.grace_ms. Only a task with ties has a timeout of its own.
 -- NEEDS config task
-local function over_time(conf, id, started_ms) local config, task = KEYS[1], KEYS[4]
-  local timeout_ms = redis.call('HGET', task .. id, 'timeout_ms')
+local function over_time(conf, id, started_ms, tied) local config, task = KEYS[1], KEYS[4]
+  local timeout_ms = tied and redis.call('HGET', task .. id, 'timeout_ms') or conf.timeout_ms
   if not timeout_ms or conf.now < started_ms + timeout_ms then return -1 end
   conf.grace_ms = conf.grace_ms or tonumber(redis.call('HGET', config, 'timeout_grace_ms') or 10000)
   return conf.now - started_ms - timeout_ms
@@ -221,7 +222,8 @@ local answers, renewed = {}, {}
 for i = 1, item_count do
   local flags, ran = flags_of(held[i], item_token[i])
   local tied = flags and string.find(flags, ' ties', 1, true)
-  local late_ms = tied and arg_rare().over_time(conf, item_id[i], tonumber(string.match(ran, '^%d+'))) or -1
+  local timed = flags and (tied or conf.timeout_ms)
+  local late_ms = timed and arg_rare().over_time(conf, item_id[i], tonumber(string.match(ran, '^%d+')), tied) or -1
   local lost = not flags or tonumber(deadlines[i] or 0) <= conf.now
   if lost or (late_ms >= 0 and late_ms >= conf.grace_ms) then
     answers[i] = { 'lease_lost' }

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- generated from lua/queue/list.v1.lua by lua/bundle.py; do not edit
 -- queue.list.v1: a page of the tasks that are in a state, of a user, with a tag and of a parent, all of these that are named;
--- of a kind and with a reason, too. Without payload, result, error and headers.
+-- of a kind, with a reason and from a source, too. Without payload, result, error and headers.
 -- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. The page
 -- follows the smallest set that is named: a user, tag or parent in the order of creation, a state in its own order. A task
 -- that stays in that set at its place is listed once, whatever comes and goes; a running one moves when it is renewed, and
@@ -27,6 +27,7 @@
 -- ARGV   parent    id            ?=
 -- ARGV   kind      id            ?=
 -- ARGV   reason    name          ?=
+-- ARGV   source    bytes 0..200  ?=
 -- ARGV   cursor    bytes 0..256  ?=
 -- ARGV   limit     int 1..1000   ?=100
 -- ARGV   now_ms    int 0..       ?=0
@@ -101,26 +102,30 @@ local reason = ARGV[7]
 if reason ~= '' and (not reason or #reason > 100 or not arg_find(reason, '^[%w._@+-]+$')) then
   return refuse('reason', reason, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
 end
-local cursor = ARGV[8]
+local source = ARGV[8]
+if not source or #source > 200 then
+  return refuse('source', source and #source, '0 to 200 bytes long')
+end
+local cursor = ARGV[9]
 if not cursor or #cursor > 256 then
   return refuse('cursor', cursor and #cursor, '0 to 256 bytes long')
 end
-local limit = ARGV[9]
+local limit = ARGV[10]
 if limit == '' then
   limit = 100
 else
   limit = arg_uint(limit, 1, 1000)
-  if not limit then return refuse('limit', ARGV[9], 'an integer from 1 to 1000') end
+  if not limit then return refuse('limit', ARGV[10], 'an integer from 1 to 1000') end
 end
-local now_ms = ARGV[10]
+local now_ms = ARGV[11]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9007199254740991)
-  if not now_ms then return refuse('now_ms', ARGV[10], 'an integer from 0 to 9007199254740991') end
+  if not now_ms then return refuse('now_ms', ARGV[11], 'an integer from 0 to 9007199254740991') end
 end
-if #ARGV ~= 10 then
-  return redis.error_reply('ADEQ_ARG expected 10 arguments, got ' .. #ARGV)
+if #ARGV ~= 11 then
+  return redis.error_reply('ADEQ_ARG expected 11 arguments, got ' .. #ARGV)
 end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
@@ -146,7 +151,7 @@ end
 -- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -165,6 +170,7 @@ local function open_queue() local config = KEYS[1]
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
     epoch = tonumber(row[13] or 0),
+    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
   }
   if row[10] then
@@ -279,7 +285,7 @@ local function matches(record)
   return (user == '' or record.user == user) and (parent == '' or record.parent == parent)
     and (tag == '' or string.find(',' .. (record.tags or '') .. ',', ',' .. tag .. ',', 1, true))
     and (kind == '' or record.kind == kind) and (reason == '' or record.reason == reason)
-    and (lane == '' or (record.lane or 'any') == lane)
+    and (source == '' or record.source == source) and (lane == '' or (record.lane or 'any') == lane)
 end
 
 local page = redis.call('ZRANGE', from, start, start + 999, 'WITHSCORES')

@@ -15,7 +15,7 @@
 -- KEYS   finished  zset          {base}:finished
 -- KEYS   dead      zset          {base}:dead
 -- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   name
+-- KEYS   worker_hash prefix/hash {base}:worker:   id
 -- KEYS   result    prefix/string {base}:result:   id
 -- KEYS   deadlines zset          {base}:deadlines
 -- KEYS   once      hash          {base}:once
@@ -25,7 +25,7 @@
 -- KEYS   reply     prefix/string {base}:reply:    id
 -- KEYS   channel   prefix/channel {base}:channel: id
 -- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   control   prefix/list   {base}:control:  id
 -- KEYS   blocked   zset          {base}:blocked
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   order     prefix/zset   {base}:order:    id
@@ -49,10 +49,10 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   13 + 3n commands, 10 + 7n where tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m)
+-- COST   14 + 3n commands, 10 + 7n where tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline
 -- INCLUDE read_lease leave_order untie end_leases read_policy backoff answer_waiters cancel_task bury_task drop_task reap_expired
--- INCLUDE remove_tasks trim_set retain retire_worker sweep_workers
+-- INCLUDE remove_tasks trim_set retain retire_worker read_presence sweep_workers
 -- RARELY note_end share_place tell_waiting rank_after read_record find_set state_of push_control lane_emptied
 -- RARELY leave_line cancel_one cancel_children pass_on read_limits room_left open_line open_lines free_limits
 
@@ -132,7 +132,7 @@ end
 -- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -151,6 +151,7 @@ local function open_queue() local config = KEYS[1]
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
     epoch = tonumber(row[13] or 0),
+    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
   }
   if row[10] then
@@ -334,24 +335,24 @@ local function answer_waiters(conf, id, how, value) local config, reply, channel
   redis.pcall('SPUBLISH', channel .. id, how)
 end
 
--- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
+-- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- NEEDS task finished emit untie answer_waiters
-local function cancel_task(conf, id, tied, tally) local task, finished = KEYS[4], KEYS[10]
+local function cancel_task(conf, id, tied, tally, detail) local task, finished = KEYS[4], KEYS[10]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
   redis.call('ZADD', finished, conf.now, id)
-  emit(conf, 'task.cancelled', id, '')
+  emit(conf, 'task.cancelled', id, detail or '')
   tally.cancelled = (tally.cancelled or 0) + 1
   conf.ended = conf.ended + 1
 end
 
--- bury_task(conf, event, id, reason, tied, tally, error): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record.
+-- bury_task(conf, event, id, reason, tied, tally, error, shown): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
 -- NEEDS dead emit untie answer_waiters
-local function bury_task(conf, event, id, reason, tied, tally, error) local dead = KEYS[11]
+local function bury_task(conf, event, id, reason, tied, tally, error, shown) local dead = KEYS[11]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, conf.now, id)
-  emit(conf, event, id, 'reason=' .. reason)
+  emit(conf, event, id, 'reason=' .. reason .. (shown or ''))
   tally.dead = (tally.dead or 0) + 1
 end
 
@@ -389,7 +390,7 @@ local function reap_expired(conf, limit, tally) local config, running, leases, t
       elseif crashes >= tonumber(all[6] or 5) then
         reason = 'crash_loop'
         redis.call('HDEL', task .. id, 'error', 'exit_code')  -- of another attempt
-        bury_task(conf, 'task.dead', id, reason, lease.tied, tally)
+        bury_task(conf, 'task.dead', id, reason, lease.tied, tally, nil, ' attempts=' .. lease.attempt - 1)
       elseif crashes == 1 then
         back_ms = conf.now
         line_up(by_lane, lease.lane, lease.score, id)
@@ -485,10 +486,18 @@ local function retire_worker(name) local worker_hash = KEYS[13]
   redis.call('PEXPIRE', worker_hash .. name, 120000)
 end
 
--- sweep_workers(conf, tally): forget workers that have been silent for 30 s, at most 100; their leases expire by themselves.
--- NEEDS workers emit retire_worker
+-- read_presence(): for how many ms a worker may be silent and still counts as alive.
+-- NEEDS config
+local function read_presence() local config = KEYS[1]
+  return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
+end
+
+-- sweep_workers(conf, tally): forget workers that have been silent for too long, at most 100; their leases expire by
+-- themselves.
+-- NEEDS workers emit retire_worker read_presence
 local function sweep_workers(conf, tally) local workers = KEYS[12]
-  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - 30000, 'BYSCORE', 'LIMIT', 0, 100)
+  local silent_ms = conf.presence_ms or read_presence()
+  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - silent_ms, 'BYSCORE', 'LIMIT', 0, 100)
   for _, name in ipairs(gone) do
     redis.call('ZREM', workers, name)
     retire_worker(name)
@@ -647,15 +656,17 @@ local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], K
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
 end
 
--- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line cancel_task
-local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS[3]
+-- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- task leaves the dead set; it holds nothing any more. The answer.
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line answer_waiters cancel_task
+local function cancel_one(conf, id, tally, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
   local state = state_of(conf, set, score, record)
   if not state then return 'not_found' end
   if state == 'cancelled' then return 'cancelled' end
-  if state == 'completed' or state == 'dead' then return 'finished' end
+  local dead_before = state == 'dead'
+  if state == 'completed' or (dead_before and not dead_too) then return 'finished' end
   if set == leases then
     local held = redis.call('HGET', running, id)
     if held and not string.find(held, ' cancel|', 1, true) then
@@ -667,7 +678,8 @@ local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
-  cancel_task(conf, id, record.ties, tally)
+  if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
+  cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
   return 'cancelled'
 end
 

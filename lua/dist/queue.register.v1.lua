@@ -6,10 +6,10 @@
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   name
--- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   worker_hash prefix/hash {base}:worker:   id
+-- KEYS   control   prefix/list   {base}:control:  id
 -- KEYS   events    stream        {base}:events
--- ARGV   worker    name
+-- ARGV   worker    id
 -- ARGV   incarnation name
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -20,6 +20,7 @@
 -- PAIR   about.layout   int 1..
 -- PAIR   about.capacity int 0..100000
 -- PAIR   about.group    name
+-- PAIR   about.instance name
 -- PAIR   about.capabilities ids 1..64
 -- PAIR   about.lanes    lanes 1..64
 -- GROUP  about     0..1
@@ -91,8 +92,8 @@ if #KEYS ~= 6 then
 end
 
 local worker = ARGV[1]
-if not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$') then
-  return refuse('worker', worker, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+if not worker or #worker > 200 or not arg_find(worker, '^[%w._:/@+-]+$') then
+  return refuse('worker', worker, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
 end
 local incarnation = ARGV[2]
 if not incarnation or #incarnation > 100 or not arg_find(incarnation, '^[%w._@+-]+$') then
@@ -122,8 +123,8 @@ local about_pairs, arg_seen_about = arg_empty, arg_empty
 if about_count > 0 then about_pairs, arg_seen_about = {}, {} end
 for i = 1, about_count do
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 8)
-  if not size then return refuse('about[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 8') end
+  size = arg_uint(size, 0, 9)
+  if not size then return refuse('about[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 9') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -151,6 +152,10 @@ for i = 1, about_count do
       if not v or #v > 100 or not arg_find(v, '^[%w._@+-]+$') then
         return refuse('about[' .. i .. '].group', v, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
       end
+    elseif name == 'instance' then
+      if not v or #v > 100 or not arg_find(v, '^[%w._@+-]+$') then
+        return refuse('about[' .. i .. '].instance', v, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+      end
     elseif name == 'capabilities' then
       v = arg_ids(v, 1, 64)
       if not v then return refuse('about[' .. i .. '].capabilities', raw, '1 to 64 ids with commas between them') end
@@ -158,7 +163,7 @@ for i = 1, about_count do
       v = arg_lanes(v, 1, 64)
       if not v then return refuse('about[' .. i .. '].lanes', raw, '1 to 64 lanes with commas between them') end
     else
-      return refuse('about[' .. i .. '].pairs', name, 'names from hostname, pid, version, layout, capacity, group, capabilities, lanes')
+      return refuse('about[' .. i .. '].pairs', name, 'names from hostname, pid, version, layout, capacity, group, instance, capabilities, lanes')
     end
     if arg_seen_about[name] == i then
       return refuse('about[' .. i .. '].' .. name, 2, 'given at most once')
@@ -201,7 +206,7 @@ end
 -- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -220,6 +225,7 @@ local function open_queue() local config = KEYS[1]
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
     epoch = tonumber(row[13] or 0),
+    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
   }
   if row[10] then

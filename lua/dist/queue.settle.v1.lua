@@ -16,7 +16,7 @@
 -- KEYS   finished  zset          {base}:finished
 -- KEYS   dead      zset          {base}:dead
 -- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   name
+-- KEYS   worker_hash prefix/hash {base}:worker:   id
 -- KEYS   deadlines zset          {base}:deadlines
 -- KEYS   once      hash          {base}:once
 -- KEYS   once_due  zset          {base}:once:due
@@ -27,7 +27,7 @@
 -- KEYS   reply     prefix/string {base}:reply:    id
 -- KEYS   channel   prefix/channel {base}:channel: id
 -- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   control   prefix/list   {base}:control:  id
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   order     prefix/zset   {base}:order:    id
 -- KEYS   ends      zset          {base}:ends
@@ -41,7 +41,7 @@
 -- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
--- ARGV   worker    name
+-- ARGV   worker    id
 -- ARGV   incarnation name
 -- ARGV   slot      int 0..255
 -- ARGV   n         int 1..999999999999
@@ -64,6 +64,7 @@
 -- PAIR   fails.delay_ms int 0..315360000000
 -- PAIR   fails.timeout_ms int 1..315360000000
 -- PAIR   fails.alert    bool
+-- PAIR   fails.sealed   bool
 -- PAIR   fails.exit_code int -1000..1000
 -- ITEM   lanes_wanted.lane lane
 -- GROUP  lanes_wanted   0..64
@@ -84,10 +85,10 @@
 -- ROLE   work
 -- REPLAY slot
 -- FLAGS  allow-oom
--- COST   23 + 2n commands, 25 + 2n once a second, 1 more where the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 7 more where there are limits, 2 for each that a task holds, 6 for a task that joins or leaves a line, of which it looks at 100, O(n log m)
+-- COST   23 + 2n commands, 26 + 2n once a second, 1 more where the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 7 more where there are limits, 2 for each that a task holds, 6 for a task that joins or leaves a line, of which it looks at 100, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result ack_tasks next_due sweep retain push_wake lane_emptied check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
 -- RARELY is_full answer_waiters settled_before note_end leave_order untie line_up make_ready drop_task share_place promote_due read_lease read_policy backoff push_due delay_until await_deadline bury_task cancel_task reap_expired
--- RARELY read_record find_set next_lane leave_line expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied settled_as fail_tasks retire_worker sweep_workers
+-- RARELY read_record find_set next_lane leave_line expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied give_timeout settled_as describe_death fail_tasks retire_worker read_presence sweep_workers
 -- RARELY trim_ended sweep_once sweep_rates sweep_shares reclaim_tasks next_firing read_limits limits_of room_left open_line open_lines mend_lines housekeep free_limits hold_limits find_full make_way join_limit held_back open_due_lines
 -- RARELY note_claimed end_limited move_due
 
@@ -131,8 +132,8 @@ if #KEYS ~= 39 then
 end
 
 local worker = ARGV[1]
-if not worker or #worker > 100 or not arg_find(worker, '^[%w._@+-]+$') then
-  return refuse('worker', worker, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+if not worker or #worker > 200 or not arg_find(worker, '^[%w._:/@+-]+$') then
+  return refuse('worker', worker, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
 end
 local incarnation = ARGV[2]
 if not incarnation or #incarnation > 100 or not arg_find(incarnation, '^[%w._@+-]+$') then
@@ -254,8 +255,8 @@ for i = 1, fails_count do
   fails_jitter_ppm[i] = v
   arg_at = arg_at + 6
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 4)
-  if not size then return refuse('fails[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 4') end
+  size = arg_uint(size, 0, 5)
+  if not size then return refuse('fails[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 5') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -273,11 +274,16 @@ for i = 1, fails_count do
         return refuse('fails[' .. i .. '].alert', v, '0 or 1')
       end
       v = v == '1'
+    elseif name == 'sealed' then
+      if v ~= '0' and v ~= '1' then
+        return refuse('fails[' .. i .. '].sealed', v, '0 or 1')
+      end
+      v = v == '1'
     elseif name == 'exit_code' then
       v = arg_int(v, -1000, 1000)
       if not v then return refuse('fails[' .. i .. '].exit_code', raw, 'an integer from -1000 to 1000') end
     else
-      return refuse('fails[' .. i .. '].pairs', name, 'names from delay_ms, timeout_ms, alert, exit_code')
+      return refuse('fails[' .. i .. '].pairs', name, 'names from delay_ms, timeout_ms, alert, sealed, exit_code')
     end
     if arg_seen_fails[name] == i then
       return refuse('fails[' .. i .. '].' .. name, 2, 'given at most once')
@@ -342,7 +348,7 @@ end
 -- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -361,6 +367,7 @@ local function open_queue() local config = KEYS[1]
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
     epoch = tonumber(row[13] or 0),
+    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
   }
   if row[10] then
@@ -642,7 +649,7 @@ end
 -- claim_tasks(conf, wanted, limit, seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
 -- the reply would pass 4 MiB; seen_ms is when the slot kept house last. The deadline, and the answer's list of leases.
 -- NEEDS config task running leases worker_hash worker incarnation slot n busy emit observe
--- NEEDS peek_ready read_task drop_task held_back hold_limits start_tied bury_task take_out note_claimed write_lease add_payloads
+-- NEEDS peek_ready read_task drop_task held_back hold_limits start_tied give_timeout bury_task take_out note_claimed write_lease add_payloads
 local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, running, leases, task, worker_hash = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[14]
   if conf.paused then wanted = {} end
   local next_ids, scores, from, there = peek_ready(wanted, conf.limits and limit + 100 or limit)
@@ -681,6 +688,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, ru
     n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '), 'busy',
     busy < 0 and '' or busy + #leased)
   if #leased == 0 then return deadline_ms, leased end
+  if conf.timeout_ms then arg_rare().give_timeout(conf, leased) end
   -- at most 2,000: two for each lease of a claim
   redis.call('ZADD', leases, unpack(ending))
   redis.call('HSET', running, unpack(held))
@@ -911,23 +919,23 @@ local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4
   if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
 end
 
--- bury_task(conf, event, id, reason, tied, tally, error): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record.
+-- bury_task(conf, event, id, reason, tied, tally, error, shown): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
 -- NEEDS dead emit untie answer_waiters
-local function bury_task(conf, event, id, reason, tied, tally, error) local dead = KEYS[12]
+local function bury_task(conf, event, id, reason, tied, tally, error, shown) local dead = KEYS[12]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, conf.now, id)
-  emit(conf, event, id, 'reason=' .. reason)
+  emit(conf, event, id, 'reason=' .. reason .. (shown or ''))
   tally.dead = (tally.dead or 0) + 1
 end
 
--- cancel_task(conf, id, tied, tally): end a task as cancelled; the caller has taken it out of the set it was in.
+-- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- NEEDS task finished emit untie answer_waiters
-local function cancel_task(conf, id, tied, tally) local task, finished = KEYS[4], KEYS[11]
+local function cancel_task(conf, id, tied, tally, detail) local task, finished = KEYS[4], KEYS[11]
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
   redis.call('ZADD', finished, conf.now, id)
-  emit(conf, 'task.cancelled', id, '')
+  emit(conf, 'task.cancelled', id, detail or '')
   tally.cancelled = (tally.cancelled or 0) + 1
   conf.ended = conf.ended + 1
 end
@@ -958,7 +966,7 @@ local function reap_expired(conf, limit, tally) local config, running, leases, t
       elseif crashes >= tonumber(all[6] or 5) then
         reason = 'crash_loop'
         redis.call('HDEL', task .. id, 'error', 'exit_code')  -- of another attempt
-        bury_task(conf, 'task.dead', id, reason, lease.tied, tally)
+        bury_task(conf, 'task.dead', id, reason, lease.tied, tally, nil, ' attempts=' .. lease.attempt - 1)
       elseif crashes == 1 then
         back_ms = conf.now
         line_up(by_lane, lease.lane, lease.score, id)
@@ -1127,15 +1135,17 @@ local function push_control(conf, name) local control = KEYS[25]
   redis.call('PEXPIRE', control .. name, 60000)
 end
 
--- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line cancel_task
-local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS[3]
+-- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- task leaves the dead set; it holds nothing any more. The answer.
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line answer_waiters cancel_task
+local function cancel_one(conf, id, tally, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
   local state = state_of(conf, set, score, record)
   if not state then return 'not_found' end
   if state == 'cancelled' then return 'cancelled' end
-  if state == 'completed' or state == 'dead' then return 'finished' end
+  local dead_before = state == 'dead'
+  if state == 'completed' or (dead_before and not dead_too) then return 'finished' end
   if set == leases then
     local held = redis.call('HGET', running, id)
     if held and not string.find(held, ' cancel|', 1, true) then
@@ -1147,7 +1157,8 @@ local function cancel_one(conf, id, tally) local running, leases = KEYS[2], KEYS
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
-  cancel_task(conf, id, record.ties, tally)
+  if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
+  cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
   return 'cancelled'
 end
 
@@ -1279,16 +1290,40 @@ local function start_tied(conf, id) local task, deadlines, once = KEYS[4], KEYS[
   return not own[3] and tonumber(own[2] or MAX_SAFE) <= conf.now
 end
 
+-- give_timeout(conf, leased): tell the worker the queue's timeout for each task that has none of its own, as if it were the task's.
+local function give_timeout(conf, leased)
+  for _, lease in ipairs(leased) do
+    local record, own = lease[8], false
+    for f = 1, #record, 2 do own = own or record[f] == 'timeout_ms' end
+    if not own then
+      record[#record + 1] = 'timeout_ms'
+      record[#record + 1] = string.format('%.0f', conf.timeout_ms)
+    end
+  end
+end
+
 -- settled_as(token, answer): the record's memory of a settlement, as settled_before reads it: '<token> <status>[ <number>]'.
 local function settled_as(token, answer)
   if not answer[2] then return token .. ' ' .. answer[1] end
   return token .. ' ' .. answer[1] .. string.format(' %.0f', answer[2])
 end
 
+-- describe_death(conf, attempt, error, sealed): what the event of a death says of its last run: which one it was, and the end of the
+-- error as a word, percent-encoded, as much as the queue's events show. Not that of a sealed error, which nobody could read.
+-- NEEDS config
+local function describe_death(conf, attempt, error, sealed) local config = KEYS[1]
+  local words = ' attempts=' .. attempt
+  if error == '' or sealed or conf.events_max == '0' then return words end
+  conf.error_max = conf.error_max or tonumber(redis.call('HGET', config, 'events_error_max') or 200)
+  if conf.error_max == 0 then return words end
+  local shown = string.gsub(string.sub(error, -conf.error_max), '^[\128-\191]+', '')  -- not from the middle of a character
+  return words .. ' error=' .. string.gsub(shown, '[^%w._:/@+-]', function(one) return string.format('%%%02X', string.byte(one)) end)
+end
+
 -- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
 -- reason, error, jitter_ppm, pairs. One answer each: retried with the due time, dead, cancelled, lease_lost.
 -- NEEDS config running task emit read_lease settled_as settled_before end_leases read_policy backoff delay_until
--- NEEDS await_deadline bury_task cancel_task
+-- NEEDS await_deadline bury_task cancel_task describe_death
 local function fail_tasks(conf, fails, tally) local config, running, task = KEYS[1], KEYS[2], KEYS[4]
   local answers, ended = {}, {}
   local held = redis.call('HMGET', running, unpack(fails.id))  -- at most 1,000: items
@@ -1312,7 +1347,8 @@ local function fail_tasks(conf, fails, tally) local config, running, task = KEYS
         if extra.timeout_ms then redis.call('HSET', task .. id, 'timeout_ms', extra.timeout_ms, 'ties', '1') end
       else
         answers[i] = { 'dead' }
-        bury_task(conf, 'task.dead', id, reason, lease.tied, tally, fails.error[i])
+        local shown = describe_death(conf, lease.attempt, fails.error[i], extra.sealed)
+        bury_task(conf, 'task.dead', id, reason, lease.tied, tally, fails.error[i], shown)
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
         'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
@@ -1340,10 +1376,18 @@ local function retire_worker(name) local worker_hash = KEYS[14]
   redis.call('PEXPIRE', worker_hash .. name, 120000)
 end
 
--- sweep_workers(conf, tally): forget workers that have been silent for 30 s, at most 100; their leases expire by themselves.
--- NEEDS workers emit retire_worker
+-- read_presence(): for how many ms a worker may be silent and still counts as alive.
+-- NEEDS config
+local function read_presence() local config = KEYS[1]
+  return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
+end
+
+-- sweep_workers(conf, tally): forget workers that have been silent for too long, at most 100; their leases expire by
+-- themselves.
+-- NEEDS workers emit retire_worker read_presence
 local function sweep_workers(conf, tally) local workers = KEYS[13]
-  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - 30000, 'BYSCORE', 'LIMIT', 0, 100)
+  local silent_ms = conf.presence_ms or read_presence()
+  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - silent_ms, 'BYSCORE', 'LIMIT', 0, 100)
   for _, name in ipairs(gone) do
     redis.call('ZREM', workers, name)
     retire_worker(name)
@@ -1353,11 +1397,15 @@ local function sweep_workers(conf, tally) local workers = KEYS[13]
 end
 
 -- trim_ended(conf, limit, tally): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
--- finished and of the dead; how many.
--- NEEDS config finished dead trim_set
-local function trim_ended(conf, limit, tally) local config, finished, dead = KEYS[1], KEYS[11], KEYS[12]
-  local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max')
+-- finished and of the dead; how many. Old events go as well: whole blocks of the stream, which costs next to nothing. The row
+-- that it reads has also for how long a worker may be silent, conf.presence_ms.
+-- NEEDS config finished dead events trim_set
+local function trim_ended(conf, limit, tally) local config, finished, dead, events = KEYS[1], KEYS[11], KEYS[12], KEYS[37]
+  local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
+  conf.presence_ms = tonumber(row[5] or 30000)
+  local oldest_ms = math.max(0, conf.now - tonumber(row[4] or 604800000))
+  redis.call('XTRIM', events, 'MINID', '~', string.format('%.0f', oldest_ms))
   return trim_set(conf, finished, finished_keep_ms, conf.finished_max, limit, tally)
     + trim_set(conf, dead, dead_keep_ms, tonumber(row[3] or 100000), limit, tally)
 end
@@ -1397,7 +1445,7 @@ local function sweep_shares(wanted) local shares = KEYS[36]
 end
 
 -- reclaim_tasks(conf, given): answer a re-sent claim: of the tasks it was given, those still under the same token.
--- NEEDS running leases incarnation slot n read_lease read_task add_payloads
+-- NEEDS running leases incarnation slot n read_lease read_task give_timeout add_payloads
 local function reclaim_tasks(conf, given) local running, leases = KEYS[2], KEYS[3]
   local leased, index, deadline_ms = {}, 0, conf.now + conf.lease_ms
   for id in string.gmatch(given, '%S+') do
@@ -1409,6 +1457,7 @@ local function reclaim_tasks(conf, given) local running, leases = KEYS[2], KEYS[
       deadline_ms = tonumber(redis.call('ZSCORE', leases, id) or deadline_ms)
     end
   end
+  if conf.timeout_ms and leased[1] then give_timeout(conf, leased) end
   add_payloads(leased)
   return deadline_ms, leased
 end
@@ -1575,13 +1624,14 @@ end
 -- NEEDS workers worker sweep_workers sweep_rates mend_lines sweep_shares trim_ended sweep_once
 local function housekeep(conf, tally, wanted) local workers = KEYS[13]
   redis.call('ZADD', workers, conf.now_text, worker)
+  local trimmed = trim_ended(conf, 100, tally)
   sweep_workers(conf, tally)
   if conf.limits then
     sweep_rates(conf)
     mend_lines(conf)
   end
   if conf.fair then sweep_shares(wanted) end
-  return trim_ended(conf, 100, tally) + sweep_once(conf, 100) < 100
+  return trimmed + sweep_once(conf, 100) < 100
 end
 
 -- free_limits(conf, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
@@ -1761,7 +1811,7 @@ local function move_due(conf, set, tally) local leases, delayed, deadlines, ends
   moves[set](conf, 100, tally)
 end
 
-  arg_made = { is_full = is_full, answer_waiters = answer_waiters, settled_before = settled_before, untie = untie, drop_task = drop_task, bury_task = bury_task, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, fail_tasks = fail_tasks, reclaim_tasks = reclaim_tasks, next_firing = next_firing, housekeep = housekeep, free_limits = free_limits, hold_limits = hold_limits, held_back = held_back, open_due_lines = open_due_lines, note_claimed = note_claimed, end_limited = end_limited, move_due = move_due }
+  arg_made = { is_full = is_full, answer_waiters = answer_waiters, settled_before = settled_before, untie = untie, drop_task = drop_task, bury_task = bury_task, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, give_timeout = give_timeout, fail_tasks = fail_tasks, reclaim_tasks = reclaim_tasks, next_firing = next_firing, housekeep = housekeep, free_limits = free_limits, hold_limits = hold_limits, held_back = held_back, open_due_lines = open_due_lines, note_claimed = note_claimed, end_limited = end_limited, move_due = move_due }
   return arg_made
 end
 

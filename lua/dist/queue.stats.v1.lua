@@ -18,8 +18,8 @@
 -- RETURN ok        now_ms:int mode:text ready:int delayed:int blocked:int running:int stalled:int finished:int dead:int workers:int lanes:pairs(lanes) more_lanes:int counters:pairs(counters)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   12 + l commands for l lanes
--- INCLUDE base_time open_queue
+-- COST   13 + l commands for l lanes
+-- INCLUDE base_time open_queue read_presence
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -78,7 +78,7 @@ end
 -- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -97,6 +97,7 @@ local function open_queue() local config = KEYS[1]
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
     epoch = tonumber(row[13] or 0),
+    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
   }
   if row[10] then
@@ -106,6 +107,12 @@ local function open_queue() local config = KEYS[1]
     conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
   return conf
+end
+
+-- read_presence(): for how many ms a worker may be silent and still counts as alive.
+-- NEEDS config
+local function read_presence() local config = KEYS[1]
+  return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
 end
 
 local leases, ready, lanes, delayed, blocked, finished, dead, workers, counters = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
@@ -134,6 +141,6 @@ return {
   'ok', conf.now, conf.paused and 'paused' or conf.draining and 'draining' or 'running', in_line,
   redis.call('ZCARD', delayed), redis.call('ZCARD', blocked), redis.call('ZCARD', leases),
   redis.call('ZCOUNT', leases, '-inf', conf.now), redis.call('ZCARD', finished), redis.call('ZCARD', dead),
-  redis.call('ZCOUNT', workers, string.format('(%.0f', conf.now - 30000), '+inf'),
+  redis.call('ZCOUNT', workers, string.format('(%.0f', conf.now - read_presence()), '+inf'),
   sizes, math.max(0, redis.call('SCARD', lanes) - 1000), totals,
 }

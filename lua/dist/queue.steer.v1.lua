@@ -6,8 +6,8 @@
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   name
--- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   worker_hash prefix/hash {base}:worker:   id
+-- KEYS   control   prefix/list   {base}:control:  id
 -- KEYS   once      hash          {base}:once
 -- KEYS   once_due  zset          {base}:once:due
 -- KEYS   events    stream        {base}:events
@@ -17,7 +17,7 @@
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0
--- ITEM   worker    name
+-- ITEM   worker    id
 -- RETURN ok        now_ms:int items:list(item)
 -- EACH   item      asked
 -- EACH   item      not_found
@@ -26,8 +26,8 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   9 + 5n commands, O(n log m)
--- INCLUDE base_time open_queue emit push_control done_before recall_answers sweep_once hold_once note_done note_answers
+-- COST   10 + 5n commands, O(n log m)
+-- INCLUDE base_time open_queue emit push_control read_presence done_before recall_answers sweep_once hold_once note_done note_answers
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -93,8 +93,8 @@ arg_at = arg_at + 1
 local item_worker = {}
 for i = 1, item_count do
   local v = ARGV[arg_at]
-  if not v or #v > 100 or not arg_find(v, '^[%w._@+-]+$') then
-    return refuse('item[' .. i .. '].worker', v, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('item[' .. i .. '].worker', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
   end
   item_worker[i] = v
   arg_at = arg_at + 1
@@ -126,7 +126,7 @@ end
 -- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -145,6 +145,7 @@ local function open_queue() local config = KEYS[1]
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
     epoch = tonumber(row[13] or 0),
+    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
   }
   if row[10] then
@@ -181,6 +182,12 @@ local function push_control(conf, name) local control = KEYS[4]
   conf.called[name] = true
   if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
   redis.call('PEXPIRE', control .. name, 60000)
+end
+
+-- read_presence(): for how many ms a worker may be silent and still counts as alive.
+-- NEEDS config
+local function read_presence() local config = KEYS[1]
+  return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
 end
 
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
@@ -253,8 +260,9 @@ local wanted = { 'heard', '0' }
 if mode ~= 'keep' then wanted[3], wanted[4] = 'mode', mode end
 if capacity > 0 then wanted[#wanted + 1] = 'wanted'; wanted[#wanted + 1] = capacity end
 local seen = redis.call('ZMSCORE', workers, unpack(item_worker))  -- at most 1,000: items
+local presence_ms = read_presence()
 for i, name in ipairs(item_worker) do
-  if tonumber(seen[i] or 0) <= conf.now - 30000 then
+  if tonumber(seen[i] or 0) <= conf.now - presence_ms then
     answers[i] = { 'not_found' }
   else
     answers[i] = { 'asked' }

@@ -29,7 +29,7 @@
 -- ROLE   operate
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   14 + n commands, 1 more for a dead one, 2 for a stub, 1 for each user, tag and parent, O(n log m)
+-- COST   15 + n commands, 1 more for a dead one, 2 for a stub, 1 for each user, tag and parent, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts remove_tasks trim_set trim_ended sweep_once
 
 local LAYOUT = 1
@@ -105,7 +105,7 @@ end
 -- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -124,6 +124,7 @@ local function open_queue() local config = KEYS[1]
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
     epoch = tonumber(row[13] or 0),
+    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
   }
   if row[10] then
@@ -220,11 +221,15 @@ local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS
 end
 
 -- trim_ended(conf, limit, tally): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
--- finished and of the dead; how many.
--- NEEDS config finished dead trim_set
-local function trim_ended(conf, limit, tally) local config, finished, dead = KEYS[1], KEYS[5], KEYS[6]
-  local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max')
+-- finished and of the dead; how many. Old events go as well: whole blocks of the stream, which costs next to nothing. The row
+-- that it reads has also for how long a worker may be silent, conf.presence_ms.
+-- NEEDS config finished dead events trim_set
+local function trim_ended(conf, limit, tally) local config, finished, dead, events = KEYS[1], KEYS[5], KEYS[6], KEYS[14]
+  local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
+  conf.presence_ms = tonumber(row[5] or 30000)
+  local oldest_ms = math.max(0, conf.now - tonumber(row[4] or 604800000))
+  redis.call('XTRIM', events, 'MINID', '~', string.format('%.0f', oldest_ms))
   return trim_set(conf, finished, finished_keep_ms, conf.finished_max, limit, tally)
     + trim_set(conf, dead, dead_keep_ms, tonumber(row[3] or 100000), limit, tally)
 end

@@ -1,25 +1,25 @@
 #!lua flags=no-writes
 -- generated from lua/queue/workers.v1.lua by lua/bundle.py; do not edit
 -- queue.workers.v1: a page of the live workers: all, or those of a group, or with a capability, or of a name. A worker is alive
--- that was seen within 30 s. busy: how many tasks it held when it last said so, empty if it never does.
+-- that was seen within presence_ms. busy: how many tasks it held when it last said so, empty if it never does.
 -- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. Who is alive
 -- all the while is listed, in rare cases twice.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   name
--- ARGV   name      name          ?=
+-- KEYS   worker_hash prefix/hash {base}:worker:   id
+-- ARGV   name      id            ?=
 -- ARGV   group     name          ?=
 -- ARGV   capability id           ?=
 -- ARGV   cursor    bytes 0..19   ?=
 -- ARGV   limit     int 1..200    ?=100
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int cursor:text items:list(item)
--- EACH   item      found name:name seen_ms:int record:pairs(worker)
+-- EACH   item      found name:id seen_ms:int record:pairs(worker)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 + 2n commands, O(n)
--- INCLUDE base_time open_queue shown_worker
+-- COST   4 + 2n commands, O(n)
+-- INCLUDE base_time open_queue shown_worker read_presence
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -46,8 +46,8 @@ if #KEYS ~= 3 then
 end
 
 local name = ARGV[1]
-if name ~= '' and (not name or #name > 100 or not arg_find(name, '^[%w._@+-]+$')) then
-  return refuse('name', name, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+if name ~= '' and (not name or #name > 200 or not arg_find(name, '^[%w._:/@+-]+$')) then
+  return refuse('name', name, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
 end
 local group = ARGV[2]
 if group ~= '' and (not group or #group > 100 or not arg_find(group, '^[%w._@+-]+$')) then
@@ -102,7 +102,7 @@ end
 -- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch')
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
   local conf = {
@@ -121,6 +121,7 @@ local function open_queue() local config = KEYS[1]
     fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
     fair_top = tonumber(row[12] or 0),
     epoch = tonumber(row[13] or 0),
+    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
   }
   if row[10] then
@@ -151,18 +152,25 @@ local function shown_worker(name) local worker_hash = KEYS[3]
   if own.incarnation and able and (group == '' or own.group == group) then return shown end
 end
 
+-- read_presence(): for how many ms a worker may be silent and still counts as alive.
+-- NEEDS config
+local function read_presence() local config = KEYS[1]
+  return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
+end
+
 local workers = KEYS[2]
 
 local conf, refused = open_queue()
 if refused then return refused end
 if not string.find(cursor, '^%d*$') then return refuse('cursor', cursor, 'empty, or what the page before answered') end
 
+local alive_since_ms = conf.now - read_presence()
 local page = { '0', { name, redis.call('ZSCORE', workers, name) or '0' } }
 if name == '' then page = redis.call('ZSCAN', workers, cursor == '' and '0' or cursor, 'COUNT', limit) end
 local answers = {}
 for i = 1, #page[2], 2 do
   local seen_ms = tonumber(page[2][i + 1])
-  local record = seen_ms > conf.now - 30000 and shown_worker(page[2][i])
+  local record = seen_ms > alive_since_ms and shown_worker(page[2][i])
   if record then answers[#answers + 1] = { 'found', page[2][i], seen_ms, record } end
 end
 return { 'ok', conf.now, page[1] ~= '0' and page[1] or '', answers }

@@ -1,12 +1,14 @@
--- cancel_one(conf, id, tally): cancel a task: at once where it waits, else its worker is told. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line cancel_task
-local function cancel_one(conf, id, tally)
+-- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- task leaves the dead set; it holds nothing any more. The answer.
+-- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line answer_waiters cancel_task
+local function cancel_one(conf, id, tally, dead_too)
   local record = read_record(id)
   local set, score = find_set(id, record)
   local state = state_of(conf, set, score, record)
   if not state then return 'not_found' end
   if state == 'cancelled' then return 'cancelled' end
-  if state == 'completed' or state == 'dead' then return 'finished' end
+  local dead_before = state == 'dead'
+  if state == 'completed' or (dead_before and not dead_too) then return 'finished' end
   if set == leases then
     local held = redis.call('HGET', running, id)
     if held and not string.find(held, ' cancel|', 1, true) then
@@ -18,6 +20,7 @@ local function cancel_one(conf, id, tally)
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
-  cancel_task(conf, id, record.ties, tally)
+  if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
+  cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
   return 'cancelled'
 end

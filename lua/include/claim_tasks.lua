@@ -1,7 +1,7 @@
 -- claim_tasks(conf, wanted, limit, seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
 -- the reply would pass 4 MiB; seen_ms is when the slot kept house last. The deadline, and the answer's list of leases.
 -- NEEDS config task running leases worker_hash worker incarnation slot n busy emit observe
--- NEEDS peek_ready read_task drop_task held_back hold_limits start_tied bury_task take_out note_claimed write_lease add_payloads
+-- NEEDS peek_ready read_task drop_task held_back hold_limits start_tied give_timeout bury_task take_out note_claimed write_lease add_payloads
 local function claim_tasks(conf, wanted, limit, seen_ms, tally)
   if conf.paused then wanted = {} end
   local next_ids, scores, from, there = peek_ready(wanted, conf.limits and limit + 100 or limit)
@@ -40,6 +40,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally)
     n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '), 'busy',
     busy < 0 and '' or busy + #leased)
   if #leased == 0 then return deadline_ms, leased end
+  if conf.timeout_ms then give_timeout(conf, leased) end
   -- at most 2,000: two for each lease of a claim
   redis.call('ZADD', leases, unpack(ending))
   redis.call('HSET', running, unpack(held))

@@ -1,7 +1,7 @@
 -- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
 -- reason, error, jitter_ppm, pairs. One answer each: retried with the due time, dead, cancelled, lease_lost.
 -- NEEDS config running task emit read_lease settled_as settled_before end_leases read_policy backoff delay_until
--- NEEDS await_deadline bury_task cancel_task
+-- NEEDS await_deadline bury_task cancel_task describe_death
 local function fail_tasks(conf, fails, tally)
   local answers, ended = {}, {}
   local held = redis.call('HMGET', running, unpack(fails.id))  -- at most 1,000: items
@@ -25,7 +25,8 @@ local function fail_tasks(conf, fails, tally)
         if extra.timeout_ms then redis.call('HSET', task .. id, 'timeout_ms', extra.timeout_ms, 'ties', '1') end
       else
         answers[i] = { 'dead' }
-        bury_task(conf, 'task.dead', id, reason, lease.tied, tally, fails.error[i])
+        local shown = describe_death(conf, lease.attempt, fails.error[i], extra.sealed)
+        bury_task(conf, 'task.dead', id, reason, lease.tied, tally, fails.error[i], shown)
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
         'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]))

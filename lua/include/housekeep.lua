@@ -3,11 +3,12 @@
 -- NEEDS workers worker sweep_workers sweep_rates mend_lines sweep_shares trim_ended sweep_once
 local function housekeep(conf, tally, wanted)
   redis.call('ZADD', workers, conf.now_text, worker)
+  local trimmed = trim_ended(conf, 100, tally)
   sweep_workers(conf, tally)
   if conf.limits then
     sweep_rates(conf)
     mend_lines(conf)
   end
   if conf.fair then sweep_shares(wanted) end
-  return trim_ended(conf, 100, tally) + sweep_once(conf, 100) < 100
+  return trimmed + sweep_once(conf, 100) < 100
 end

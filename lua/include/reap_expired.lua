@@ -24,7 +24,7 @@ local function reap_expired(conf, limit, tally)
       elseif crashes >= tonumber(all[6] or DEFAULT_max_crashes) then
         reason = 'crash_loop'
         redis.call('HDEL', task .. id, 'error', 'exit_code')  -- of another attempt
-        bury_task(conf, 'task.dead', id, reason, lease.tied, tally)
+        bury_task(conf, 'task.dead', id, reason, lease.tied, tally, nil, ' attempts=' .. lease.attempt - 1)
       elseif crashes == 1 then
         back_ms = conf.now
         line_up(by_lane, lease.lane, lease.score, id)

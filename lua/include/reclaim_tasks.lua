@@ -1,5 +1,5 @@
 -- reclaim_tasks(conf, given): answer a re-sent claim: of the tasks it was given, those still under the same token.
--- NEEDS running leases incarnation slot n read_lease read_task add_payloads
+-- NEEDS running leases incarnation slot n read_lease read_task give_timeout add_payloads
 local function reclaim_tasks(conf, given)
   local leased, index, deadline_ms = {}, 0, conf.now + conf.lease_ms
   for id in string.gmatch(given, '%S+') do
@@ -11,6 +11,7 @@ local function reclaim_tasks(conf, given)
       deadline_ms = tonumber(redis.call('ZSCORE', leases, id) or deadline_ms)
     end
   end
+  if conf.timeout_ms and leased[1] then give_timeout(conf, leased) end
   add_payloads(leased)
   return deadline_ms, leased
 end

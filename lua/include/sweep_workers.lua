@@ -1,7 +1,9 @@
--- sweep_workers(conf, tally): forget workers that have been silent for 30 s, at most 100; their leases expire by themselves.
--- NEEDS workers emit retire_worker
+-- sweep_workers(conf, tally): forget workers that have been silent for too long, at most 100; their leases expire by
+-- themselves.
+-- NEEDS workers emit retire_worker read_presence
 local function sweep_workers(conf, tally)
-  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - WAIT_presence_ms, 'BYSCORE', 'LIMIT', 0, 100)
+  local silent_ms = conf.presence_ms or read_presence()
+  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - silent_ms, 'BYSCORE', 'LIMIT', 0, 100)
   for _, name in ipairs(gone) do
     redis.call('ZREM', workers, name)
     retire_worker(name)

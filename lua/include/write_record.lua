@@ -1,9 +1,14 @@
 -- write_record(id, stamp, conf, own, size): the record of a new task. `ties` says that it has more than the usual at its
 -- first lease, its return or its end. An older task of this id may have left a stub, whose settlement stays known.
--- NEEDS task trace
+-- `source` is the task's own, or that of the call.
+-- NEEDS task trace source
 local function write_record(id, stamp, conf, own, size)
   local key = task .. id
-  redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))  -- at most 80: two for each pair of an item
+  if source == '' then
+    redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))  -- at most 80: two for each pair of an item
+  else
+    redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, 'source', source, unpack(own)) -- at most 80: likewise; the last source counts
+  end
   if size > 1024 then redis.call('HSET', key, 'size', size) end
   if trace ~= '' then redis.call('HSET', key, 'trace', trace) end
   if own.unique or own.scope or own.ordering_key or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply then

@@ -1,5 +1,6 @@
 -- queue.cancel.v1: end waiting tasks at once, and mark running ones: their worker is told to ask, hears it, and
--- every way out but ack then ends in cancelled. The same call, sent again, answers the same.
+-- every way out but ack then ends in cancelled. A dead task leaves the dead set as a cancelled one; dead children of a tree
+-- stay. The same call, sent again, answers the same.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -20,7 +21,7 @@
 -- KEYS   by_user   prefix/zset   {base}:by:user:  id
 -- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
 -- KEYS   children  prefix/zset   {base}:children: id
--- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   control   prefix/list   {base}:control:  id
 -- KEYS   reply     prefix/string {base}:reply:    id
 -- KEYS   channel   prefix/channel {base}:channel: id
 -- KEYS   log       prefix/list   {base}:log:      id
@@ -63,7 +64,7 @@ local answers, tally = recall_answers(conf, 'cancel', item_count), {}
 if answers then return { 'ok', conf.now, answers } end
 answers = {}
 for i = 1, item_count do
-  answers[i] = { cancel_one(conf, item_id[i], tally) }
+  answers[i] = { cancel_one(conf, item_id[i], tally, true) }
   if tree and conf.exists then
     begin_chains(conf)
     if answers[i][1] ~= 'not_found' then redis.call('HSET', task .. item_id[i], 'pruned', conf.now_text) end

@@ -17,7 +17,7 @@
 -- KEYS   finished  zset          {base}:finished
 -- KEYS   dead      zset          {base}:dead
 -- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   name
+-- KEYS   worker_hash prefix/hash {base}:worker:   id
 -- KEYS   result    prefix/string {base}:result:   id
 -- KEYS   deadlines zset          {base}:deadlines
 -- KEYS   once      hash          {base}:once
@@ -29,7 +29,7 @@
 -- KEYS   reply     prefix/string {base}:reply:    id
 -- KEYS   channel   prefix/channel {base}:channel: id
 -- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   control   prefix/list   {base}:control:  id
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   order     prefix/zset   {base}:order:    id
 -- KEYS   ends      zset          {base}:ends
@@ -43,7 +43,7 @@
 -- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
--- ARGV   worker    name
+-- ARGV   worker    id
 -- ARGV   incarnation name
 -- ARGV   slot      int 0..255
 -- ARGV   n         int 1..999999999999
@@ -67,14 +67,14 @@
 -- ROLE   work
 -- REPLAY slot
 -- FLAGS  allow-oom
--- COST   17 + n commands, 25 + n once a second, 1 more where the queue has schedules, 5 more where there are limits, 1 for each that a task holds, 6 for a task that joins or leaves a line, of which it looks at 100, O(n log m)
+-- COST   17 + n commands, 26 + n once a second, 1 more where the queue has schedules, 5 more where there are limits, 1 for each that a task holds, 6 for a task that joins or leaves a line, of which it looks at 100, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts observe next_due sweep retain push_wake lane_emptied check_slot peek_ready read_task
 -- INCLUDE take_out write_lease add_payloads claim_tasks
 -- RARELY line_up make_ready note_end drop_task share_place promote_due read_lease read_limits limits_of room_left
 -- RARELY push_due await_deadline open_line open_lines free_limits end_leases read_policy backoff delay_until leave_order untie
 -- RARELY answer_waiters bury_task cancel_task reap_expired read_record find_set next_lane leave_line expire_waiting tell_waiting
--- RARELY rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied
--- RARELY retire_worker sweep_workers trim_ended sweep_once sweep_rates mend_lines sweep_shares housekeep reclaim_tasks
+-- RARELY rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied give_timeout
+-- RARELY retire_worker read_presence sweep_workers trim_ended sweep_once sweep_rates mend_lines sweep_shares housekeep reclaim_tasks
 -- RARELY window_left next_firing hold_limits find_full make_way join_limit held_back open_due_lines note_claimed
 -- RARELY end_limited move_due
 

@@ -25,7 +25,7 @@
 -- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   reply     prefix/string {base}:reply:    id
 -- KEYS   channel   prefix/channel {base}:channel: id
--- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   control   prefix/list   {base}:control:  id
 -- KEYS   blocked   zset          {base}:blocked
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   order     prefix/zset   {base}:order:    id
@@ -81,6 +81,7 @@
 -- PAIR   backoff_cap_ms          int 0..604800000
 -- PAIR   jitter_pct              int 0..100
 -- PAIR   headers   bytes 0..4096
+-- PAIR   source    bytes 1..200
 -- RETURN ok        now_ms:int items:list(item)
 -- EACH   item      created
 -- EACH   item      exists
@@ -95,8 +96,7 @@
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task add_tasks check_parts
 -- RARELY begin_chains note_end make_awaited await_others join_gathering push_due delay_until await_deadline known_as
 -- RARELY find_twin find_missing hold_once hold_keys merge_task sweep_once create_base refuse_new leave_order untie answer_waiters
--- RARELY bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of push_control
--- RARELY lane_emptied leave_line cancel_one cancel_children pass_on join_limit read_limits limits_of find_line is_here join_order refuse_epoch
+-- RARELY bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of push_control lane_emptied leave_line cancel_one cancel_children pass_on join_limit read_limits limits_of find_line is_here join_order refuse_epoch
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -1,6 +1,7 @@
 -- queue.fail.v1: end attempts that went wrong: each task is retried after a backoff or goes to the dead set.
 -- The delay before retry n is delay_ms, or min(base * multiplier^(n-1), cap), with jitter, at most cap. timeout_ms is that of
--- the next run. alert adds an event for people. A task that was being cancelled ends as cancelled. Replays answer the same.
+-- the next run. alert adds an event for people. sealed: the
+-- error is encrypted, so the event of a death leaves it out. A task that was being cancelled ends as cancelled. Replays answer the same.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -20,7 +21,7 @@
 -- KEYS   reply     prefix/string {base}:reply:    id
 -- KEYS   channel   prefix/channel {base}:channel: id
 -- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   control   prefix/list   {base}:control:  id
 -- KEYS   blocked   zset          {base}:blocked
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   order     prefix/zset   {base}:order:    id
@@ -48,6 +49,7 @@
 -- PAIR   delay_ms  int 0..315360000000
 -- PAIR   timeout_ms int 1..315360000000
 -- PAIR   alert     bool
+-- PAIR   sealed    bool
 -- PAIR   exit_code int -1000..1000
 -- RETURN ok        now_ms:int items:list(item)
 -- EACH   item      retried due_ms:int
@@ -61,7 +63,7 @@
 -- FLAGS  allow-oom
 -- COST   8 + 6n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_due delay_until await_deadline read_lease settled_as settled_before
--- INCLUDE leave_order untie end_leases read_policy backoff answer_waiters cancel_task bury_task fail_tasks remove_tasks trim_set
+-- INCLUDE leave_order untie end_leases read_policy backoff answer_waiters cancel_task bury_task describe_death fail_tasks remove_tasks trim_set
 -- INCLUDE retain
 -- RARELY note_end push_wake make_ready line_up share_place tell_waiting rank_after read_record find_set state_of
 -- RARELY push_control lane_emptied leave_line cancel_one cancel_children pass_on read_limits room_left open_line

@@ -25,7 +25,7 @@
 -- KEYS   reply     prefix/string {base}:reply:    id
 -- KEYS   channel   prefix/channel {base}:channel: id
 -- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   control   prefix/list   {base}:control:  id
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   order     prefix/zset   {base}:order:    id
 -- KEYS   ends      zset          {base}:ends
@@ -71,6 +71,7 @@
 -- PAIR   backoff_cap_ms          int 0..604800000
 -- PAIR   jitter_pct              int 0..100
 -- PAIR   headers   bytes 0..4096
+-- PAIR   source    bytes 1..200
 -- GROUP  item      0..1
 -- RETURN fired     now_ms:int
 -- RETURN exists    now_ms:int
@@ -86,8 +87,7 @@
 -- COST   22 commands, up to 3 more where it is due again within 10 s, 3 more for each task of it that has not ended, 10 where it waits for them, up to 20 where it cancels them, more for what the task says, as in enqueue, O(log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task add_tasks
 -- RARELY sweep_once push_due await_deadline delay_until join_gathering begin_chains note_end make_awaited await_others hold_once hold_keys merge_task find_missing find_twin known_as remove_tasks trim_set retain
--- RARELY leave_order untie answer_waiters bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of
--- RARELY push_control lane_emptied leave_line cancel_one cancel_children pass_on plan_firing read_open fire_once refuse_new join_limit read_limits limits_of find_line is_here join_order
+-- RARELY leave_order untie answer_waiters bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of push_control lane_emptied leave_line cancel_one cancel_children pass_on plan_firing read_open fire_once refuse_new join_limit read_limits limits_of find_line is_here join_order
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -1,6 +1,6 @@
 -- queue.heartbeat.v1: prolong leases, and hear which tasks are to be cancelled and which leases are lost.
 -- Past its deadline a lease is lost here, even if nobody has taken it back yet; and so is one whose task has run longer than
--- its timeout and a grace. Sent again, it prolongs again.
+-- its timeout, or the queue's if it has none, and a grace. Sent again, it prolongs again.
 -- A worker that names itself hears what is wanted of it: to run, to be quiet, to stop or to restart; and how many tasks at a
 -- time, 0 where nobody said.
 --
@@ -9,8 +9,8 @@
 -- KEYS   leases    zset          {base}:leases
 -- KEYS   task      prefix/hash   {base}:task:     id
 -- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   name
--- ARGV   worker    name          ?=
+-- KEYS   worker_hash prefix/hash {base}:worker:   id
+-- ARGV   worker    id            ?=
 -- ARGV   busy      int -1..100000 ?=-1
 -- ARGV   lease_ms  int 0..86400000 ?=0
 -- ARGV   now_ms    int 0..       ?=0
@@ -45,7 +45,8 @@ local answers, renewed = {}, {}
 for i = 1, item_count do
   local flags, ran = flags_of(held[i], item_token[i])
   local tied = flags and string.find(flags, ' ties', 1, true)
-  local late_ms = tied and over_time(conf, item_id[i], tonumber(string.match(ran, '^%d+'))) or -1
+  local timed = flags and (tied or conf.timeout_ms)
+  local late_ms = timed and over_time(conf, item_id[i], tonumber(string.match(ran, '^%d+')), tied) or -1
   local lost = not flags or tonumber(deadlines[i] or 0) <= conf.now
   if lost or (late_ms >= 0 and late_ms >= conf.grace_ms) then
     answers[i] = { 'lease_lost' }

@@ -1,5 +1,5 @@
 -- queue.list.v1: a page of the tasks that are in a state, of a user, with a tag and of a parent, all of these that are named;
--- of a kind and with a reason, too. Without payload, result, error and headers.
+-- of a kind, with a reason and from a source, too. Without payload, result, error and headers.
 -- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. The page
 -- follows the smallest set that is named: a user, tag or parent in the order of creation, a state in its own order. A task
 -- that stays in that set at its place is listed once, whatever comes and goes; a running one moves when it is renewed, and
@@ -25,6 +25,7 @@
 -- ARGV   parent    id            ?=
 -- ARGV   kind      id            ?=
 -- ARGV   reason    name          ?=
+-- ARGV   source    bytes 0..200  ?=
 -- ARGV   cursor    bytes 0..256  ?=
 -- ARGV   limit     int 1..1000   ?=100
 -- ARGV   now_ms    int 0..       ?=0
@@ -60,7 +61,7 @@ local function matches(record)
   return (user == '' or record.user == user) and (parent == '' or record.parent == parent)
     and (tag == '' or string.find(',' .. (record.tags or '') .. ',', ',' .. tag .. ',', 1, true))
     and (kind == '' or record.kind == kind) and (reason == '' or record.reason == reason)
-    and (lane == '' or (record.lane or 'any') == lane)
+    and (source == '' or record.source == source) and (lane == '' or (record.lane or 'any') == lane)
 end
 
 local page = redis.call('ZRANGE', from, start, start + 999, 'WITHSCORES')

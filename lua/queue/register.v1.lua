@@ -4,10 +4,10 @@
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   name
--- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   worker_hash prefix/hash {base}:worker:   id
+-- KEYS   control   prefix/list   {base}:control:  id
 -- KEYS   events    stream        {base}:events
--- ARGV   worker    name
+-- ARGV   worker    id
 -- ARGV   incarnation name
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -18,6 +18,7 @@
 -- PAIR   about.layout   int 1..
 -- PAIR   about.capacity int 0..100000
 -- PAIR   about.group    name
+-- PAIR   about.instance name
 -- PAIR   about.capabilities ids 1..64
 -- PAIR   about.lanes    lanes 1..64
 -- GROUP  about     0..1

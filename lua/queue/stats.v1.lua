@@ -16,8 +16,8 @@
 -- RETURN ok        now_ms:int mode:text ready:int delayed:int blocked:int running:int stalled:int finished:int dead:int workers:int lanes:pairs(lanes) more_lanes:int counters:pairs(counters)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   12 + l commands for l lanes
--- INCLUDE base_time open_queue
+-- COST   13 + l commands for l lanes
+-- INCLUDE base_time open_queue read_presence
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -43,6 +43,6 @@ return {
   'ok', conf.now, conf.paused and 'paused' or conf.draining and 'draining' or 'running', in_line,
   redis.call('ZCARD', delayed), redis.call('ZCARD', blocked), redis.call('ZCARD', leases),
   redis.call('ZCOUNT', leases, '-inf', conf.now), redis.call('ZCARD', finished), redis.call('ZCARD', dead),
-  redis.call('ZCOUNT', workers, string.format('(%.0f', conf.now - WAIT_presence_ms), '+inf'),
+  redis.call('ZCOUNT', workers, string.format('(%.0f', conf.now - read_presence()), '+inf'),
   sizes, math.max(0, redis.call('SCARD', lanes) - 1000), totals,
 }

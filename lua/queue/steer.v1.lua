@@ -4,8 +4,8 @@
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   name
--- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   worker_hash prefix/hash {base}:worker:   id
+-- KEYS   control   prefix/list   {base}:control:  id
 -- KEYS   once      hash          {base}:once
 -- KEYS   once_due  zset          {base}:once:due
 -- KEYS   events    stream        {base}:events
@@ -15,7 +15,7 @@
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0
--- ITEM   worker    name
+-- ITEM   worker    id
 -- RETURN ok        now_ms:int items:list(item)
 -- EACH   item      asked
 -- EACH   item      not_found
@@ -24,8 +24,8 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   9 + 5n commands, O(n log m)
--- INCLUDE base_time open_queue emit push_control done_before recall_answers sweep_once hold_once note_done note_answers
+-- COST   10 + 5n commands, O(n log m)
+-- INCLUDE base_time open_queue emit push_control read_presence done_before recall_answers sweep_once hold_once note_done note_answers
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -37,8 +37,9 @@ local wanted = { 'heard', '0' }
 if mode ~= 'keep' then wanted[3], wanted[4] = 'mode', mode end
 if capacity > 0 then wanted[#wanted + 1] = 'wanted'; wanted[#wanted + 1] = capacity end
 local seen = redis.call('ZMSCORE', workers, unpack(item_worker))  -- at most 1,000: items
+local presence_ms = read_presence()
 for i, name in ipairs(item_worker) do
-  if tonumber(seen[i] or 0) <= conf.now - WAIT_presence_ms then
+  if tonumber(seen[i] or 0) <= conf.now - presence_ms then
     answers[i] = { 'not_found' }
   else
     answers[i] = { 'asked' }

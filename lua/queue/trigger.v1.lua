@@ -24,7 +24,7 @@
 -- KEYS   reply     prefix/string {base}:reply:    id
 -- KEYS   channel   prefix/channel {base}:channel: id
 -- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   control   prefix/list   {base}:control:  name
+-- KEYS   control   prefix/list   {base}:control:  id
 -- KEYS   dependents prefix/zset  {base}:dependents: id
 -- KEYS   order     prefix/zset   {base}:order:    id
 -- KEYS   ends      zset          {base}:ends
@@ -66,6 +66,7 @@
 -- PAIR   backoff_cap_ms          int 0..604800000
 -- PAIR   jitter_pct              int 0..100
 -- PAIR   headers   bytes 0..4096
+-- PAIR   source    bytes 1..200
 -- GROUP  item      1..1
 -- RETURN fired     now_ms:int
 -- RETURN exists    now_ms:int

@@ -27,7 +27,7 @@
 -- ROLE   operate
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   14 + n commands, 1 more for a dead one, 2 for a stub, 1 for each user, tag and parent, O(n log m)
+-- COST   15 + n commands, 1 more for a dead one, 2 for a stub, 1 for each user, tag and parent, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts remove_tasks trim_set trim_ended sweep_once
 
 local conf, refused = open_queue()

@@ -1,34 +1,35 @@
 -- queue.workers.v1: a page of the live workers: all, or those of a group, or with a capability, or of a name. A worker is alive
--- that was seen within 30 s. busy: how many tasks it held when it last said so, empty if it never does.
+-- that was seen within presence_ms. busy: how many tasks it held when it last said so, empty if it never does.
 -- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. Who is alive
 -- all the while is listed, in rare cases twice.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   name
--- ARGV   name      name          ?=
+-- KEYS   worker_hash prefix/hash {base}:worker:   id
+-- ARGV   name      id            ?=
 -- ARGV   group     name          ?=
 -- ARGV   capability id           ?=
 -- ARGV   cursor    bytes 0..19   ?=
 -- ARGV   limit     int 1..200    ?=100
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int cursor:text items:list(item)
--- EACH   item      found name:name seen_ms:int record:pairs(worker)
+-- EACH   item      found name:id seen_ms:int record:pairs(worker)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 + 2n commands, O(n)
--- INCLUDE base_time open_queue shown_worker
+-- COST   4 + 2n commands, O(n)
+-- INCLUDE base_time open_queue shown_worker read_presence
 
 local conf, refused = open_queue()
 if refused then return refused end
 if not string.find(cursor, '^%d*$') then return refuse('cursor', cursor, 'empty, or what the page before answered') end
 
+local alive_since_ms = conf.now - read_presence()
 local page = { '0', { name, redis.call('ZSCORE', workers, name) or '0' } }
 if name == '' then page = redis.call('ZSCAN', workers, cursor == '' and '0' or cursor, 'COUNT', limit) end
 local answers = {}
 for i = 1, #page[2], 2 do
   local seen_ms = tonumber(page[2][i + 1])
-  local record = seen_ms > conf.now - WAIT_presence_ms and shown_worker(page[2][i])
+  local record = seen_ms > alive_since_ms and shown_worker(page[2][i])
   if record then answers[#answers + 1] = { 'found', page[2][i], seen_ms, record } end
 end
 return { 'ok', conf.now, page[1] ~= '0' and page[1] or '', answers }

@@ -77,15 +77,20 @@ class Batch:
         reason: str = "error",
         retryable: bool = True,
         delay: Seconds | None = None,
+        timeout: Seconds | None = None,
+        alert: bool = False,
     ) -> list[Failed]:
         """End an attempt that went wrong, for all of it: an answer for each item, as `Queue.fail` has them.
 
         What is retried comes back together, after what is in line by then, and not always in the same order; `release`
-        keeps it. delay: seconds until the retry; None: the backoff. LeaseLost if some are no longer held; the others
-        are failed.
+        keeps it. delay: seconds until the retry; None: the backoff. timeout: seconds for the next run. alert: tell
+        people, by an event. LeaseLost if some are no longer held; the others are failed.
         """
         answers = await self._queue._fail_alike(
-            [Failure(lease, error, reason, retryable, delay=delay) for lease in self.leases]
+            [
+                Failure(lease, error, reason, retryable, delay=delay, timeout=timeout, alert=alert)
+                for lease in self.leases
+            ]
         )
         self.settled = True
         self._check(sum(one.status == "lease_lost" for one in answers))

@@ -23,6 +23,7 @@ class TaskFilter(TypedDict, total=False):
     parent: str | None
     kind: str | None
     reason: str | None
+    source: str | None
     lane: str | None
 
 
@@ -55,7 +56,10 @@ class Looking(QueueBase):
         return found[0] if found else None
 
     async def workers(self, *, group: str | None = None, capability: str | None = None) -> builtins.list[WorkerInfo]:
-        """The live workers by name: all, those of a group, those with a capability. Seen within 30 s is alive."""
+        """The live workers by name: all, or those of a group or with a capability.
+
+        A worker is alive if it was seen within the last 30 s, or what the setting `presence` says.
+        """
         found: dict[str, WorkerInfo] = {}
         cursor = ""
         while True:

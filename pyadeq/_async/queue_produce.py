@@ -51,6 +51,7 @@ class Producing(Awaiting):
         reply: bool = False,
         max_attempts: int | None = None,
         backoff: Backoff | None = None,
+        source: str | None = None,
         headers: dict[str, Any] | None = None,
         rid: str | None = None,
     ) -> Receipt:
@@ -91,6 +92,7 @@ class Producing(Awaiting):
             reply=reply,
             max_attempts=max_attempts,
             backoff=backoff,
+            source=source,
             headers=headers,
         )
         call = self.calls.enqueue([(id or rid or new_ulid(), task)], rid or new_ulid())

@@ -25,6 +25,9 @@ class SettingsChange(TypedDict, total=False):
     max_crashes: int
     backoff: Backoff
     events_max: int
+    events_keep: Seconds
+    events_error_max: int
+    presence: Seconds
     finished_keep: Seconds
     finished_max: int
     dead_keep: Seconds
@@ -32,6 +35,7 @@ class SettingsChange(TypedDict, total=False):
     result_ttl: Seconds
     reply_ttl: Seconds
     idempotency: Seconds
+    timeout: Seconds
     timeout_grace: Seconds
     fair: bool
 
@@ -42,10 +46,10 @@ class Tending(Looking):
     # Ending tasks, and giving dead ones a new start
 
     async def cancel(self, id: str, tree: bool = False) -> CancelStatus:
-        """`cancelled` at once if it waits; `cancelling` if it runs: its worker hears it at once.
+        """`cancelled` at once if it waits or is dead; `cancelling` if it runs: its worker hears it at once.
 
         tree: its children too, and theirs, whatever becomes of itself: 100 of them at once, the others by the next
-        claims of the queue's workers.
+        claims of the queue's workers. Children that are dead stay so.
         """
         return (await self.cancel_many([id], tree))[0]
 

@@ -192,14 +192,24 @@ class Working(QueueBase):
         return await self._in_batches(self.calls.ack, acks)
 
     async def fail(
-        self, lease: Held, error: str | bytes | BaseException = b"", *, reason: str = "error", retryable: bool = True
+        self,
+        lease: Held,
+        error: str | bytes | BaseException = b"",
+        *,
+        reason: str = "error",
+        retryable: bool = True,
+        delay: Seconds | None = None,
+        timeout: Seconds | None = None,
+        alert: bool = False,
     ) -> Failed:
-        """End an attempt that went wrong: retried after a backoff, or dead if not retryable or the last one.
+        """End an attempt that went wrong: retried after a delay, or dead if not retryable or the last one.
 
-        error: text, bytes or an exception; the last 8 KiB are kept. reason: one word. LeaseLost if the lease is
-        another's.
+        error: text, bytes or an exception; the last 8 KiB are kept. reason: one word. delay: seconds until the retry;
+        None: the backoff. timeout: seconds for the next run; None: as before. alert: tell people, by an event.
+        LeaseLost if the lease is another's.
         """
-        answer = (await self.fail_many([Failure(lease, error, reason, retryable)]))[0]
+        failure = Failure(lease, error, reason, retryable, delay=delay, timeout=timeout, alert=alert)
+        answer = (await self.fail_many([failure]))[0]
         _check(lease, answer.status)
         return answer
 
@@ -292,17 +302,19 @@ class Working(QueueBase):
         *,
         capacity: int | None = None,
         group: str | None = None,
+        instance: str | None = None,
         capabilities: Sequence[str] = (),
         lanes: Sequence[str] = (),
     ) -> str:
         """Make a worker known under a new incarnation; an older one of the same name is `stale` from then on.
 
-        capacity: tasks at a time. group, capabilities and lanes: by which others find it.
+        capacity: tasks at a time. group, instance, capabilities and lanes: by which others find it.
         """
         name = worker or self.default_worker
         about = {
             "capacity": capacity,
             "group": group,
+            "instance": instance,
             "capabilities": checked_list("capabilities", capabilities) or None,
             "lanes": checked_lanes(lanes) if lanes else None,
         }

@@ -304,7 +304,7 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
         return build_call("queue.settings.v1", self.base, {"now_ms": self.now_ms()}, decode=replies.settings)
 
     def register(self, worker: str, incarnation: str, about: Mapping[str, Any] | None = None) -> Call[str]:
-        """about: hostname, pid, version, layout, capacity, group, capabilities, lanes.
+        """about: hostname, pid, version, layout, capacity, group, instance, capabilities, lanes.
 
         Answers `registered`, or `stale` for a replaced incarnation.
         """
@@ -365,6 +365,9 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
         max_crashes: int | None = None,
         backoff: Any = None,
         events_max: int | None = None,
+        events_keep: Seconds | None = None,
+        events_error_max: int | None = None,
+        presence: Seconds | None = None,
         finished_keep: Seconds | None = None,
         finished_max: int | None = None,
         dead_keep: Seconds | None = None,
@@ -372,17 +375,21 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
         result_ttl: Seconds | None = None,
         reply_ttl: Seconds | None = None,
         idempotency: Seconds | None = None,
+        timeout: Seconds | None = None,
         timeout_grace: Seconds | None = None,
         fair: bool | None = None,
     ) -> Call[Settings]:
         """What is None stays as it is. clock: `server` or `test`, when the queue is created."""
         seconds = {
             "lease": lease,
+            "events_keep": events_keep,
+            "presence": presence,
             "finished_keep": finished_keep,
             "dead_keep": dead_keep,
             "result": result_ttl,
             "reply": reply_ttl,
             "idempotency": idempotency,
+            "timeout": timeout,
             "timeout_grace": timeout_grace,
         }
         settings: dict[str, Any] = {
@@ -392,6 +399,7 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
             "max_attempts": max_attempts,
             "max_crashes": max_crashes,
             "events_max": events_max,
+            "events_error_max": events_error_max,
             "finished_max": finished_max,
             "dead_max": dead_max,
             "fair": fair,
@@ -415,10 +423,12 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
         parent: str | None = None,
         kind: str | None = None,
         reason: str | None = None,
+        source: str | None = None,
         cursor: str = "",
         limit: int = 100,
     ) -> Call[Page]:
         """One state, user, tag or parent at least."""
         named = {"lane": lane, "user": user, "tag": tag, "parent": parent, "kind": kind, "reason": reason}
+        named["source"] = source
         scalars = {"now_ms": self.now_ms(), "state": state, "cursor": cursor, "limit": limit, **named}
         return build_call("queue.list.v1", self.base, scalars, decode=replies.page)

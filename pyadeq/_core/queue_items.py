@@ -106,6 +106,8 @@ def envelope(task: Task) -> dict[str, Any]:
             pairs[f"{name}_ms"] = to_epoch_ms(name, moment)
     if task.backoff is not None:
         pairs |= backoff_pairs(task.backoff)
+    if task.source is not None:
+        pairs["source"] = task.source
     if task.headers:
         pairs["headers"] = encode(task.headers, "headers")
     return pairs

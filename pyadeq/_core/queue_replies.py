@@ -27,7 +27,19 @@ from pyadeq.models import (
 )
 from pyadeq.worker_models import Heartbeat, LogLine, Outcome, WorkerInfo
 
-WORKER_FIELDS = ("incarnation", "group", "capacity", "wanted", "mode", "heard", "hostname", "pid", "version", "layout")
+WORKER_FIELDS = (
+    "incarnation",
+    "group",
+    "instance",
+    "capacity",
+    "wanted",
+    "mode",
+    "heard",
+    "hostname",
+    "pid",
+    "version",
+    "layout",
+)
 
 
 def status(reply: Reply) -> str:
@@ -179,6 +191,9 @@ def settings(reply: Reply) -> Settings:
         "max_attempts": stored.get("max_attempts"),
         "max_crashes": stored.get("max_crashes"),
         "events_max": stored.get("events_max"),
+        "events_error_max": stored.get("events_error_max"),
+        "events_keep": _scaled(stored, "events_keep_ms", 1000),
+        "presence": _scaled(stored, "presence_ms", 1000),
         "mode": stored.get("mode"),
         "finished_keep": _scaled(stored, "finished_keep_ms", 1000),
         "finished_max": stored.get("finished_max"),
@@ -187,6 +202,7 @@ def settings(reply: Reply) -> Settings:
         "result_ttl": _scaled(stored, "result_ms", 1000),
         "reply_ttl": _scaled(stored, "reply_ms", 1000),
         "idempotency": _scaled(stored, "idempotency_ms", 1000),
+        "timeout": _scaled(stored, "timeout_ms", 1000),
         "timeout_grace": _scaled(stored, "timeout_grace_ms", 1000),
         "fair": stored.get("fair", "0") != "0",
         "backoff": Backoff.model_validate({k: v for k, v in backoff.items() if v is not None}),
@@ -320,6 +336,7 @@ def _view(item: list[Any], data: bytes | None = None, result: bytes | None = Non
         timeout=seconds("timeout_ms"),
         fallback=_lanes(record),
         reply="reply" in record,
+        source=text("source"),
         trace=text("trace"),
         worker=text("worker"),
         fence=number("fence"),

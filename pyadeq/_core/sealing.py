@@ -59,8 +59,10 @@ class Sealing:
         return [(id, token, self.result(data)) for id, token, data in acks] if self.codec else acks
 
     def fails(self, fails: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """The error is the fifth."""
-        return [(*fail[:4], self.error(fail[4]), *fail[5:]) for fail in fails] if self.codec else fails
+        """The error is the fifth, the pairs are the last."""
+        if not self.codec:
+            return fails
+        return [(*fail[:4], self.error(fail[4]), *fail[5:-1], {**fail[-1], "sealed": True}) for fail in fails]
 
     def is_current(self, stored: bytes | None) -> bool:
         """Whether a payload is stored as it would be now, by the first key. False for a codec that cannot tell."""

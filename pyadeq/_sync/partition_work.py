@@ -78,10 +78,21 @@ class TakingPart(Settling):
         self._settle(lease, lambda queue: queue.ack(lease, result))
 
     def fail(
-        self, lease: Held, error: str | bytes | BaseException = b"", *, reason: str = "error", retryable: bool = True
+        self,
+        lease: Held,
+        error: str | bytes | BaseException = b"",
+        *,
+        reason: str = "error",
+        retryable: bool = True,
+        delay: Seconds | None = None,
+        timeout: Seconds | None = None,
+        alert: bool = False,
     ) -> Failed:
         """End an attempt that went wrong, as `Queue.fail` does. LeaseLost if the lease is another's."""
-        return self._settle(lease, lambda queue: queue.fail(lease, error, reason=reason, retryable=retryable))
+        own: dict[str, Any] = {"delay": delay, "timeout": timeout, "alert": alert}
+        return self._settle(
+            lease, lambda queue: queue.fail(lease, error, reason=reason, retryable=retryable, **own)
+        )
 
     def heartbeat(self, lease: Held, extend: Seconds = 0) -> Renewal:
         """Prolong a lease, as `Queue.heartbeat` does. LeaseLost if it is past its deadline."""

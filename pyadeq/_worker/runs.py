@@ -51,6 +51,7 @@ class Runs:
         *,
         failures: Failures,
         clean_up: float,
+        timeout: float,
         changed: Callable[[], None],
     ) -> None:
         self.running: dict[str, Run] = {}
@@ -65,6 +66,7 @@ class Runs:
         self._failures = failures
         self._clean_up = clean_up
         self._changed = changed
+        self._timeout = b"%d" % round(timeout * 1000)
         self._closing = False
 
     @property
@@ -85,6 +87,8 @@ class Runs:
         """Start a handler for each."""
         create_task = asyncio.get_running_loop().create_task
         for lease in leases:
+            if self._timeout != b"0":
+                lease.record.setdefault("timeout_ms", self._timeout)
             self.running[lease.token] = run = Run(lease, TaskContext(lease, self._queue, self._worker))
             run.task = create_task(self._run(run))
 

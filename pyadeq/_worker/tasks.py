@@ -55,6 +55,7 @@ class TaskOptions(TypedDict, total=False):
     reply: bool
     max_attempts: int | None
     backoff: Backoff | None
+    source: str | None
     headers: dict[str, Any] | None
     rid: str | None
     wait: Seconds | None

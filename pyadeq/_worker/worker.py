@@ -50,9 +50,14 @@ class Worker:
     handler: an async function of one lease, run on this event loop; a plain one, run in threads; or the queue's tasks.
     Its return value is the task's result; an exception fails the attempt as `failures` says, and so does a run beyond
     the task's timeout: it is cancelled. Acks, fails and the next claim go to the server as one call.
-    group, name: the worker is the instance `name` of the group. lanes: where it looks for tasks; by default its own,
-    its group's and `any`, or `any` alone without a group. Of two priorities the lower comes first, and of one the lanes
+    group, instance: the worker is that instance of the group; the instance is unique in its group. name: unique in the
+    queue, `host:pid:uuid` for instance; by default `<group>:<instance>`. Without an instance, the name is also that.
+    lanes: where it looks for tasks; by default its own, its group's and `any`, or `any` alone without a group.
+    default_group: a worker without a group serves the lane `group/default`, too.
+    Of two priorities the lower comes first, and of one the lanes
     in order; with lane_first the other way round.
+    timeout: seconds that one run may take, for tasks that have no timeout, neither of their own nor of the queue; 0: no
+    limit.
     lease: seconds, 0 for the queue's setting. Leases are renewed every third of it by `renew`: a `thread`; the `loop`
     itself, which a handler may hold up; or a `process`, which goes on even while a handler keeps the GIL.
     grace: seconds that running handlers have after `stop`; then they are cancelled and their tasks given back.
@@ -67,11 +72,14 @@ class Worker:
         *,
         name: str | None = None,
         group: str | None = None,
+        instance: str | None = None,
+        default_group: bool = False,
         capabilities: Sequence[str] = (),
         concurrency: int = 10,
         lanes: Sequence[str] | None = None,
         lane_first: bool = False,
         lease: Seconds = 0,
+        timeout: Seconds = 0,
         grace: Seconds = 30.0,
         renew: Literal["thread", "loop", "process"] = "thread",
         failures: Failures = FAILURES,
@@ -91,6 +99,9 @@ class Worker:
         self._grace = to_ms("grace", grace) / 1000
         if self._lease and self._lease < SHORTEST_LEASE:
             raise ConfigError(f"lease: {lease!r} is not accepted; allowed: 0 (the queue's setting), or 1 s and more")
+        own_timeout = to_ms("timeout", timeout) / 1000
+        if own_timeout < 0:
+            raise ConfigError(f"timeout: {timeout!r} is not accepted; allowed: 0 (no limit), or more seconds")
         if self._grace < 0:
             raise ConfigError(f"grace: {grace!r} is not accepted; allowed: 0 s and more")
         for hook, called in (("on_start", on_start), ("on_stop", on_stop)):
@@ -98,8 +109,13 @@ class Worker:
                 raise ConfigError(f"{hook}: {called!r} is not accepted; allowed: a function, or None")
         self.queue = queue
         self._queue = all_of_it
-        self.name = check_name("name", name or default_worker_name())
         self.group = group if group is None else check_name("group", group)
+        if instance is not None and group is None:
+            raise ConfigError("instance: it goes with a group; name the group, too")
+        name = name or (default_worker_name() if instance is None else f"{group}:{instance}")
+        self.name = check_name("name", name, "id")
+        self.instance = None if group is None else check_name("instance", instance or name)
+        self._default_group = default_group
         self.capabilities = tuple(checked_list("capabilities", capabilities))
         self.lanes = tuple(self._own_lanes() if lanes is None else checked_lanes(lanes))
         self.restart_wanted = False
@@ -113,7 +129,13 @@ class Worker:
         self._outage = Outage()
         clean_up = max(CLEAN_UP, getattr(handler, "clean_up", 0.0))
         self._runs = Runs(
-            all_of_it, self.name, prepared, failures=failures, clean_up=clean_up, changed=self._pulse.beat
+            all_of_it,
+            self.name,
+            prepared,
+            failures=failures,
+            clean_up=clean_up,
+            timeout=own_timeout,
+            changed=self._pulse.beat,
         )
         self._renewal = renewal_class(renew)(all_of_it, self.name, self._lease, lambda: self._runs.busy, self._hear)
         self._listener = Listener(
@@ -285,6 +307,7 @@ class Worker:
             self.name,
             capacity=self.concurrency,
             group=self.group,
+            instance=self.instance,
             capabilities=self.capabilities,
             lanes=self.lanes,
         )
@@ -366,7 +389,9 @@ class Worker:
             await asyncio.sleep(TICK)
 
     def _own_lanes(self) -> list[str]:
-        return [f"group/{self.group}/inst/{self.name}", f"group/{self.group}", "any"] if self.group else ["any"]
+        if self.group:
+            return [f"group/{self.group}/inst/{self.instance}", f"group/{self.group}", "any"]
+        return ["group/default", "any"] if self._default_group else ["any"]
 
 
 def _stop_all(workers: list[Worker]) -> None:

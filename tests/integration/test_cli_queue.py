@@ -104,9 +104,12 @@ def test_pause_drain_and_resume(url: str, queue: Queue) -> None:
 
 def test_configure(url: str, base_name: str) -> None:
     changes = ["--lease", "1m", "--max-attempts", "7", "--finished-keep", "1.5h", "--backoff-base", "250ms"]
+    changes += ["--timeout", "2m"]
     settings = answer("queue", "configure", base_name, *changes, "--url", url)["settings"]
     assert (settings["lease"], settings["max_attempts"], settings["finished_keep"]) == (60, 7, 5400)
     assert settings["backoff"] == {"base": 0.25, "multiplier": 2, "cap": 300, "jitter": 0.1}
+    assert settings["timeout"] == 120
+    assert answer("queue", "configure", base_name, "--timeout", "0", "--url", url)["settings"]["timeout"] == 0
     settings = answer("queue", "configure", base_name, "--backoff-cap", "10", "--url", url)["settings"]
     assert settings["backoff"] == {"base": 0.25, "multiplier": 2, "cap": 10, "jitter": 0.1}
     assert ["max-attempts", "8"] in lines("queue", "configure", base_name, "--max-attempts", "8", "--url", url)

@@ -103,3 +103,18 @@ def test_a_name_has_one_holder(workers: Workers, queue: Queue, until: Until) -> 
     assert incarnation is not None
     assert now.incarnation != incarnation.incarnation
     assert queue.enqueue(lane="group/pool/inst/box", reply=True).result(DEADLINE) == "box"
+
+
+def test_two_groups_may_each_have_an_instance_of_one_name(workers: Workers, queue: Queue, until: Until) -> None:
+    for group in ("io", "gpu"):
+        workers.start(f"{group}:1", "--group", group, "--instance", "1")
+    until(lambda: {worker.instance for worker in queue.workers()} == {"1"} and len(queue.workers()) == 2)
+    done = done_by(queue, [Task(lane=f"group/{group}/inst/1", reply=True) for group in ("io", "gpu", "gpu")])
+    assert done == {"io:1": 1, "gpu:1": 2}
+
+
+def test_a_worker_without_a_group_may_serve_the_default_group(workers: Workers, queue: Queue, until: Until) -> None:
+    workers.start("w1", "--default-group")
+    until(lambda: len(queue.workers()) == 1)
+    assert queue.workers()[0].lanes == ("group/default", "any")
+    assert done_by(queue, [Task(lane="group/default", reply=True), Task(reply=True)]) == {"w1": 2}

@@ -69,3 +69,20 @@ async def test_a_handler_that_will_not_stop_holds_its_task_no_longer_than_the_gr
         go_on.set()
     worker.stop()
     await asyncio.wait_for(running, DEADLINE)
+
+
+@pytest.mark.parametrize(("of_queue", "of_worker"), [(0.2, 0), (0.2, 3600), (0, 0.2)])
+async def test_a_task_without_a_timeout_has_that_of_the_queue_or_else_of_the_worker(
+    queue: Queue, of_queue: float, of_worker: float
+) -> None:
+    async def handle(lease: Lease) -> None:
+        await asyncio.sleep(3600 if lease.id == "slow" else 0.4)
+
+    await queue.configure(timeout=of_queue)
+    await queue.enqueue(id="slow", max_attempts=1)
+    await queue.enqueue(id="own", timeout=3600, max_attempts=1)
+    await until_ended(queue, Worker(queue, handle, timeout=of_worker), 2)
+    slow, own = await queue.get_many(["slow", "own"])
+    assert slow
+    assert own
+    assert (slow.state, slow.reason, own.state) == ("dead", "timeout", "completed")

@@ -122,6 +122,18 @@ def cancel_finished(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1, 100)
+def cancel_dead(bench: Workbench, n: int) -> AnyCall:
+    return bench.calls.cancel([*bench.die(n), *bench.die(1, reply=True)], "r")
+
+
+@scenario(1)
+def cancel_a_tree_with_a_dead_child(bench: Workbench, n: int) -> AnyCall:
+    (root,) = bench.fill(1, lane="group/g")
+    bench.die(n, parent=root)
+    return bench.calls.cancel([root], "r", tree=True)
+
+
+@scenario(1, 100)
 def cancel_again(bench: Workbench, n: int) -> AnyCall:
     running = [lease.id for lease in bench.lease(n)]
     return sent(bench, bench.calls.cancel(running + bench.fill(n), "r"))
@@ -265,6 +277,9 @@ def configure_all(bench: Workbench, _: int) -> AnyCall:
         max_crashes=1,
         backoff=Backoff(),
         events_max=100,
+        events_keep=1,
+        events_error_max=1,
+        presence=15,
         clock="test",
         finished_keep=1,
         finished_max=1,
@@ -272,6 +287,7 @@ def configure_all(bench: Workbench, _: int) -> AnyCall:
         dead_max=1,
         result_ttl=1,
         idempotency=1,
+        timeout=1,
         timeout_grace=1,
     )
 

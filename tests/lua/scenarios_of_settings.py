@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyadeq._core.queue_items import Failure
 from pyadeq.models import Backoff, Task
 from tests.lua.scenario import AnyCall, acks, claim, fails, scenario, sent, settle, tasks
@@ -18,8 +20,9 @@ def set_all(bench: Workbench) -> None:
     bench.real(
         bench.calls.configure(
             lease=20, max_attempts=4, max_crashes=4, backoff=Backoff(base=2, multiplier=3, cap=20, jitter=0),
-            events_max=50_000, finished_keep=60, finished_max=1_000, dead_keep=60, dead_max=1_000, result_ttl=60,
-            reply_ttl=60, idempotency=60, timeout_grace=5,
+            events_max=50_000, events_keep=60, events_error_max=0, presence=60, finished_keep=60,
+            finished_max=1_000, dead_keep=60, dead_max=1_000, result_ttl=60, reply_ttl=60,
+            idempotency=60, timeout=3600, timeout_grace=5,
         )
     )  # fmt: skip
 
@@ -37,6 +40,13 @@ def enqueue_keyed_where_all_is_set(bench: Workbench, n: int) -> AnyCall:
 def settings_where_all_is_set(bench: Workbench, _: int) -> AnyCall:
     set_all(bench)
     return bench.calls.settings()
+
+
+@scenario(0)
+def stats_where_all_is_set(bench: Workbench, _: int) -> AnyCall:
+    set_all(bench)
+    bench.worker()
+    return bench.calls.stats()
 
 
 @scenario(0)
@@ -70,7 +80,85 @@ def heartbeat_beyond_the_timeout_where_all_is_set(bench: Workbench, n: int) -> A
     return bench.calls.heartbeat(leases)
 
 
+@scenario(1)
+def heartbeat_beyond_the_timeout_of_the_queue(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.configure(timeout=1))
+    leases = bench.lease(n)
+    bench.pass_time(2_000)
+    return bench.calls.heartbeat(leases)
+
+
+@scenario(2)
+def claim_where_the_queue_has_a_timeout(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.configure(timeout=1))
+    bench.fill(n - 1)
+    bench.fill(1, timeout=2)
+    return claim(bench, n)
+
+
+@scenario(1)
+def claim_again_where_the_queue_has_a_timeout(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.configure(timeout=1))
+    bench.fill(n)
+    return sent(bench, claim(bench, n))
+
+
+@scenario(1)
+def settle_again_where_the_queue_has_a_timeout(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.configure(timeout=1))
+    (lease,) = bench.lease(n)
+    call = settle(bench, limit=1, acks=[(lease, None)])
+    return sent(bench, call)
+
+
+@scenario(1)
+def heartbeat_where_the_timeout_of_the_queue_was_taken_back(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.configure(timeout=1))
+    bench.real(bench.calls.configure(timeout=0))
+    return bench.calls.heartbeat(bench.lease(n))
+
+
 # what a task brings with it
+
+
+@scenario(1)
+def enqueue_from_a_source(bench: Workbench, n: int) -> AnyCall:
+    return replace(bench.calls, source="hook").enqueue(tasks(n, source="user"), "r")
+
+
+@scenario(1)
+def list_from_a_source(bench: Workbench, n: int) -> AnyCall:
+    bench.fill(n, source="user")
+    bench.fill(n)
+    return bench.calls.list("ready", source="user")
+
+
+@scenario(2)
+def fail_for_good_with_an_error(bench: Workbench, n: int) -> AnyCall:
+    return bench.calls.fail(**fails(bench.lease(n), error="no route\n", retryable=False))
+
+
+@scenario(1)
+def fail_for_good_where_events_show_no_errors(bench: Workbench, n: int) -> AnyCall:
+    set_all(bench)
+    return bench.calls.fail(**fails(bench.lease(n), error="no route", retryable=False))
+
+
+@scenario(1)
+def fail_for_good_with_a_sealed_error(bench: Workbench, n: int) -> AnyCall:
+    class Codec:
+        def seal(self, data: bytes, context: bytes) -> bytes:
+            return data
+
+        open = seal
+
+    return replace(bench.calls, codec=Codec()).fail(**fails(bench.lease(n), error="sealed", retryable=False))
+
+
+@scenario(1)
+def fail_for_good_without_events(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.configure(events_max=0))
+    return bench.calls.fail(**fails(bench.lease(n), error="no route", retryable=False))
 
 
 @scenario(1)

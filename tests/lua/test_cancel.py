@@ -60,14 +60,29 @@ def test_a_running_task_is_marked_once(bench: Workbench, state: str) -> None:
     assert bench.events("task.cancelled") == []
 
 
-@pytest.mark.parametrize(
-    ("state", "answer"), [("completed", "finished"), ("dead", "finished"), ("cancelled", "cancelled")]
-)
+@pytest.mark.parametrize(("state", "answer"), [("completed", "finished"), ("cancelled", "cancelled")])
 def test_an_ended_task_stays_as_it_is(bench: Workbench, state: str, answer: str) -> None:
     id = put(bench, state)
     before = bench.dump()
     assert cancel(bench, id) == [answer]
     assert bench.dump() == before
+
+
+@pytest.mark.parametrize("task", [{}, TIES])
+def test_a_dead_task_leaves_the_dead_set(bench: Workbench, task: dict[str, Any]) -> None:
+    (id,) = bench.die(1, **{**task, "lane": "any"})
+    bench.pass_time(10)
+    assert cancel(bench, id, id) == ["cancelled", "cancelled"]
+    view = bench.view(id)
+    assert view
+    assert (view.state, view.reason, view.ended) == ("cancelled", "error", (START + 10) / 1000)
+    assert bench.ask("EXISTS", ":dead") == 0
+    assert bench.run(bench.calls.outcome([id]))[0].status == "cancelled"
+    assert [event["payload"] for event in bench.events("task.cancelled")] == [b"from=dead"]
+    assert [one.status for one in bench.run(bench.calls.retry([id], "r"))] == ["not_dead"]
+    counters = bench.counters()
+    assert (counters["dead"], counters["cancelled"]) == (1, 1)
+    check_queue(bench)
 
 
 def test_an_unknown_task_is_not_found(bench: Workbench) -> None:

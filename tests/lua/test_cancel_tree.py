@@ -80,6 +80,7 @@ def test_what_came_of_one_that_has_ended_ends(bench: Workbench, root: str) -> No
             complete(bench, lease)
         case "dead":
             fail(bench, lease)
+            answer = "cancelled"
         case "cancelled":
             bench.run(bench.calls.cancel([lease.id]))
             bench.run(bench.calls.release([lease]))

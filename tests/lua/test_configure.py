@@ -70,12 +70,16 @@ def test_settings_are_kept_and_answered(bench: Workbench) -> None:
         "max_crashes": 2,
         "backoff": Backoff(base=0.5, multiplier=1.5, cap=60, jitter=0.25),
         "events_max": 500,
+        "events_keep": 3600.0,
+        "events_error_max": 0,
+        "presence": 60.0,
         "finished_keep": 1.5,
         "finished_max": 0,
         "dead_keep": 86_400.0,
         "dead_max": 7,
         "result_ttl": 0.0,
         "idempotency": 1.0,
+        "timeout": 90.0,
         "timeout_grace": 0.0,
     }
     expected = Settings(clock="test", **changes)  # type: ignore[arg-type]

@@ -36,7 +36,7 @@ def branches(client: redis.Redis) -> BranchClient:
 def test_the_scenarios_go_every_way(branches: BranchClient, make_any: MakeAny) -> None:
     places = {way: place for script in scripts() for way, place in ways(branches, script)}
     folders = {"include", *map(noun_of, scripts())}
-    sources = {path.relative_to(LUA).as_posix() for folder in folders for path in (LUA / folder).iterdir()}
+    sources = {path.relative_to(LUA).as_posix() for folder in folders for path in (LUA / folder).glob("*.lua")}
     assert {source for source, *_ in places.values()} == sources
 
     refuse(branches, make_any)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -52,7 +53,7 @@ def test_the_last_attempt_ends_in_the_dead_set(bench: Workbench) -> None:
         attempts.append(lease.attempt)
     assert attempts == [1, 2, 3]
     assert bench.ask("ZRANGE", ":dead", 0, -1, "WITHSCORES") == [lease.id.encode(), b"%d" % bench.now]
-    assert [event["payload"] for event in bench.events("task.dead")] == [b"reason=broken"]
+    assert [event["payload"] for event in bench.events("task.dead")] == [b"reason=broken attempts=3"]
     assert (bench.counters()["retried"], bench.counters()["dead"]) == (2, 1)
 
 
@@ -310,3 +311,37 @@ def test_settle_says_it_all_too(bench: Workbench) -> None:
     assert (record["timeout_ms"], record["exit_code"]) == (b"20000", b"3")
     assert len(bench.events("task.alert")) == 1
     check_queue(bench)
+
+
+@pytest.mark.parametrize(("error", "shown"), [
+    (b"", b""), (b"no route", b" error=no%20route"), ("ein ü=%\n".encode(), b" error=ein%20%C3%BC%3D%25%0A"),
+    (b"x" * 300, b" error=" + b"x" * 200), ("ü".encode() * 100 + b"x", b" error=" + b"%C3%BC" * 99 + b"x"),
+])  # fmt: skip
+def test_the_event_of_a_death_tells_the_end_of_the_error_as_one_word(
+    bench: Workbench, error: bytes, shown: bytes
+) -> None:
+    (lease,) = bench.lease(1)
+    bench.run(bench.calls.fail([Failure(lease, error, retryable=False)], [0]))
+    assert [event["payload"] for event in bench.events("task.dead")] == [b"reason=error attempts=1" + shown]
+
+
+@pytest.mark.parametrize(("most", "shown"), [(0, b""), (2, b" error=rr")])
+def test_how_much_of_the_error_is_a_setting(bench: Workbench, most: int, shown: bytes) -> None:
+    bench.real(bench.calls.configure(events_error_max=most))
+    leases = bench.lease(2)
+    bench.run(bench.calls.fail([Failure(lease, "err", retryable=False) for lease in leases], [0, 0]))
+    assert [event["payload"] for event in bench.events("task.dead")] == [b"reason=error attempts=1" + shown] * 2
+
+
+def test_a_sealed_error_is_not_told(bench: Workbench) -> None:
+    class Reversed:
+        def seal(self, data: bytes, context: bytes) -> bytes:
+            return data[::-1]
+
+        open = seal
+
+    (lease,) = bench.lease(1)
+    sealed = replace(bench.calls, codec=Reversed())
+    bench.run(sealed.fail([Failure(lease, "err", retryable=False)], [0]))
+    assert [event["payload"] for event in bench.events("task.dead")] == [b"reason=error attempts=1"]
+    assert bench.record(lease.id)["error"] == b"rre"

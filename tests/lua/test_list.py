@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
@@ -278,3 +279,19 @@ def test_a_state_is_listed_whole_though_tasks_leave_and_join_it(bench: Workbench
     seen = walk(bench, 4, lambda: change() if next(changes, None) is not None else None, state=state)
     assert len(set(seen)) == len(seen)
     assert there <= set(seen)
+
+
+def test_a_source_is_the_tasks_own_or_that_of_the_client(bench: Workbench) -> None:
+    hook = replace(bench.calls, source="hook")
+    bench.run(hook.enqueue([("a", Task()), ("b", Task(source="user"))], "r1"))
+    bench.run(bench.calls.enqueue([("c", Task(source="user")), ("d", Task())], "r2"))
+
+    def from_source(source: str) -> list[str]:
+        return [task.id for task in bench.run(bench.calls.list("ready", source=source)).tasks]
+
+    assert [from_source(source) for source in ("hook", "user", "system")] == [["a"], ["b", "c"], []]
+    sources = [lease.source for lease in bench.claim(4)]
+    assert sources == ["hook", "user", "user", None]
+    view = bench.view("a")
+    assert view
+    assert view.source == "hook"

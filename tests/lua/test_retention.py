@@ -13,7 +13,7 @@ from pyadeq.models import Task
 from tests.lua.checks import check_queue
 from tests.lua.scenario import TIES
 from tests.lua.test_cancel import put
-from tests.lua.workbench import Workbench
+from tests.lua.workbench import START, Workbench
 
 WEEK, MONTH = 604_800_000, 2_592_000_000
 
@@ -314,3 +314,20 @@ def test_as_many_go_as_one_call_may_end(bench: Workbench) -> None:
     assert settled.acks == ["completed"] * 999
     stats = bench.real(bench.calls.stats())
     assert (stats.finished, stats.ready, stats.counters["trimmed"]) == (0, 0, 2 * 999)
+
+
+@pytest.mark.parametrize("by", ["trim", "claim"])
+@pytest.mark.parametrize("keep", [None, 60])
+def test_old_events_are_deleted(bench: Workbench, by: str, keep: float | None) -> None:
+    """The ids of a stream are the server's time; these are between a minute and a week old by the bench's clock."""
+    for number in range(250):
+        bench.ask("XADD", ":events", f"{START - 3_600_000}-{number}", "event", "task.dead")
+    if keep:
+        bench.real(bench.calls.configure(events_keep=keep))
+    if by == "trim":
+        trim(bench)
+    else:
+        bench.claim(1)
+    left = len(bench.ask("XRANGE", ":events", START - 3_600_000, START - 3_600_000))
+    assert left < 100 if keep else left == 250
+    check_queue(bench)

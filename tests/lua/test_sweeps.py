@@ -115,7 +115,7 @@ def test_the_last_crash_ends_the_loop(bench: Workbench, most: int) -> None:
     reap(bench)
     assert bench.state(lease.id) == "dead"
     assert bench.record(lease.id)["reason"] == b"crash_loop"
-    assert bench.events("task.dead")[0]["payload"] == b"reason=crash_loop"
+    assert bench.events("task.dead")[0]["payload"] == b"reason=crash_loop attempts=0"
     assert (bench.counters()["stalled"], bench.counters()["dead"]) == (most, 1)
 
 

@@ -114,3 +114,41 @@ def test_a_task_shows_its_timeout(bench: Workbench) -> None:
     view = bench.view(lease.id)
     assert view
     assert (lease.timeout, view.timeout) == (1.5, 1.5)
+
+
+def test_a_task_without_a_timeout_has_that_of_the_queue(bench: Workbench) -> None:
+    bench.real(bench.calls.configure(timeout=10))
+    plain, tied = bench.lease(1) + bench.lease(1, unique="u")
+    assert (plain.timeout, tied.timeout) == (10, 10)
+    bench.pass_time(9_999)
+    assert beat(bench, plain, tied) == ["renewed"] * 2
+    bench.pass_time(1)
+    assert beat(bench, plain, tied) == ["timed_out"] * 2
+    bench.pass_time(10_000)
+    assert beat(bench, plain, tied) == ["lease_lost"] * 2
+
+
+@pytest.mark.parametrize(("own", "answers"), [(5, ["timed_out", "renewed"]), (15, ["renewed", "timed_out"])])
+def test_the_timeout_of_a_task_wins_over_that_of_the_queue(bench: Workbench, own: float, answers: list[str]) -> None:
+    bench.real(bench.calls.configure(timeout=10))
+    leases = bench.lease(1, timeout=own) + bench.lease(1)
+    assert [lease.timeout for lease in leases] == [own, 10]
+    bench.pass_time(5_000 if own == 5 else 10_000)
+    assert beat(bench, *leases) == answers
+
+
+def test_a_claim_that_is_sent_again_tells_the_timeout_of_the_queue_too(bench: Workbench) -> None:
+    bench.real(bench.calls.configure(timeout=10))
+    bench.fill(1)
+    bench.worker()
+    call = bench.calls.claim("w", "i", 0, 10**6)
+    first, again = bench.run(call), bench.run(call)
+    assert [lease.timeout for lease in first.leases + again.leases] == [10, 10]
+
+
+def test_a_timeout_of_zero_is_none(bench: Workbench) -> None:
+    bench.real(bench.calls.configure(timeout=10))
+    assert bench.real(bench.calls.configure(timeout=0)).timeout == 0
+    (lease,) = bench.lease(1)
+    bench.pass_time(14_000)
+    assert (lease.timeout, beat(bench, lease)) == (None, ["renewed"])

@@ -190,3 +190,36 @@ def test_the_replaced_one_is_told_to_ask(bench: Workbench) -> None:
     register(bench, "new")
     assert bench.ask("LRANGE", ":control:w", 0, -1) == [b"1"]
     assert 0 < bench.ask("PTTL", ":control:w") <= 60_000
+
+
+def test_how_long_a_worker_may_be_silent_is_a_setting(bench: Workbench) -> None:
+    bench.real(bench.calls.configure(presence=60))
+    bench.worker("silent")
+    bench.pass_time(59_999)
+    assert [worker.name for worker in bench.run(bench.calls.workers())[0]] == ["silent"]
+    assert bench.run(bench.calls.stats()).workers == 1
+    assert bench.run(bench.calls.steer(["silent"], "quiet", rid="r")) == ["asked"]
+    bench.sweep()
+    bench.pass_time(1)
+    assert bench.run(bench.calls.workers(name="silent"))[0] == []
+    assert bench.run(bench.calls.stats()).workers == 1
+    assert bench.run(bench.calls.steer(["silent"], "quiet", rid="other")) == ["not_found"]
+    bench.pass_time(1_000)
+    bench.sweep()
+    assert [event["id"] for event in bench.events("worker.lost")] == [b"silent"]
+
+
+def test_a_name_may_have_colons_and_an_instance_is_of_its_group(bench: Workbench) -> None:
+    bench.run(bench.calls.register("host:1:ab/c", "i", {"group": "a", "instance": "1"}))
+    bench.run(bench.calls.register("host:2", "i", {"group": "b", "instance": "1"}))
+    found = {worker.name: (worker.group, worker.instance) for worker in bench.run(bench.calls.workers())[0]}
+    assert found == {"host:1:ab/c": ("a", "1"), "host:2": ("b", "1")}
+    bench.fill(1)
+    (lease,) = bench.run(bench.calls.claim("host:1:ab/c", "i", 0, 1)).leases
+    view = bench.view(lease.id)
+    assert view
+    assert view.worker == "host:1:ab/c"
+    assert bench.run(bench.calls.cancel([lease.id])) == ["cancelling"]
+    assert bench.ask("LLEN", ":control:host:1:ab/c") == 1
+    assert bench.run(bench.calls.heartbeat([lease], "host:1:ab/c")).renewals[0].status == "cancelling"
+    check_queue(bench)

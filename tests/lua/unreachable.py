@@ -34,6 +34,7 @@ UNREACHABLE: Final = {
     "the loop stands behind a test that there is one": [
         "include/ack_tasks.lua: no round over `ids`",
         "include/add_payloads.lua: no round over `leased`",
+        "include/give_timeout.lua: no round over `leased`",
         "include/cover_parts.lua: no round over `members`",
         "include/edges_of.lua: no round over `waiters`",
         "include/expire_waiting.lua: no round over `ids`",
@@ -60,6 +61,7 @@ UNREACHABLE: Final = {
     ],
     "a task has a record, and a list in it a word": [
         "include/find_missing.lua: no round over `ids`",
+        "include/give_timeout.lua: no round over `#record`",
         "include/held_back.lua: no round over `#record`",
         "include/index_task.lua: no round over `own.tags`",
         "include/summarise.lua: no round over `record`",

@@ -42,7 +42,7 @@ COMMANDS: Final = {
     **dict.fromkeys(["MSET", "SET"], ("string", True)),
     **dict.fromkeys(["LRANGE"], ("list", False)),
     **dict.fromkeys(["LPUSH", "LTRIM", "RPUSH"], ("list", True)),
-    **dict.fromkeys(["XADD"], ("stream", True)),
+    **dict.fromkeys(["XADD", "XTRIM"], ("stream", True)),
     **dict.fromkeys(["SPUBLISH"], ("channel", True)),
     **dict.fromkeys(["EXISTS"], ("", False)),
     **dict.fromkeys(["DEL", "EXPIRE", "PERSIST", "PEXPIRE"], ("", True)),
@@ -381,6 +381,8 @@ def is_bounded(name: str, arguments: Sequence[bytes]) -> bool:
             return 0 <= int(last) - int(first) < MOST_MEMBERS
         case "HSCAN" | "ZSCAN", [_, _, b"COUNT", most]:
             return 0 < int(most) <= MOST_MEMBERS
+        case "XTRIM", [_, _, exactly, *_]:
+            return exactly == b"~"  # then it deletes at most 100 blocks
         case "INFO", sections:
             return len(sections) == 1
     return name not in ("HSCAN", "LRANGE", "SRANDMEMBER", "ZRANGE", "ZSCAN")

@@ -9,7 +9,8 @@ from pyadeq import models
 from pyadeq._core.queue_items import Failure
 from tests.property.records import Answer, Backoff, Spec
 
-SECONDS = {"lease", "finished_keep", "dead_keep", "result_ttl", "idempotency", "timeout_grace", "reply_ttl"}
+SECONDS = {"lease", "finished_keep", "dead_keep", "result_ttl", "idempotency", "timeout", "timeout_grace", "presence"}
+SECONDS |= {"reply_ttl"}
 COUNTS = {"max_attempts", "max_crashes", "finished_max", "dead_max"}
 
 

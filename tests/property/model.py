@@ -206,8 +206,9 @@ class Model(Kept, Workers, Chains):
         for id, token in leases:
             task = self._held(id, token)
             end = self.now + 1  # of the time that it may run
-            if task and task.lease and task.timeout:
-                end = task.lease.started + task.timeout
+            timeout = task and (task.timeout or self.settings["timeout"])
+            if task and task.lease and timeout:
+                end = task.lease.started + timeout
             if task and task.lease and task.at > self.now and self.now < end + self.settings["timeout_grace"]:
                 task.at = self.now + (lease or self.settings["lease"])
                 late = "timed_out" if end <= self.now else "renewed"
@@ -246,7 +247,7 @@ class Model(Kept, Workers, Chains):
 
     def cancel(self, ids: Sequence[str], rid: str | None = None, *, tree: bool = False) -> list[Answer]:
         known = self._done("cancel", rid)
-        answers = self._for_each(ids, "cancel", rid, lambda task: (self._cancel(task),))
+        answers = self._for_each(ids, "cancel", rid, lambda task: (self._cancel(task, by_hand=True),))
         for id in ids if tree and not known else ():
             self._cancel_tree(id)
         return answers

@@ -11,9 +11,10 @@ from tests.property.records import LOST, Answer, Backoff, Reply, Stub, Task, Wor
 BLOCK = 10_000  # how long a worker blocks at the most
 WINDOW = 60_000  # how long what was done is remembered for a re-sent call
 DEFAULTS: dict[str, Any] = {
-    "lease": 15_000, "max_attempts": 3, "max_crashes": 5, "backoff": Backoff(), "finished_keep": 604_800_000,
+    "lease": 15_000, "presence": 30_000, "max_attempts": 3, "max_crashes": 5, "backoff": Backoff(),
+    "finished_keep": 604_800_000,
     "finished_max": 100_000, "dead_keep": 2_592_000_000, "dead_max": 100_000, "result_ttl": None,
-    "idempotency": 86_400_000, "timeout_grace": 10_000, "reply_ttl": 3_600_000,
+    "idempotency": 86_400_000, "timeout": 0, "timeout_grace": 10_000, "reply_ttl": 3_600_000,
 }  # fmt: skip
 
 
@@ -106,7 +107,13 @@ class State:
         task.state, task.lease = "freed", None
         return cancelling and self._cancel(task) == "cancelled"
 
-    def _cancel(self, task: Task) -> str:
+    def _cancel(self, task: Task, by_hand: bool = False) -> str:
+        if task.state == "dead" and by_hand:
+            task.state, task.at = "cancelled", self.now  # its keys are free already
+            self._just_ended["finished"] += 1
+            self._reply(task, ("cancelled",))
+            self._note("cancelled", task)
+            return "cancelled"
         if task.state in ("completed", "dead"):
             return "finished"
         if task.lease:

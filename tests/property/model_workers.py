@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from tests.property.model_once import Once
 from tests.property.records import Answer, Worker
 
-SILENCE = 30_000  # a worker that was not heard of for so long is gone
-
 
 class Workers(Once):
     def register(self, worker: str, incarnation: str) -> str:
@@ -58,7 +56,7 @@ class Workers(Once):
         return worker.mode, worker.wanted or 0
 
     def silent(self) -> list[str]:
-        return [name for name, worker in self.workers.items() if worker.seen <= self.now - SILENCE]
+        return [name for name, worker in self.workers.items() if worker.seen <= self.now - self.settings["presence"]]
 
     def _forget_silent(self) -> None:
         for name in self.silent():

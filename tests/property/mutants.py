@@ -15,6 +15,7 @@ TOKEN = "if by ~= token or not answers[answer]"
 KNOWN = "if row[1] == stamp then return 'created' end"
 HELD = "if field and redis.call('HGET', once, field) == id then"
 UNTIE = "if tied and untie(conf, id, 'f') then answer_waiters"
+HOUSE = "local trimmed = trim_ended(conf, 100, tally)"
 STUB = "if left_ms > 0 and own[4] then"
 DELETE = "= task .. id, payload .. id, result .. id, log .. id"
 DEADLINE = "if tied then await_deadline(conf, id, due_ms) end"
@@ -51,11 +52,12 @@ BY_THE_MACHINE: dict[str, Mutant] = {
     "purged tasks keep their keys": ("if own[1] and untie(conf, id, 'f') and", "if false and"),
     "purged tasks keep their idempotency keys": ("redis.call('HDEL', once, key)", ""),
     "a retried task still expires": ("'crashes', 'expires_at_ms',", "'crashes',"),
-    "who keeps house is lost": ("redis.call('ZADD', workers, conf.now_text, worker)\n  sweep", "sweep"),
-    "workers do not keep house": ("return trim_ended(conf, 100, tally) + sweep_once(conf, 100) < 100", "return true"),
+    "who keeps house is lost": ("redis.call('ZADD', workers, conf.now_text, worker)\n  local trimmed", "local trimmed"),
+    "workers do not keep house": (HOUSE + "\n  sweep_workers(conf, tally)", "local trimmed = 0"),
     "results stay": (DELETE, DELETE.replace("result .. id", "task .. id")),
     "a tag's index keeps what is gone": ("leave(by_tag .. tag, id)", ""),
     "no stub is left": (STUB, "if false then"),
+    "the timeout of a queue is nothing": (" or conf.timeout_ms\n", "\n"),
     "a new task goes with the stub": ("redis.call('PERSIST', key)", ""),
     "a tree is its root and its children": ("if row and row[1] and row[2] ~= stamp then", "if false then"),
     "nobody is told of an end": ("if own[5] or own[6] then", "if false then"),
@@ -250,7 +252,7 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "nobody is alerted": ("if extra.alert then emit(", "if false then emit("),
         "a record's error is not shown": ("return { 'dead', record.reason or 'error', record.error or '' }",
                                           "return { 'dead', record.reason or 'error', '' }"),
-        "a reply without its error": ("lease.tied, tally, fails.error[i])", "lease.tied, tally)"),
+        "a reply without its error": ("lease.tied, tally, fails.error[i], shown)", "lease.tied, tally, nil, shown)"),
         "no exit code": ("if extra.exit_code then", "if false then"),
         "an exit code stays": ("redis.call('HDEL', task .. id, 'exit_code')", ""),
         "an exit code outlasts a retry": ("'reason', 'error', 'exit_code',", "'reason', 'error',"),
@@ -280,7 +282,7 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "a mode that nobody named": ("if mode ~= 'keep' then", "if true then"),
         "a capacity that nobody named": ("if capacity > 0 then", "if true then"),
         "a late steer steers": ("note_answers(conf, 'steer', answers)", ""),
-        "who is silent is steered": ("tonumber(seen[i] or 0) <= conf.now - 30000", "not seen[i]"),
+        "who is silent is steered": ("tonumber(seen[i] or 0) <= conf.now - presence_ms", "not seen[i]"),
         "a heartbeat is not heard": ("if own[4] == '0' then", "if false then"),
         "a heartbeat is no sign of life": ("redis.call('ZADD', workers, 'XX', conf.now_text, worker)", ""),
         "a heartbeat does not say how busy": ("if busy >= 0 then redis.call(", "if false then redis.call("),
@@ -288,7 +290,7 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
                                           "redis.call('ZADD', workers,"),
         "who is replaced is not told": ("if row[1] then push_control(conf, worker) end", ""),
         "who was replaced is steered on": ("redis.call('DEL', worker_hash .. name)", ""),
-        "the silent are shown": ("seen_ms > conf.now - 30000 and shown_worker", "shown_worker"),
+        "the silent are shown": ("seen_ms > alive_since_ms and shown_worker", "shown_worker"),
     }),
     (work.test_a_cancelled_task_has_its_worker_told_once, {
         "a cancel is not told": ("push_control(conf, string.match(held, '^.* (%S+)$'))", ""),

@@ -61,7 +61,8 @@ SETTINGS: list[dict[str, Any]] = [
     *({"finished_max": most} for most in (0, 1, 2, 5)), *({"dead_max": most} for most in (0, 1, 2, 5)),
     *({"finished_keep": keep} for keep in (0, 5000, 30_000)), *({"dead_keep": keep} for keep in (0, 5000, 61_000)),
     {"result_ttl": 0}, {"result_ttl": 10_000}, {"idempotency": 1000}, {"idempotency": 20_000},
-    {"timeout_grace": 0}, {"timeout_grace": 1000}, {"reply_ttl": 1000}, {"reply_ttl": 20_000},
+    {"timeout": 0}, {"timeout": 3000}, {"timeout_grace": 0}, {"timeout_grace": 1000}, {"presence": 60_000},
+    {"reply_ttl": 1000}, {"reply_ttl": 20_000},
 ]  # fmt: skip
 changes = st.lists(st.sampled_from(SETTINGS), max_size=4).map(merged)
 failures: st.SearchStrategy[Answer] = st.tuples(

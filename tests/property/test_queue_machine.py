@@ -21,7 +21,6 @@ from hypothesis.stateful import (
 
 from tests.property.driver import Driver
 from tests.property.link import Scripts, load_scripts
-from tests.property.model_workers import SILENCE
 from tests.property.records import ENDED, LOST, Answer, Spec
 from tests.property.strategies import (
     LANES,
@@ -96,7 +95,7 @@ class QueueMachine(RuleBasedStateMachine):
         """When all is said and done, nothing is left that does not go by itself."""
         do = self.queue.do
         do("drain", "last-1")
-        self.model.now += 2 * SILENCE
+        self.model.now += 2 * self.model.settings["presence"]
         do("reap", 1000)
         do("purge", "last-2", all=True)
         do("register", "last", "i")
@@ -341,7 +340,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     # Time, and readers
 
-    @rule(by=st.sampled_from([1, 500, 5000, 5000, SILENCE]))
+    @rule(by=st.sampled_from([1, 500, 5000, 5000, 30_000]))
     def pass_time(self, by: int) -> None:
         self.model.now += by
 
@@ -372,8 +371,8 @@ class QueueMachine(RuleBasedStateMachine):
         times |= {task.at + model.settings["finished_keep"] for task in model.of("completed", "cancelled")}
         times |= {task.at + model.settings["dead_keep"] for task in model.of("dead")}
         for task in model.of("running"):
-            if task.lease and task.timeout:
-                end = task.lease.started + task.timeout
+            if task.lease and (timeout := task.timeout or model.settings["timeout"]):
+                end = task.lease.started + timeout
                 times |= {end, end + model.settings["timeout_grace"]}
         times |= {left.until for left in model.replies.values()}
         return sorted(time for time in times if model.now <= time <= model.now + 2 * WINDOW)

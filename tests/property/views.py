@@ -10,7 +10,6 @@ from pyadeq import models
 from tests.property.convert import ms, seconds
 from tests.property.link import Link
 from tests.property.model_kept import ENDS
-from tests.property.model_workers import SILENCE
 from tests.property.records import ENDED, Answer, Task
 
 
@@ -54,7 +53,7 @@ class Views(Link):
         return how[0], (None, None, None)
 
     def compare_workers(self) -> None:
-        live = {name: one for name, one in self.model.workers.items() if one.seen > self.model.now - SILENCE}
+        live = {name: one for name, one in self.model.workers.items() if name not in self.model.silent()}
         found, cursor = self.run(self.calls.workers())
         assert cursor == ""
         assert {worker.name: (worker.incarnation, ms(worker.seen)) for worker in found} == {
@@ -112,7 +111,7 @@ class Views(Link):
         assert (stats.running, stats.stalled) == (states["running"] + states["stalled"], states["stalled"])
         ended = {name: sum(states[state] for state in of) for name, of in ENDS.items()}
         assert {"finished": stats.finished, "dead": stats.dead} == ended
-        assert stats.workers == sum(worker.seen > model.now - SILENCE for worker in model.workers.values())
+        assert stats.workers == len(model.workers) - len(model.silent())
         assert stats.lanes == Counter(task.lane for task in model.of("ready"))
         assert stats.counters == +model.counts
 

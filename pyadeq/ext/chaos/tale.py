@@ -29,6 +29,7 @@ STEPS: dict[str, tuple[str, frozenset[str]]] = {
     "task.removed": (GONE, frozenset({WAITING, COMPLETED, CANCELLED, DEAD})),
 }
 REVIVED = (WAITING, frozenset({DEAD}))
+TAKEN_OUT = (CANCELLED, frozenset({DEAD}))
 
 
 @dataclass(slots=True)
@@ -112,6 +113,8 @@ class Tale:
                 to, allowed = STEPS[event]
                 if event == "task.retried" and "reason" in entry.words:
                     to, allowed = REVIVED
+                elif event == "task.cancelled" and entry.words.get("from") == DEAD:
+                    to, allowed = TAKEN_OUT
                 for at, id in enumerate(entry.ids):
                     step(now, id, at, index, entry, to, allowed)
             elif event == "task.alert" and entry.words.get("reason") == "record_missing":

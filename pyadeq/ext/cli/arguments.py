@@ -86,4 +86,5 @@ Tag = Annotated[str | None, typer.Option(metavar="ID", help="Only tasks with thi
 Parent = Annotated[str | None, typer.Option(metavar="ID", help="Only tasks that belong to this one.")]
 Kind = Annotated[str | None, typer.Option(metavar="ID", help="Only tasks of this kind.")]
 Reason = Annotated[str | None, typer.Option(metavar="NAME", help="Only tasks that ended for this reason.")]
+Source = Annotated[str | None, typer.Option(metavar="TEXT", help="Only tasks from this source.")]
 Lane = Annotated[str | None, typer.Option(metavar="LANE", help="Only tasks in this lane.")]

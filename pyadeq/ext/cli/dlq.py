@@ -15,6 +15,7 @@ from pyadeq.ext.cli.arguments import (
     Parent,
     QueueName,
     Reason,
+    Source,
     StateName,
     Tag,
     User,
@@ -46,6 +47,7 @@ def ls(
     parent: Parent = None,
     kind: Kind = None,
     reason: Reason = None,
+    source: Source = None,
     lane: Lane = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100,
     all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
@@ -62,6 +64,7 @@ def ls(
             parent=parent,
             kind=kind,
             reason=reason,
+            source=source,
             lane=lane,
         )
         print_tasks(found, output, None if all else limit)
@@ -76,6 +79,7 @@ def retry(
     parent: Parent = None,
     kind: Kind = None,
     reason: Reason = None,
+    source: Source = None,
     lane: Lane = None,
     all: All = False,
     dry_run: DryRun = False,
@@ -87,6 +91,7 @@ def retry(
     Exits with 1 if a named one is not dead, or if another task has its unique key or scope now.
     """
     filter = {"user": user, "tag": tag, "parent": parent, "kind": kind, "reason": reason, "lane": lane}
+    filter["source"] = source
     fits = check_choice(ids, filter, all, dry_run)
     with connected(url) as adeq:
         if ids:
@@ -105,6 +110,7 @@ def abandon(
     parent: Parent = None,
     kind: Kind = None,
     reason: Reason = None,
+    source: Source = None,
     lane: Lane = None,
     all: All = False,
     dry_run: DryRun = False,
@@ -117,6 +123,7 @@ def abandon(
     Exits with 1 if a named one is not dead.
     """
     filter = {"user": user, "tag": tag, "parent": parent, "kind": kind, "reason": reason, "lane": lane}
+    filter["source"] = source
     fits = check_choice(ids, filter, all, dry_run)
     with connected(url) as adeq:
         dead = existing_queue(adeq, queue)

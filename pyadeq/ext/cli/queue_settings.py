@@ -25,6 +25,11 @@ def configure(
     backoff_cap: Annotated[float | None, time_option("Never longer than this.")] = None,
     backoff_jitter: Annotated[float | None, typer.Option(help="Up to this share more or less: 0 to 1.")] = None,
     events_max: Annotated[int | None, typer.Option(help="Events that are kept, about; 0: none are written.")] = None,
+    events_keep: Annotated[float | None, time_option("For about how long events are kept.")] = None,
+    events_error_max: Annotated[
+        int | None, typer.Option(help="Bytes of its error that the event of a dead task shows; 0: none.")
+    ] = None,
+    presence: Annotated[float | None, time_option("After how long a silent worker counts as gone.")] = None,
     finished_keep: Annotated[float | None, time_option("For how long finished tasks are kept.")] = None,
     finished_max: Annotated[int | None, typer.Option(help="How many of them at most.")] = None,
     dead_keep: Annotated[float | None, time_option("For how long dead tasks are kept.")] = None,
@@ -32,6 +37,9 @@ def configure(
     result_ttl: Annotated[float | None, time_option("For how long results are kept.")] = None,
     reply_ttl: Annotated[float | None, time_option("For how long who waits for a reply finds it.")] = None,
     idempotency: Annotated[float | None, time_option("For how long an idempotency key stands.")] = None,
+    timeout: Annotated[
+        float | None, time_option("How long a run may take, for tasks without a timeout of their own; 0: no limit.")
+    ] = None,
     timeout_grace: Annotated[float | None, time_option("For how long a task that timed out is renewed.")] = None,
     fair: Annotated[bool | None, typer.Option("--fair/--no-fair", help="Users take turns: adeq share.")] = None,
     url: Url = DEFAULT_URL,
@@ -46,6 +54,9 @@ def configure(
         "max_attempts": max_attempts,
         "max_crashes": max_crashes,
         "events_max": events_max,
+        "events_keep": events_keep,
+        "events_error_max": events_error_max,
+        "presence": presence,
         "finished_keep": finished_keep,
         "finished_max": finished_max,
         "dead_keep": dead_keep,
@@ -53,6 +64,7 @@ def configure(
         "result_ttl": result_ttl,
         "reply_ttl": reply_ttl,
         "idempotency": idempotency,
+        "timeout": timeout,
         "timeout_grace": timeout_grace,
         "fair": fair,
     }

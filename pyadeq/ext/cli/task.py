@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from pyadeq.ext.cli import task_enqueue, task_result, task_tree, task_watch
-from pyadeq.ext.cli.arguments import Kind, Lane, Parent, QueueName, Reason, StateName, Tag, TaskId, User
+from pyadeq.ext.cli.arguments import Kind, Lane, Parent, QueueName, Reason, Source, StateName, Tag, TaskId, User
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, safe, stdout
 from pyadeq.ext.cli.dlq import answer_each, answer_retried
 from pyadeq.ext.cli.listing import find_tasks, not_found, print_task, print_tasks, whole
@@ -36,6 +36,7 @@ def ls(
     parent: Parent = None,
     kind: Kind = None,
     reason: Reason = None,
+    source: Source = None,
     lane: Lane = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100,
     all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
@@ -48,7 +49,15 @@ def ls(
     """
     with connected(url) as adeq:
         found = find_tasks(
-            existing_queue(adeq, queue), state, user=user, tag=tag, parent=parent, kind=kind, reason=reason, lane=lane
+            existing_queue(adeq, queue),
+            state,
+            user=user,
+            tag=tag,
+            parent=parent,
+            kind=kind,
+            reason=reason,
+            source=source,
+            lane=lane,
         )
         print_tasks(found, output, None if all else limit)
 
@@ -81,9 +90,9 @@ def cancel(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Cancel tasks: at once if they wait; their workers are told if they run.
+    """Cancel tasks: at once if they wait or are dead; their workers are told if they run.
 
-    Exits with 1 if one of them does not exist, or has ended already; with --tree that is no failure, for its children
+    Exits with 1 if one of them does not exist, or is completed; with --tree that is no failure, for its children
     are cancelled all the same.
     """
     with connected(url) as adeq:

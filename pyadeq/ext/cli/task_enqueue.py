@@ -102,6 +102,7 @@ def enqueue(
     result_ttl: Annotated[float | None, time_option("For how long the result is kept.")] = None,
     reply: Annotated[bool, typer.Option("--reply", help="Who waits for the result is told at once.")] = False,
     max_attempts: Annotated[int | None, typer.Option(help="Runs in all. [default: the queue's]")] = None,
+    source: Annotated[str | None, option("Who or what wants it: user, system, hook or another word.", "TEXT")] = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
@@ -141,6 +142,7 @@ def enqueue(
         "result_ttl": result_ttl,
         "reply": reply or None,
         "max_attempts": max_attempts,
+        "source": source,
     }
     given: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
     if rid is not None and len(check_name("--rid", rid, "id")) > LONGEST_RID:

@@ -45,7 +45,7 @@ def ls(
 ) -> None:
     """List the live workers of a queue: what they may run at a time, what they run, and what is wanted of them.
 
-    A worker is alive if it was seen within 30 s.
+    A worker is alive if it was seen within 30 s, or what adeq queue configure --presence says.
     """
     with connected(url) as adeq:
         found = existing_queue(adeq, queue).workers(group=group, capability=capability)

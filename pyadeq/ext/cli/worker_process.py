@@ -35,7 +35,7 @@ class HealthAt:
 
 @dataclass(frozen=True)
 class Options:
-    """How a worker is run; lease and grace are seconds. about: more of it for the log. home: a queue whose client says
+    """How a worker is run; times are seconds. about: more of it for the log. home: a queue whose client says
     where to connect and how, in the place of the options of the command line.
     """
 
@@ -44,10 +44,13 @@ class Options:
     concurrency: int
     name: str | None
     group: str | None
+    instance: str | None
+    default_group: bool
     capabilities: tuple[str, ...]
     lanes: tuple[str, ...] | None
     lane_first: bool
     lease: float
+    timeout: float
     grace: float
     renew: Literal["process", "thread", "loop"]
     health: HealthAt | None
@@ -89,11 +92,14 @@ class Process:
                 self._handler,
                 name=options.name,
                 group=options.group,
+                instance=options.instance,
+                default_group=options.default_group,
                 capabilities=options.capabilities,
                 concurrency=options.concurrency,
                 lanes=options.lanes,
                 lane_first=options.lane_first,
                 lease=options.lease,
+                timeout=options.timeout,
                 grace=options.grace,
                 renew=options.renew,
                 middleware=[self._watch],

@@ -63,6 +63,10 @@ def run(
     concurrency: Annotated[int, typer.Option(min=1, max=1000, help="Tasks at a time.")] = 10,
     name: Annotated[str | None, typer.Option(help="The worker's name. [default: host, pid and a random word]")] = None,
     group: Annotated[str | None, typer.Option(help="The group that the worker is an instance of.")] = None,
+    instance: Annotated[str | None, typer.Option(help="Which instance of the group it is. [default: its name]")] = None,
+    default_group: Annotated[
+        bool, typer.Option("--default-group", help="Without a group: serve the lane group/default, too.")
+    ] = False,
     capability: Annotated[
         list[str] | None, typer.Option(help="What the worker can do, for those who look; repeat it for more.")
     ] = None,
@@ -78,6 +82,9 @@ def run(
     lease: Annotated[
         float, typer.Option(min=0, help="Seconds until a silent worker loses a task; 0: the queue's setting.")
     ] = 0.0,
+    timeout: Annotated[
+        float, time_option("How long a run may take, if neither task nor queue has a timeout; 0: no limit.")
+    ] = "0",  # type: ignore[assignment]
     grace: Annotated[float, typer.Option(min=0, help="Seconds that running tasks have after the first signal.")] = 30.0,
     renew: Annotated[
         Renew, typer.Option(help="What renews the leases: a process goes on while a handler holds Python up.")
@@ -129,7 +136,8 @@ def run(
     if given and program is None:
         raise ConfigError(f"--{next(iter(given)).replace('_', '-')} goes with --exec, which names a program")
     checked: dict[str, Any] = {
-        "name": None if name is None else check_name("--name", name),
+        "name": None if name is None else check_name("--name", name, "id"),
+        "instance": None if instance is None else check_name("--instance", instance),
         "group": None if group is None else check_name("--group", group),
         "capabilities": tuple(check_name("--capability", one, "id") for one in capability or ()),
         "lanes": tuple(check_name("--lane", one, "lane") for one in lane) if lane else None,
@@ -148,6 +156,8 @@ def run(
         concurrency=concurrency,
         lane_first=lane_first,
         lease=lease,
+        timeout=timeout,
+        default_group=default_group,
         grace=grace,
         renew=renew.value,
         health=None if health is None else HealthAt(health, health_host, health_after),
