@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = "conformance"
-RECORD = "record it: ADEQ_UPDATE_CONFORMANCE=1 make test ARGS=tests/embedding/test_vectors.py"
+STORIES = "stories"  # below it
+RECORD = "record it: ADEQ_UPDATE_CONFORMANCE=1 make test ARGS=tests/embedding"
 
 Entry = dict[str, Any]  # of a script in the manifest
 Vector = dict[str, Any]
@@ -21,8 +22,37 @@ def check(root: Path) -> list[str]:
     scripts: list[Entry] = json.loads((root / "manifest.json").read_bytes())["scripts"]
     found = [text for script in scripts for text in _check_script(root, script)]
     known = {path_of(script["id"]) for script in scripts}
+    known.add(f"{FOLDER}/{STORIES}")
     strange = {f"{FOLDER}/{path.name}" for path in (root / FOLDER).glob("*")} - known
-    return found + [f"{path}: there is no such script in the manifest: delete it" for path in sorted(strange)]
+    found += [f"{path}: there is no such script in the manifest: delete it" for path in sorted(strange)]
+    return found + list(_check_stories(root, {script["id"]: script for script in scripts}))
+
+
+def _check_stories(root: Path, scripts: dict[str, Entry]) -> Iterator[str]:
+    """Each answer in a story is one that the manifest declares, and each kind of replay is shown in one."""
+    again: set[str] = set()
+    for path in sorted((root / FOLDER / STORIES).glob("*")):
+        name = f"{FOLDER}/{STORIES}/{path.name}"
+        try:
+            story = json.loads(path.read_bytes())
+            if path.name != f"{story['noun']}.{story['story']}.json":
+                yield f"{name}: it is {story['noun']}.{story['story']}: {RECORD}"
+            sent: list[Any] = []
+            for step in story["steps"]:
+                script = scripts[step["script"]]
+                shows(script, step)
+                own = [
+                    step["script"],
+                    {k: v for k, v in step["call"]["args"].items() if k != "now_ms"},
+                    step["call"]["groups"],
+                ]
+                if own in sent:
+                    again.add(script["replay"])
+                sent.append(own)
+        except (LookupError, TypeError, ValueError) as error:
+            yield f"{name}: it is not what the manifest declares ({type(error).__name__}: {error}): {RECORD}"
+    for kind in sorted({script["replay"] for script in scripts.values()} & {"rid", "slot", "token"} - again):
+        yield f"{FOLDER}/{STORIES}: no story sends a call again whose replay is by {kind}"
 
 
 def path_of(script_id: str) -> str:

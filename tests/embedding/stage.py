@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import redis
 
@@ -51,16 +52,38 @@ class Stage:
         base = base_of(script)
         self.clear()
         restore(self.server, base, before)
-        keys = [key.template.replace("{base}", base) for key in script.keys]
-        verb = "EVALSHA_RO" if script.read_only else "EVALSHA"
         self._fill(full)
         try:
-            reply = list(self.server(verb, script.sha1, len(keys), *keys, *argv))
-        except redis.ResponseError as error:
-            return str(error), read(self.server, base)
+            reply = self.send(script, argv)
         finally:
             self._fill(False)
         return reply, read(self.server, base)
+
+    def send(self, script: Script, argv: Sequence[bytes]) -> Reply | str:
+        """The answer to a call, or the words of its error."""
+        keys = [key.template.replace("{base}", base_of(script)) for key in script.keys]
+        verb = "EVALSHA_RO" if script.read_only else "EVALSHA"
+        try:
+            return list(self.server(verb, script.sha1, len(keys), *keys, *argv))
+        except redis.ResponseError as error:
+            return str(error)
+
+    @contextmanager
+    def listening(self, channels: Sequence[str]) -> Iterator[Callable[[], list[tuple[str, str]]]]:
+        """What was published on these channels since the last call of what it yields."""
+        with self.client.pubsub() as listener:  # type: ignore[no-untyped-call]
+            for channel in channels:
+                listener.ssubscribe(channel)
+
+            def heard() -> list[tuple[str, str]]:
+                found = []
+                while channels and (message := listener.get_sharded_message(timeout=0.1)):
+                    if message["type"] == "smessage":
+                        found.append((message["channel"].decode(), message["data"].decode()))
+                return found
+
+            heard()
+            yield heard
 
     def _fill(self, full: bool) -> None:
         self.server.all(

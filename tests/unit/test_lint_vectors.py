@@ -20,6 +20,7 @@ SCRIPT: dict[str, Any] = {
         "part": [{"status": "part", "fields": []}],
     },
     "errors": ["ADEQ_ARG"],
+    "replay": "idempotent",
 }
 PATH = "conformance/demo.run.v1.json"
 
@@ -121,6 +122,42 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     (tmp_path / "manifest.json").write_text(sources.build()["manifest.json"])
     assert lint.main(["--lua", str(tmp_path)]) == 1
     assert capsys.readouterr().err == f"{PATH}: there are no vectors of demo.run.v1: {vectors.RECORD}\n"
+
+
+def story(root: Path, **own: Any) -> list[str]:
+    """The findings about one story, of two calls that are the same but for their clock."""
+    step = {"script": "demo.run.v1", "call": {"args": {"rid": "r"}, "groups": {}}, "answer": ["gone"], **own}
+    later = {**step, "call": {**step["call"], "args": {"rid": "r", "now_ms": 5}}}
+    (root / "conformance/stories").mkdir()
+    told = {"story": "twice", "noun": "demo", "steps": [step, later]}
+    (root / "conformance/stories/demo.twice.json").write_text(json.dumps(told))
+    (root / "manifest.json").write_text(json.dumps({"scripts": [{**SCRIPT, "replay": "rid"}]}))
+    (root / PATH).write_text(json.dumps({"script": "demo.run.v1", "vectors": complete()}))
+    found: list[str] = vectors.check(root)
+    return found
+
+
+def test_a_story_that_fits(root: Path) -> None:
+    assert story(root) == []
+
+
+def test_a_kind_of_replay_without_a_story(root: Path) -> None:
+    (root / "manifest.json").write_text(json.dumps({"scripts": [{**SCRIPT, "replay": "token"}]}))
+    (root / PATH).write_text(json.dumps({"script": "demo.run.v1", "vectors": complete()}))
+    assert vectors.check(root) == ["conformance/stories: no story sends a call again whose replay is by token"]
+
+
+@pytest.mark.parametrize(
+    "own", [{"script": "demo.gone.v1"}, {"answer": ["left"]}, {"answer": ["gone", 1]}, {"call": {}}]
+)
+def test_a_story_that_the_manifest_does_not_declare(root: Path, own: dict[str, Any]) -> None:
+    if "call" in own:
+        (root / "conformance/stories").mkdir()
+        (root / "conformance/stories/x.json").write_text("{}")
+        (root / PATH).write_text(json.dumps({"script": "demo.run.v1", "vectors": complete()}))
+        assert "it is not what the manifest declares (KeyError" in vectors.check(root)[0]
+    else:
+        assert "demo.twice.json: it is not what the manifest declares" in story(root, **own)[0]
 
 
 def test_own_vectors() -> None:

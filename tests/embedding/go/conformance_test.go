@@ -57,6 +57,17 @@ type vector struct {
 	After  state
 }
 
+// story is calls that follow each other on one state.
+type story struct {
+	Noun   string
+	Before state
+	Steps  []struct {
+		Script string
+		vector
+	}
+	After state
+}
+
 func TestConformance(t *testing.T) {
 	folder := os.Getenv("VECTORS")
 	var manifest struct{ Scripts []script }
@@ -78,6 +89,13 @@ func TestConformance(t *testing.T) {
 			t.Run(script.ID+"/"+vector.Name, func(t *testing.T) { replay(t, client, watched, script, vector) })
 		}
 	}
+	stories, err := filepath.Glob(filepath.Join(folder, "stories", "*.json"))
+	must(t, err)
+	for _, path := range stories {
+		var story story
+		parse(t, path, &story)
+		t.Run(filepath.Base(path), func(t *testing.T) { tell(t, client, watched, manifest.Scripts, story) })
+	}
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	must(t, err)
 	same(t, "files", len(files), len(manifest.Scripts))
@@ -94,6 +112,38 @@ func replay(t *testing.T, client *pyadeq.Client, watched *watching, script scrip
 	}
 	answer, err := outcome(t, client, script, vector)
 	fill(t, server, 0)
+	check(t, watched, base, script, vector, answer, err)
+	same(t, "state", dump(t, server, base), following(vector.Before, vector.After))
+}
+
+func tell(
+	t *testing.T, client *pyadeq.Client, watched *watching, scripts []script, story story,
+) {
+	server := emptied(t)
+	base, err := client.Base(story.Noun, "conformance")
+	must(t, err)
+	restore(t, server, base, story.Before)
+	for _, step := range story.Steps {
+		at := slices.IndexFunc(scripts, func(one script) bool { return one.ID == step.Script })
+		answer, err := outcome(t, client, scripts[at], step.vector)
+		check(t, watched, base, scripts[at], step.vector, answer, err)
+	}
+	same(t, "state", dump(t, server, base), following(story.Before, story.After))
+}
+
+// following is a state with what has changed.
+func following(before, changed state) state {
+	expected := maps.Clone(before)
+	maps.Copy(expected, changed)
+	maps.DeleteFunc(expected, func(_ string, held any) bool { return held == nil })
+	return expected
+}
+
+// check compares what was sent, and what came back.
+func check(
+	t *testing.T, watched *watching, base string, script script, vector vector, answer any, err error,
+) {
+	t.Helper()
 	var refused *pyadeq.ScriptError
 	if errors.As(err, &refused) {
 		same(t, "error", string(refused.Code)+" "+refused.Text, vector.Error)
@@ -115,10 +165,6 @@ func replay(t *testing.T, client *pyadeq.Client, watched *watching, script scrip
 	}
 	same(t, "keys", watched.args[3:3+len(keys)], keys)
 	same(t, "argv", argv, sent(script, vector))
-	expected := maps.Clone(vector.Before)
-	maps.Copy(expected, vector.After)
-	maps.DeleteFunc(expected, func(_ string, held any) bool { return held == nil })
-	same(t, "state", dump(t, server, base), expected)
 }
 
 // outcome is a typed call, and its answer or its error.

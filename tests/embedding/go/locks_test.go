@@ -16,10 +16,11 @@ import (
 	"pyadeq/lock"
 )
 
-func domain(t *testing.T) *lock.Domain {
+func domain(t *testing.T) (redis.UniversalClient, *lock.Domain) {
 	t.Helper()
 	emptied(t)
-	return locksOf(t, opened(t, connected(t, url), pyadeq.Options{}), "d")
+	rdb := connected(t, url)
+	return rdb, locksOf(t, opened(t, rdb, pyadeq.Options{}), "d")
 }
 
 func stats(t *testing.T, d *lock.Domain) *lock.StatsAnswer {
@@ -30,8 +31,8 @@ func stats(t *testing.T, d *lock.Domain) *lock.StatsAnswer {
 }
 
 func TestLocksAreOneOwnersAtATimeAndEachFenceIsAboveTheLast(t *testing.T) {
-	d := domain(t)
-	a, b := locks.New(d), locks.New(d)
+	rdb, d := domain(t)
+	a, b := locks.New(rdb, d), locks.New(rdb, d)
 	first, err := a.Take(ctx, "r", locks.Options{})
 	must(t, err)
 	_, err = b.Take(ctx, "r", locks.Options{})
@@ -60,9 +61,50 @@ func TestLocksAreOneOwnersAtATimeAndEachFenceIsAboveTheLast(t *testing.T) {
 	same(t, "held", stats(t, d).Held, int64(0))
 }
 
+func TestLocksAreHandedOverWithoutAPollBetween(t *testing.T) {
+	rdb, d := domain(t)
+	_, err := d.Configure(ctx, lock.ConfigureArgs{Settings: &lock.ConfigureSettings{
+		WaiterMs: pyadeq.Int(60_000), ClaimMs: pyadeq.Int(60_000), PollMs: pyadeq.Int(20_000),
+	}})
+	must(t, err)
+	a, b := locks.New(rdb, d), locks.New(rdb, d)
+	first, err := a.Take(ctx, "r", locks.Options{})
+	must(t, err)
+	go func() {
+		time.Sleep(300 * time.Millisecond)
+		if err := a.Release(ctx, first); err != nil {
+			t.Error(err)
+		}
+	}()
+	began := time.Now()
+	second, err := b.Take(ctx, "r", locks.Options{Wait: 30 * time.Second})
+	must(t, err)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Error(took)
+	}
+	must(t, b.Release(ctx, second))
+}
+
+func TestLocksAreWaitedForNoLongerThanAsked(t *testing.T) {
+	rdb, d := domain(t)
+	a, b := locks.New(rdb, d), locks.New(rdb, d)
+	_, err := a.Take(ctx, "r", locks.Options{})
+	must(t, err)
+	began := time.Now()
+	_, err = b.Take(ctx, "r", locks.Options{Wait: 300 * time.Millisecond})
+	var refused *locks.NotGranted
+	if !errors.As(err, &refused) {
+		t.Fatal(err)
+	}
+	same(t, "answer", refused.Answer, &lock.PollItemEnded{Outcome: "timed_out"})
+	if took := time.Since(began); took > 1500*time.Millisecond {
+		t.Error(took)
+	}
+}
+
 func TestLocksLeaveNothingOfAWaitThatIsBrokenOff(t *testing.T) {
-	d := domain(t)
-	client := locks.New(d)
+	rdb, d := domain(t)
+	client := locks.New(rdb, d)
 	grant, err := client.Take(ctx, "r", locks.Options{})
 	must(t, err)
 	waiting, end := context.WithCancel(ctx)
@@ -81,10 +123,10 @@ func TestLocksLeaveNothingOfAWaitThatIsBrokenOff(t *testing.T) {
 }
 
 func TestLocksAreRenewedAndWhoLosesOneIsTold(t *testing.T) {
-	d := domain(t)
+	rdb, d := domain(t)
 	_, err := d.Configure(ctx, lock.ConfigureArgs{Settings: &lock.ConfigureSettings{LeaseMs: pyadeq.Int(1000)}})
 	must(t, err)
-	client := locks.New(d)
+	client := locks.New(rdb, d)
 	grant, err := client.Take(ctx, "r", locks.Options{})
 	must(t, err)
 	time.Sleep(2 * time.Second)
@@ -99,8 +141,8 @@ func TestLocksAreRenewedAndWhoLosesOneIsTold(t *testing.T) {
 }
 
 func TestLocksGoByTheLastTimeThatTheyHeard(t *testing.T) {
-	d := domain(t)
-	client := locks.New(d)
+	rdb, d := domain(t)
+	client := locks.New(rdb, d)
 	grant, err := client.Take(ctx, "r", locks.Options{})
 	must(t, err)
 	leap(t, d)
@@ -131,10 +173,10 @@ func leap(t *testing.T, d *lock.Domain) {
 }
 
 func TestLocksAreRenewedInSeveralCallsIfOneDoesNotCarryThem(t *testing.T) {
-	d := domain(t)
+	rdb, d := domain(t)
 	_, err := d.Configure(ctx, lock.ConfigureArgs{Settings: &lock.ConfigureSettings{LeaseMs: pyadeq.Int(8000)}})
 	must(t, err)
-	client := locks.New(d)
+	client := locks.New(rdb, d)
 	grants := make([]*locks.Grant, 1001)
 	var all sync.WaitGroup
 	for part := range 11 {
@@ -163,7 +205,7 @@ func TestLocksAreRenewedInSeveralCallsIfOneDoesNotCarryThem(t *testing.T) {
 }
 
 func TestLocksAreRenewedAtThePaceOfTheirWholeTime(t *testing.T) {
-	d := domain(t)
+	_, d := domain(t)
 	_, err := d.Configure(ctx, lock.ConfigureArgs{Settings: &lock.ConfigureSettings{LeaseMs: pyadeq.Int(30_000)}})
 	must(t, err)
 	rdb := connected(t, url)
@@ -176,7 +218,7 @@ func TestLocksAreRenewedAtThePaceOfTheirWholeTime(t *testing.T) {
 			renewals.Add(1)
 		}
 	}})
-	client := locks.New(locksOf(t, opened(t, rdb, pyadeq.Options{}), "d"))
+	client := locks.New(rdb, locksOf(t, opened(t, rdb, pyadeq.Options{}), "d"))
 	grant, err := client.Take(ctx, "r", locks.Options{})
 	must(t, err)
 	time.Sleep(3 * time.Second)

@@ -4,6 +4,7 @@ import { newRid } from "pyadeq";
 
 const TICK_MS = 100;
 const MOST_ITEMS = 1000; // in a call
+const FIRST_PAUSE_MS = 10; // before the poll after the wait is over, whose end has to reach the server
 
 /**
  * A lock, as long as `lost` is not aborted.
@@ -54,13 +55,15 @@ export class LockClient {
       const issuedMs = await this.#time();
       let asked = performance.now();
       const first = await this.locks.acquire({ rid, resource, owner, issuedMs, waitMs });
+      const over = asked + waitMs;
       this.#observe(first.nowMs);
       if (first.status === "granted") {
         return this.#keep(rid, first.fence, asked, first.deadlineMs - first.nowMs);
       }
       let pollMs = first.status === "queued" ? first.pollMs : fail(first);
       for (;;) {
-        await sleep(pollMs, undefined, { signal });
+        const left = Math.max(over - performance.now(), 0) + FIRST_PAUSE_MS;
+        await sleep(Math.min(pollMs, left), undefined, { signal });
         asked = performance.now();
         const { nowMs, items } = await this.locks.poll({ items: [{ rid }] });
         this.#observe(nowMs);

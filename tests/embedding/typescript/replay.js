@@ -45,6 +45,16 @@ for (const script of scripts) {
     }
   }
 }
+for (const name of await readdir(`${folder}/stories`)) {
+  const story = JSON.parse(await readFile(`${folder}/stories/${name}`, "utf8"));
+  try {
+    await tell(story);
+    passed += 1;
+  } catch (error) {
+    failed += 1;
+    console.log(`${library}: ${name}: ${error}`);
+  }
+}
 const files = (await readdir(folder)).filter((name) => name.endsWith(".json"));
 if (files.length !== scripts.length) failed += 1;
 console.log(`${library}: ${passed} passed, ${failed} failed`);
@@ -57,28 +67,66 @@ process.exitCode = failed > 0 ? 1 : 0;
  * @param {any} vector
  */
 async function replay(script, vector) {
-  const noun = script.noun === "queue" ? adeq.queue("conformance") : adeq.locks("conformance");
-  const { base } = noun;
+  const noun = nounOf(script.noun);
   await server.flushall();
-  await restore(server, base, vector.before);
+  await restore(server, noun.base, vector.before);
   if (vector.memory === "full") await fill(1);
   try {
-    const [answer, error] = await outcome(noun, script, vector.call);
-    assert.deepEqual(wire.argv.map(text), vector.argv);
-    const keys = script.keys.map((/** @type {any} */ key) => key.template.replace("{base}", base));
-    assert.deepEqual(wire.keys, keys);
-    assert.equal(error, vector.error);
-    if (error === undefined) {
-      const expected = ordered(script, script.returns, vector.answer);
-      assert.deepEqual(ordered(script, script.returns, shown(wire.reply)), expected);
-      assert.deepEqual(ordered(script, script.returns, shown(answer)), expected);
-    }
+    await step(noun, script, vector);
   } finally {
     await fill(0);
   }
-  const expected = { ...vector.before, ...vector.after };
+  await checkState(noun, vector);
+}
+
+/**
+ * Calls that follow each other on one state.
+ *
+ * @param {any} story
+ */
+async function tell(story) {
+  const noun = nounOf(story.noun);
+  await server.flushall();
+  await restore(server, noun.base, story.before);
+  for (const one of story.steps) {
+    const script = scripts.find((/** @type {any} */ { id }) => id === one.script);
+    await step(noun, script, one);
+  }
+  await checkState(noun, story);
+}
+
+/**
+ * @param {any} noun
+ * @param {any} script
+ * @param {any} vector
+ */
+async function step(noun, script, vector) {
+  const [answer, error] = await outcome(noun, script, vector.call);
+  assert.deepEqual(wire.argv.map(text), vector.argv);
+  const { base } = noun;
+  const keys = script.keys.map((/** @type {any} */ key) => key.template.replace("{base}", base));
+  assert.deepEqual(wire.keys, keys);
+  assert.equal(error, vector.error);
+  if (error === undefined) {
+    const expected = ordered(script, script.returns, vector.answer);
+    assert.deepEqual(ordered(script, script.returns, shown(wire.reply)), expected);
+    assert.deepEqual(ordered(script, script.returns, shown(answer)), expected);
+  }
+}
+
+/**
+ * @param {any} noun
+ * @param {any} vector
+ */
+async function checkState(noun, { before, after }) {
+  const expected = { ...before, ...after };
   for (const [key, value] of Object.entries(expected)) if (value === null) delete expected[key];
-  assert.deepEqual(await dump(server, base), expected);
+  assert.deepEqual(await dump(server, noun.base), expected);
+}
+
+/** @param {string} noun */
+function nounOf(noun) {
+  return noun === "queue" ? adeq.queue("conformance") : adeq.locks("conformance");
 }
 
 /**

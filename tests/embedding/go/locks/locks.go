@@ -13,11 +13,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"pyadeq"
 	"pyadeq/lock"
 )
 
-const mostItems = 1000 // in a call
+const (
+	mostItems = 1000 // in a call
+	// firstPause is before the first poll after the wait is over, whose end has to reach the server.
+	firstPause = 10 * time.Millisecond
+)
 
 // NotGranted is a request that was not granted.
 type NotGranted struct {
@@ -49,6 +55,7 @@ type Options struct {
 
 // Client takes the locks of one domain.
 type Client struct {
+	rdb   redis.UniversalClient
 	locks *lock.Domain
 	began time.Time
 
@@ -59,9 +66,9 @@ type Client struct {
 	offset   int64 // the domain's time when the client began
 }
 
-// New makes a client.
-func New(locks *lock.Domain) *Client {
-	return &Client{locks: locks, began: time.Now(), held: map[string]*Grant{}}
+// New makes a client, which listens for hints by rdb.
+func New(rdb redis.UniversalClient, locks *lock.Domain) *Client {
+	return &Client{rdb: rdb, locks: locks, began: time.Now(), held: map[string]*Grant{}}
 }
 
 // Take asks for a lock, and waits no longer than the context is there.
@@ -98,17 +105,29 @@ func (c *Client) request(
 	case *lock.AcquireGranted:
 		return c.keep(rid, answer.Fence, asked, ms(answer.DeadlineMs-answer.NowMs)), nil
 	case *lock.AcquireQueued:
-		return c.poll(ctx, rid, ms(answer.PollMs))
+		return c.poll(ctx, rid, ms(answer.PollMs), asked.Add(options.Wait))
 	default:
 		return nil, &NotGranted{answer}
 	}
 }
 
-func (c *Client) poll(ctx context.Context, rid string, pause time.Duration) (*Grant, error) {
+// poll asks how the request stands: when the subscription to its hints begins, after each hint, at
+// least every pollMs, and when its wait is over.
+func (c *Client) poll(
+	ctx context.Context, rid string, pollTime time.Duration, over time.Time,
+) (*Grant, error) {
+	hints := c.rdb.SSubscribe(ctx, c.locks.Keys().Channel(rid))
+	defer hints.Close()
+	signs := hints.ChannelWithSubscriptions()
 	for {
+		pause := pollTime
+		if left := time.Until(over); left < pause {
+			pause = max(left, 0) + firstPause
+		}
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		case <-signs:
 		case <-time.After(pause):
 		}
 		asked := time.Now()
@@ -121,7 +140,7 @@ func (c *Client) poll(ctx context.Context, rid string, pause time.Duration) (*Gr
 		case *lock.PollItemGranted:
 			return c.keep(rid, answer.Fences[0].Fence, asked, ms(answer.DeadlineMs-polled.NowMs)), nil
 		case *lock.PollItemQueued:
-			pause = ms(answer.PollMs)
+			pollTime = ms(answer.PollMs)
 		default:
 			return nil, &NotGranted{answer}
 		}

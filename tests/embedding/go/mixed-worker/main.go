@@ -72,7 +72,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p := &program{rdb: rdb, locks: locks.New(domain), name: os.Getenv("ADEQ_WORKER")}
+	p := &program{rdb: rdb, locks: locks.New(rdb, domain), name: os.Getenv("ADEQ_WORKER")}
 	w := worker.New(tasks, options, p.handle, worker.Options{
 		Name:     p.name,
 		Group:    os.Getenv("ADEQ_GROUP"),

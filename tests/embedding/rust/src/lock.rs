@@ -18,6 +18,8 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_millis(100);
+/// Before the poll after the wait is over, whose end has to reach the server.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const MOST_ITEMS: usize = 1000; // in a call
 
 /// Why there is no lock.
@@ -143,7 +145,8 @@ impl LockClient {
     pub async fn take(&self, resource: &str, wait: Duration) -> Result<Grant, NotGranted> {
         let issued_ms = self.now().await?;
         let rid = new_rid();
-        let mut asked = Instant::now();
+        let sent = Instant::now();
+        let mut asked = sent;
         let (over, until) = watch::channel(asked);
         let mut grant = Grant {
             client: self.clone(),
@@ -170,7 +173,8 @@ impl LockClient {
                 deadline_ms,
             } => (fence, deadline_ms - now_ms),
             AcquireAnswer::Queued { mut poll_ms, .. } => loop {
-                sleep(milliseconds(poll_ms)).await;
+                let left = (sent + wait).saturating_duration_since(Instant::now());
+                sleep(milliseconds(poll_ms).min(left + FIRST_PAUSE)).await;
                 asked = Instant::now();
                 let poll = PollArgs::new([PollItem::new(&rid)]);
                 let mut answer = self.locks.poll(poll).await?;
