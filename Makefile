@@ -38,7 +38,7 @@ MODULE = pyadeq@v$(VERSION)
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup gen check test mutants mutants-by-hand test-unit test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
+.PHONY: help setup gen check test sizes mutants mutants-by-hand test-unit test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,8 +68,11 @@ check: $(READY) ## lint, types, Lua, and whether the generated files are current
 	$(PY) lua/lint.py
 	$(PY) pyadeq/_unasync.py --check
 
-test: $(READY) ## all tests but the mutants, on one server, Valkey from the wheel
-	$(PY) -m tests.attempts -n 2 -m 'not mutants' $(ARGS)
+test: $(READY) ## all tests but the mutants and the sizes, on one server, Valkey from the wheel
+	$(PY) -m tests.attempts -n 2 -m 'not mutants and not sizes' $(ARGS)
+
+sizes: $(READY) ## the longest legal calls of each script, in the worst legal states; takes minutes
+	$(PY) -m pytest -n 2 -m sizes tests/lua/test_sizes.py $(ARGS)
 
 mutants: $(READY) ## each guard, comparison and write of the scripts changed in turn: the tests must notice
 	$(PY) -m tests.mutation $(ARGS)
