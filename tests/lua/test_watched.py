@@ -7,7 +7,7 @@ import re
 import pytest
 
 from pyadeq._core.manifest import Script, library
-from tests.lua.watched import COMMANDS, Refused, WatchError
+from tests.lua.watched import COMMANDS, Refused, WatchError, check_reply, table
 from tests.lua.workbench import Workbench
 from tests.unit.lua_tree import LUA
 
@@ -170,3 +170,27 @@ def test_a_failed_run_does_not_disturb_the_next(bench: Workbench) -> None:
         with pytest.raises(WatchError):
             run(bench, text)
         assert run(bench, OK) == [b"ok", 1, []]
+
+
+@pytest.mark.parametrize(
+    ("of", "name", "value", "fits"),
+    [
+        ("counters", b"enqueued", b"1", True),
+        ("counters", b"enqueued", b"one", False),
+        ("counters", b"wait_ms:4", b"1", True),
+        ("counters", b"strange", b"1", False),
+        ("lanes", b"group/g", b"1", True),
+        ("lanes", b"no lane", b"1", False),
+        ("settings", b"clock", b"test", True),
+        ("settings", b"clock", b"sun", False),
+    ],
+)
+def test_pairs_have_the_names_and_types_of_their_table(of: str, name: bytes, value: bytes, fits: bool) -> None:
+    assert table(library()["queue.stats.v1"], of).fits(name, value) is fits
+
+
+def test_a_text_has_one_of_its_words() -> None:
+    script = library()["queue.heartbeat.v1"]
+    check_reply(script, [b"ok", 1, b"quiet", 0, []])
+    with pytest.raises(WatchError, match="mode in the reply is no text"):
+        check_reply(script, [b"ok", 1, b"fast", 0, []])
