@@ -160,7 +160,10 @@ def test_workers_are_listed_and_shown(start: Start, queue: Queue, place: dict[st
     assert answer("worker", "show", "w1", **place)["capacity"] == 3
     assert ["capabilities", "gpu", "big/x"] in lines("worker", "show", "w1", **place)
     assert "has no live one with the name 'w3'" in error(1, "worker", "show", "w3", **place)
-    assert "queue 'nowhere' has no live workers" in adeq("worker", "ls", **{**place, "ADEQ_QUEUE": "nowhere"}).stderr
+    assert (
+        f"queue {queue.name!r} has no live workers that fit" in adeq("worker", "ls", "--group", "none", **place).stderr
+    )
+    assert "there is no 'nowhere'" in error(1, "worker", "ls", **{**place, "ADEQ_QUEUE": "nowhere"})
 
 
 def test_a_worker_is_quiet_until_it_is_told_to_go_on(
@@ -200,6 +203,7 @@ def test_workers_are_stopped(start: Start, queue: Queue, place: dict[str, Any], 
     assert second.child.poll() is None
     assert adeq("worker", "stop", "--all", "--yes", **place).status == 0
     assert second.ended() == 0
+    queue.configure()  # it had only workers until now
     assert "has no live workers" in error(1, "worker", "stop", "--all", "--yes", **place)
     assert "group 'g' of queue" in error(1, "worker", "stop", "--group", "g", **place)
 
