@@ -162,7 +162,7 @@ package-go: $(BINDINGS)/go
 
 $(BINDINGS)/%: $(READY) FORCE
 	@rm -rf $@
-	$(VENV)/bin/adeq bindings $* -o $@
+	$(VENV)/bin/adeq bindings $* $@
 	@cp LICENSE $@
 
 FORCE:

@@ -48,7 +48,7 @@ def run(folder: Path, *command: str, **environment: str) -> str:
 
 
 def write_client(language: str, folder: Path, *flags: str) -> None:
-    run(ROOT, sys.executable, "-m", "pyadeq.ext.cli", "bindings", language, "-o", str(folder), *flags)
+    run(ROOT, sys.executable, "-m", "pyadeq.ext.cli", "bindings", language, str(folder), *flags)
 
 
 def typescript(folder: Path) -> Path:

@@ -82,7 +82,7 @@ def test_scripts_ls() -> None:
         "role": "work",
         "doc": library()["queue.ack.v1"].doc,
     }
-    head, *lines = adeq("scripts", "ls").stdout.splitlines()
+    head, *lines = adeq("scripts", "ls", "-o", "wide").stdout.splitlines()
     assert head.split() == ["id", "sha1", "read-only", "role", "does"]
     assert [line.split()[:2] for line in lines] == [[script["id"], script["sha1"]] for script in scripts]
 

@@ -223,7 +223,7 @@ def test_tasks_tell_what_they_wait_for(busy: Place) -> None:
     assert adeq("task", "tree", name, "ann2", "--url", busy.url).stdout == "ann2  blocked  page  limited by user:ann\n"
     busy.queue.enqueue(id="bob1", limits=["api"], lane="group/g")
     busy.queue.claim("w2", lanes=["group/g"])
-    rows = {row[0]: row[-4:] for row in lines("task", "ls", *there)}
+    rows = {row[0]: row[-4:] for row in lines("task", "ls", *there, "-o", "wide")}
     assert rows["bob1"] == ["group/g", "limited", "by", "key:api"]
 
 
@@ -251,7 +251,7 @@ def test_limit_keys_in_a_file(place: Place, tmp_path: Path) -> None:
 
 def test_limit_keys_of_a_schedule(place: Place) -> None:
     timing = ("--every", "1h", "--user", "ann")
-    answer("schedule", "add", "s1", *timing, "--limit", "api", "--limit", "gpu", *place.there)
+    answer("schedule", "set", "s1", *timing, "--limit", "api", "--limit", "gpu", *place.there)
     found = answer("schedule", "show", "s1", *place.there)
     assert (found["envelope"]["limits"], found["envelope"]["user"]) == (["api", "gpu"], "ann")
     place.queue.schedules.trigger("s1")

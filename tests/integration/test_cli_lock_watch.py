@@ -156,4 +156,4 @@ def test_a_domain_without_events_is_not_watched(locks: Locks, url: str) -> None:
     locks.configure(events_max=0)
     told = adeq("lock", "watch", "-d", locks.name, "--url", url, "--for", "1")
     assert told.status == 2
-    assert f"{locks.name} writes no events: adeq lock settings --domain {locks.name} --events-max" in told.stderr
+    assert f"{locks.name} writes no events: adeq lock configure --domain {locks.name} --events-max" in told.stderr

@@ -64,7 +64,7 @@ def test_limits_shares_and_schedules(base_name: str, queue: PartitionedQueue, to
     assert answer("share", "ls", **told) == [{"user": "ann", "weight": 2.0}]
     assert all(queue.part(part.tag).shares.get("ann") == 2 for part in queue.partitions())
     for n in range(6):
-        assert answer("schedule", "add", f"s{n}", "--every", f"{60 - n}s", **told)["status"] == "created"
+        assert answer("schedule", "set", f"s{n}", "--every", f"{60 - n}s", **told)["status"] == "created"
     assert len({part.tag for part in queue.partitions() for _ in queue.part(part.tag).schedules.iterate()}) > 1
     rows = answer("schedule", "ls", **told)
     assert sorted(row["name"] for row in rows) == [f"s{n}" for n in range(6)]

@@ -77,7 +77,7 @@ def some(place: Place) -> Place:
 
 
 def test_add(place: Place) -> None:
-    arguments = ["schedule", "add", "nightly", "--cron", "0 3 * * *", "--tz", "Europe/Berlin", *place.there]
+    arguments = ["schedule", "set", "nightly", "--cron", "0 3 * * *", "--tz", "Europe/Berlin", *place.there]
     ended = adeq(*arguments, "--payload", '{"n": [1, "ü"]}')
     assert re.fullmatch(
         rf"created nightly: at 03:00 every day, Europe/Berlin; next {TIMES} \(in [\w.]+\)\n", ended.stdout
@@ -98,7 +98,7 @@ def test_add_with_all_there_is(place: Place) -> None:
     options += " --catch-up 2d --jitter 90 --kind mail --priority 2 --lane group/a/inst/1 --fallback wider"
     options += " --fallback-after 1h --delay 2m --timeout 30 --user u1 --tag x --tag y --unique k --scope s"
     options += " --coalesce last --result-ttl 0 --max-attempts 9"
-    found = answer("schedule", "add", "s1", *options.split(), *place.there)
+    found = answer("schedule", "set", "s1", *options.split(), *place.there)
     assert found["timing"] == {
         "every": 5400,
         "offset": 300,
@@ -118,28 +118,28 @@ def test_add_with_all_there_is(place: Place) -> None:
 
 
 def test_add_once(place: Place) -> None:
-    text = adeq("schedule", "add", "s1", "--at", "2099-01-01T01:00:00+01:00", *place.there).stdout
+    text = adeq("schedule", "set", "s1", "--at", "2099-01-01T01:00:00+01:00", *place.there).stdout
     assert text.startswith(f"created s1: at {local(NEW_YEAR)}; next {local(NEW_YEAR)} (in ")
-    assert answer("schedule", "add", "s1", "--at", str(NEW_YEAR), *place.there)["status"] == "unchanged"
-    text = adeq("schedule", "add", "s1", "--at", "1", *place.there).stdout
+    assert answer("schedule", "set", "s1", "--at", str(NEW_YEAR), *place.there)["status"] == "unchanged"
+    text = adeq("schedule", "set", "s1", "--at", "1", *place.there).stdout
     assert text == f"changed s1: at {local(1)}; it has no time left\n"
 
 
 def test_add_of_one_that_is_paused(some: Place) -> None:
-    text = adeq("schedule", "add", "once", "--every", "1d", *some.there).stdout
+    text = adeq("schedule", "set", "once", "--every", "1d", *some.there).stdout
     assert text == "changed once: every 1d; paused: adeq schedule resume ends this\n"
     assert some.get("once").paused
 
 
 def test_add_raw(place: Place) -> None:
-    adeq("schedule", "add", "s1", "--every", "1h", "--payload", "not { JSON", "--raw", *place.there)
+    adeq("schedule", "set", "s1", "--every", "1h", "--payload", "not { JSON", "--raw", *place.there)
     assert place.get("s1").data == b"not { JSON"
     assert answer("schedule", "show", "s1", *place.there)["payload"] == "not { JSON"
 
 
 def test_add_makes_the_queue(url: str, base_name: str) -> None:
     place: dict[str, Any] = {"ADEQ_URL": url, "ADEQ_QUEUE": base_name}
-    assert answer("schedule", "add", "s1", "--every", "1h", **place)["status"] == "created"
+    assert answer("schedule", "set", "s1", "--every", "1h", **place)["status"] == "created"
     assert [one["name"] for one in answer("schedule", "ls", **place)] == ["s1"]
 
 
@@ -148,7 +148,7 @@ def test_add_makes_the_queue(url: str, base_name: str) -> None:
     [("90m", "every 90m"), ("1234567", "every 1234567s"), ("100ms", "every 0.1s"), ("48h", "every 2d")],
 )
 def test_periods_in_words(place: Place, option: str, words: str) -> None:
-    assert answer("schedule", "add", "s1", "--every", option, *place.there)["words"] == words
+    assert answer("schedule", "set", "s1", "--every", option, *place.there)["words"] == words
 
 
 @pytest.mark.parametrize(
@@ -172,19 +172,19 @@ def test_periods_in_words(place: Place, option: str, words: str) -> None:
     ],
 )
 def test_add_of_nonsense(place: Place, options: list[str], text: str) -> None:
-    assert text in error(2, "schedule", "add", "s1", *options, *place.there)
+    assert text in error(2, "schedule", "set", "s1", *options, *place.there)
     assert place.queue.schedules.get("s1") is None
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        ["add", "s1", "--every", "soon"],
-        ["add", "s1", "--at", "tomorrow"],
-        ["add", "s1", "--at", "2030-01-01T00:00:00"],
-        ["add", "s1", "--every", "1h", "--overlap", "wait"],
-        ["add", "s1", "--every", "1h", "--id", "t1"],
-        ["add", "--every", "1h"],
+        ["set", "s1", "--every", "soon"],
+        ["set", "s1", "--at", "tomorrow"],
+        ["set", "s1", "--at", "2030-01-01T00:00:00"],
+        ["set", "s1", "--every", "1h", "--overlap", "wait"],
+        ["set", "s1", "--every", "1h", "--id", "t1"],
+        ["set", "--every", "1h"],
         ["backfill", "s1"],
         ["backfill", "s1", "--from", "yesterday"],
         ["ls", "--limit", "0"],
@@ -204,7 +204,7 @@ def test_cron_needs_an_extra(some: Place) -> None:
         for command in ("add s1 --cron", "add nightly --cron"):
             line = error(2, "schedule", *command.split(), "0 3 * * *", *some.there)
             assert line == "adeq: cron expressions need an extra: pip install 'pyadeq[schedules]'"
-        assert answer("schedule", "add", "s1", "--every", "1h", *some.there)["status"] == "created"
+        assert answer("schedule", "set", "s1", "--every", "1h", *some.there)["status"] == "created"
         rows = {one["name"]: one["words"] for one in answer("schedule", "ls", *some.there)}
         assert rows["nightly"] == "cron 0 3 1 1 *, Europe/Berlin"
         ended = adeq("schedule", "show", "nightly", *some.there, "-o", "json")
@@ -237,7 +237,7 @@ def test_ls(some: Place) -> None:
 
 def test_ls_as_a_table(some: Place) -> None:
     some.queue.schedules.trigger("often")
-    ended = adeq("schedule", "ls", *some.there)
+    ended = adeq("schedule", "ls", *some.there, "-o", "wide")
     head, *rows = ended.stdout.splitlines()
     assert (head.split(), ended.stderr) == (list(COLUMNS), "")
     assert re.fullmatch(rf"often +every 1h +{TIMES} +[\w. ]+ +active +allow +1 +0 +0 +[\dT:.+-]+", rows[0])
@@ -265,7 +265,7 @@ def test_ls_of_many(place: Place) -> None:
 def test_ls_of_none(place: Place) -> None:
     assert answer("schedule", "ls", *place.there) == []
     said = adeq("schedule", "ls", *place.there).stderr
-    assert said == f"\nqueue {place.queue.name!r} has no schedules; adeq schedule add makes one\n"
+    assert said == f"\nqueue {place.queue.name!r} has no schedules; adeq schedule set creates one\n"
 
 
 def test_show(some: Place) -> None:
@@ -489,7 +489,7 @@ def test_fire_tells_what_could_not_be_fired(place: Place) -> None:
     found = answer("schedule", "fire", *place.there, status=1)
     assert [(one["schedule"], one["status"]) for one in found["firings"]] == [("bad", "failed"), ("good", "fired")]
     assert "cannot read the schedule 'bad'" in found["firings"][0]["error"]
-    assert "cannot read the schedule" in adeq("schedule", "fire", *place.there).stdout
+    assert "\nbad: this release cannot read the schedule" in adeq("schedule", "fire", *place.there).stderr
     (bad,) = (one for one in answer("schedule", "ls", *place.there) if one["name"] == "bad")
     assert bad["timing"] is None
     ended = adeq("schedule", "show", "bad", *place.there)
@@ -565,7 +565,7 @@ def test_a_server_that_does_not_answer() -> None:
 def test_prefix_and_slot(url: str, base_name: str) -> None:
     place = ["--prefix", "other", "--slot", "shared", "schedule"]
     there = ["--queue", base_name, "--url", url]
-    assert answer(*place, "add", "s1", "--every", "1h", *there)["status"] == "created"
+    assert answer(*place, "set", "s1", "--every", "1h", *there)["status"] == "created"
     assert [one["name"] for one in answer(*place, "ls", *there)] == ["s1"]
     assert "there is no" in error(1, "schedule", "ls", *there)
 
@@ -585,5 +585,5 @@ def test_completion(some: Place) -> None:
     wait_until(lambda: complete("adeq schedule show o", **place) == ["often", "once"])
     wait_until(lambda: complete("adeq schedule pause often ni", **place) == ["nightly"])
     assert complete(f"adeq schedule rm --queue {some.queue.name} --url {some.url} g") == ["gone"]
-    assert complete("adeq schedule add x --tz Europe/Berl", **place) == ["Europe/Berlin"]
+    assert complete("adeq schedule set x --tz Europe/Berl", **place) == ["Europe/Berlin"]
     assert complete("adeq schedule show ", ADEQ_URL="redis://127.0.0.1:1") == []

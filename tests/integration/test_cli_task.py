@@ -173,7 +173,7 @@ def test_ls(url: str, queue: Queue) -> None:
     assert tasks[0]["deadline_iso"] == iso(lease.deadline)
     ended = adeq(*arguments, "-o", "jsonl")
     assert [json.loads(line) for line in ended.stdout.splitlines()] == answer(*arguments)
-    rows = lines(*arguments)
+    rows = lines(*arguments, "-o", "wide")
     assert rows[0] == ["id", "state", "priority", "kind", "user", "tags", "runs", "created", "more"]
     assert [row[:2] for row in rows[1:]] == [["a", "running"], ["b", "ready"], ["c", "delayed"]]
     assert rows[1][-2:] == ["until", iso(lease.deadline)]

@@ -1,14 +1,20 @@
 """What every command of the tree does alike: a new one that does not fails here."""
 
+import json
+import os
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import typer
 
-from pyadeq import Adeq
+from pyadeq import Adeq, Every, Task
 from pyadeq.ext.cli.app import app
-from tests.integration.cli import error
+from pyadeq.ext.cli.tree import behind_the_command, queue_first
+from tests.integration.cli import COMMAND, adeq, environment, error
+from tests.waiting import DEADLINE
 
 pytestmark = pytest.mark.any_engine
 
@@ -16,6 +22,7 @@ CREATE = {
     "queue configure",
     "task enqueue",
     "worker run",
+    "schedule set",
     "schedule add",
     "limit set",
     "share set",
@@ -92,7 +99,7 @@ def test_a_queue_that_does_not_exist_is_refused(path: str, url: str, base_name: 
         words[0] = "nosuch"
     else:
         words += QUEUES[path]
-    place = {"ADEQ_URL": url, "ADEQ_PREFIX": base_name}
+    place: dict[str, Any] = {"ADEQ_URL": url, "ADEQ_PREFIX": base_name}
     line = error(1, *path.split(), *words, **place)
     key = f"{base_name}:{{queue:nosuch}}:config"
     start = f"adeq: queue: there is no 'nosuch' on this server (its key would be {key}); "
@@ -116,3 +123,231 @@ def test_a_domain_that_does_not_exist_is_refused(path: str, url: str, base_name:
             "did you mean jobz? See adeq lock domains"
         )
         assert list(client.lock_domains()) == ["jobz"]
+
+
+# Options that all commands share
+
+
+@pytest.mark.parametrize("path", TREE)
+def test_options_are_accepted_before_and_after_every_noun_and_verb(path: str) -> None:
+    leaf = TREE[path]
+    shared = [word for option in ("--url", "--queue", "--domain") if leaf.option(option) for word in (option, "x")]
+    if of_queue(leaf):
+        shared += ["--queue", "x"]
+    shared += ["--prefix", "x", "--slot", "x", "--cluster", "--codec", "m:x"]
+    words = path.split()
+    for place in range(len(words) + 1):
+        ended = adeq(*words[:place], *shared, *words[place:], "--help")
+        assert (ended.status, ended.stderr) == (0, "")
+        assert ended.stdout.startswith(f"Usage: adeq {path} "), "it is the help of the command"
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_options_mean_the_same_wherever_they_are(place: int, url: str, base_name: str) -> None:
+    def words(*path: str, options: list[str]) -> list[str]:
+        return [*path[:place], *options, *path[place:]]
+
+    there = ["--url", url, f"--prefix={base_name}"]
+    assert json.loads(
+        adeq(*words("queue", "configure", "--lease=9", options=[*there, "-ojson", "--queue", "q"])).stdout
+    )
+    ended = adeq(*words("queue", "show", "q", options=[*there, "-o", "json"]))
+    assert json.loads(ended.stdout)["settings"]["lease"] == 9
+    assert json.loads(adeq(*words("limit", "ls", options=[*there, "--queue=q", "-o=jsonl", "-o", "json"])).stdout) == []
+    ended = adeq(*words("lock", "capacity", "set", "gpu", "4", options=[*there, "-d", "m", "-o", "json"]))
+    assert json.loads(ended.stdout)["domain"] == "m"
+
+
+def test_the_command_line_goes_before_the_environment(url: str, base_name: str) -> None:
+    wrong: dict[str, Any] = {"ADEQ_URL": "redis://127.0.0.1:1", "ADEQ_PREFIX": "wrong", "ADEQ_OUTPUT": "table"}
+    ended = adeq("--url", url, "--prefix", base_name, "-o", "json", "queue", "ls", stdin=b"", **wrong)
+    assert (ended.status, ended.stdout) == (0, "[]\n")
+
+
+def test_the_option_nearest_to_the_end_counts(url: str, base_name: str) -> None:
+    ended = adeq("--prefix", "wrong", "queue", "--prefix", base_name, "ls", "--url", url, "-o", "json")
+    assert (ended.status, ended.stdout) == (0, "[]\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "moved"),
+    [
+        ([], []),
+        (["--help"], ["--help"]),
+        (["--url", "u"], []),
+        (["--url"], []),
+        (["--url", "u", "queue"], ["queue", "--url", "u"]),
+        (["--cluster", "--version", "queue", "ls"], ["--version", "queue", "--cluster", "ls"]),
+        (["-ojson", "--url=u", "queue", "ls", "--help"], ["queue", "-ojson", "--url=u", "ls", "--help"]),
+        (["queue", "--url", "u"], ["queue", "--url", "u"]),
+    ],
+)
+def test_moving_options(given: list[str], moved: list[str]) -> None:
+    assert behind_the_command(given) == moved
+
+
+@pytest.mark.parametrize(
+    ("given", "moved"),
+    [
+        (["t1", "--queue", "q", "-o", "json"], ["q", "t1", "-o", "json"]),
+        (["--queue=q"], ["q"]),
+        (["q", "--queue"], ["q", "--queue"]),
+        (["--", "--queue", "q"], ["--", "--queue", "q"]),
+    ],
+)
+def test_moving_the_queue(given: list[str], moved: list[str]) -> None:
+    assert queue_first(given) == moved
+
+
+# A reader that goes away
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["--version"],
+        ["queue", "--help"],
+        ["scripts", "ls"],
+        ["scripts", "ls", "-o", "json"],
+        ["scripts", "acl", "worker"],
+        ["scripts", "verify"],
+        ["doctor"],
+        ["queue", "ls"],
+        ["queue", "ls", "-o", "json"],
+        ["queue", "show", "q"],
+        ["queue", "stats", "q"],
+        ["queue", "watch", "q", "--interval", "100ms"],
+        ["queue", "watch", "q", "--interval", "100ms", "-o", "jsonl"],
+        ["task", "ls", "q", "--all"],
+        ["task", "ls", "q", "--all", "-o", "json"],
+        ["task", "ls", "q", "--all", "-o", "jsonl"],
+        ["task", "show", "q", "t1"],
+        ["task", "tree", "q", "t1"],
+        ["lock", "ls"],
+        ["lock", "domains"],
+        ["lock", "watch", "--for", "100ms", "-o", "json"],
+        ["task", "ls", "nosuch"],
+    ],
+    ids=" ".join,
+)
+def test_a_reader_that_goes_away_is_no_error(words: list[str], url: str, base_name: str) -> None:
+    with Adeq.from_url(url, prefix=base_name) as client:
+        client.queue("q").enqueue_many([{}] * 500)
+        client.queue("q").enqueue({}, id="t1", headers={"long": "x" * 2000})
+        client.locks("default").configure()
+    ours, theirs = os.pipe()
+    os.close(ours)
+    try:
+        ended = subprocess.run(
+            [*COMMAND, *words],
+            stdout=theirs,
+            stderr=theirs if "nosuch" in words else subprocess.PIPE,
+            env=environment(ADEQ_URL=url, ADEQ_PREFIX=base_name),
+            timeout=DEADLINE,
+            check=False,
+        )
+    finally:
+        os.close(theirs)
+    assert ended.stderr in (None, b"")
+    assert ended.returncode == (1 if "nosuch" in words else 0)
+
+
+# Answers
+
+SLOW = {"chaos", "bench", "demo", "worker run"}  # they take their time, and have tests of their own
+PROSE = {"doctor", "scripts acl", "scripts show"}  # text and commands to copy, which lines of 80 would break
+SENTENCES = {"queue pause", "queue drain", "queue watch", "schedule backfill"}
+WATCH = {path: ["--for", "100ms"] for path in ("queue watch", "task watch", "lock watch")}
+VALUES = {  # that are not x
+    "schedule set": ["--every", "1h"],
+    "limit set": ["--concurrency", "3"],
+    "share set": ["x", "2"],
+    "share show": ["x"],
+    "schedule backfill": ["x", "--from", "4102444800", "--to", "4102444801"],
+    "bindings": ["go", "pyadeq"],
+    "scripts show": ["lock.stats.v1"],
+    "scripts acl": ["worker"],
+    "schedule add": ["--every", "1h"],
+    "task result": ["x", "done"],
+    "lock release": ["database:orders", "--reason", "x", "--yes"],
+    "worker show": ["host-12345-abcdef"],
+}
+
+
+@pytest.fixture
+def place(url: str, base_name: str) -> Iterator[dict[str, Any]]:
+    """A server with a queue and a lock domain in which there is some of everything, with names as long as usual."""
+    with Adeq.from_url(url, prefix=base_name) as client:
+        queue, locks = client.queue("x"), client.locks("default")
+        for state in ("dead", "done", "x"):
+            ids: dict[str, Any] = {"id": state} if state != "dead" else {}
+            queue.enqueue({}, kind="send-mail", user="ann@example.org", tags=["one", "two"], **ids)
+        dead, done = queue.claim("host-12345-abcdef", 2)
+        queue.fail(dead, "no", retryable=False)
+        queue.ack(done, 1)
+        queue.enqueue_many([Task(kind="send-mail", user="ann@example.org", delay=60), Task(lane="group/g")])
+        queue.claim("host-12345-abcdef", 1)
+        queue.schedules.put("x", Every(60), {})
+        queue.limits.set("user:ann@example.org", concurrency=1, starts=10, period=60)
+        queue.shares.set("ann@example.org", 2)
+        locks.set_capacity("x", 4)
+        locks.set_capacity("gpu:0", 4, silent=60)
+        locks.take("database:orders", owner="host-12345", agent="agent-12345", purpose="migration of all orders")
+        yield {"ADEQ_URL": url, "ADEQ_PREFIX": base_name, "ADEQ_QUEUE": "x"}
+
+
+def words_of(path: str) -> list[str]:
+    leaf = TREE[path]
+    words = VALUES.get(path) or leaf.required()
+    if path in ("schedule set", "schedule add", "limit set"):
+        words = [*leaf.required(), *words]
+    return [*path.split(), *words, *WATCH.get(path, [])]
+
+
+@pytest.mark.parametrize("path", TREE.keys() - SLOW)
+def test_every_command_answers_as_json(
+    path: str, place: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    json.loads(adeq(*words_of(path), "-o", "json", stdin=b"", **place).stdout)
+    assert adeq(*words_of(path), "-o", "xml", stdin=b"", **place).status == 2
+
+
+@pytest.mark.parametrize("path", SLOW)
+def test_slow_commands_have_the_option(path: str) -> None:
+    assert "-o, --output <table|wide|json|jsonl>" in adeq(*path.split(), "--help").stdout
+
+
+@pytest.mark.parametrize("path", TREE.keys() - SLOW - PROSE - SENTENCES)
+def test_tables_fit_80_columns(
+    path: str, place: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    ended = adeq(*words_of(path), stdin=b"", **place)
+    assert [line for line in ended.stdout.splitlines() if len(line) > 80] == []
+    assert "Traceback" not in ended.stderr
+
+
+# Verbs
+
+VERBS = {
+    "ls show set rm stats watch configure pause resume drain",  # the same everywhere
+    "purge trim partitions",  # of queues
+    "enqueue cancel retry result tree abandon",  # of tasks
+    "trigger backfill fire",  # of schedules
+    "domains graph release",  # of locks
+    "run quiet stop restart resize",  # of workers
+    "load verify acl migrate",  # of scripts
+}
+HIDDEN = {"schedule add", "lock settings", "lock capacity remove"}  # names in earlier builds
+
+
+def test_verbs_are_the_same_for_all_nouns() -> None:
+    known = {verb for verbs in VERBS for verb in verbs.split()}
+    shown = [path.split() for path, leaf in TREE.items() if not leaf.hidden and " " in path]
+    assert {verb for *_, verb in shown} <= known
+    nouns = {" ".join(noun) for *noun, verb in shown if verb == "ls"}
+    assert [noun for noun in sorted(nouns) if f"{noun} show" not in TREE] == []
+    assert {path for path, leaf in TREE.items() if leaf.hidden} == HIDDEN

@@ -11,7 +11,8 @@ from rich.text import Text
 
 from pyadeq.ext.chaos.case import Verdict
 from pyadeq.ext.chaos.history import History
-from pyadeq.ext.cli.common import columns, safe
+from pyadeq.ext.cli.common import safe
+from pyadeq.ext.cli.tables import columns
 
 SHOWN = 10  # violations in the table
 NAMES = {

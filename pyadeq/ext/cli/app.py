@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from contextlib import suppress
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, NoReturn
 
@@ -12,13 +10,11 @@ import typer
 
 from pyadeq import __version__
 from pyadeq.errors import AdeqError, BadArgument, ConfigError, TransportError
-from pyadeq.ext.cli.common import FAILED, PLACE, UNREACHABLE, USAGE
-from pyadeq.keys import check_name
-
-PLAIN: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False}
+from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, PLACE, UNREACHABLE, USAGE, Format, Output, Url
+from pyadeq.ext.cli.tree import PLAIN, Cluster, CodecPath, Prefix, ReaderGone, Root, Slot, close_output, with_place
 
 
-class Commands(typer.core.TyperGroup):
+class Commands(Root):
     """Commands and nouns, each imported when it is used: none has to wait for what others need."""
 
     verbs: ClassVar = {
@@ -44,13 +40,13 @@ class Commands(typer.core.TyperGroup):
             alone.command(cmd_name, short_help=self.verbs[cmd_name])(getattr(module, cmd_name))
         else:
             alone.add_typer(module.app, name=cmd_name)
-        return typer.main.get_group(alone).commands[cmd_name]
+        return with_place(typer.main.get_group(alone).commands[cmd_name])
 
 
 app = typer.Typer(
     name="adeq",
     cls=Commands,
-    help="Queues and locks as versioned Lua on Redis or Valkey.",
+    help="Queues and locks as versioned Lua on Redis or Valkey. The options below may also come after the command.",
     epilog="Exit status: 0 ok, 1 failed, 2 usage, 3 the server is unreachable.",
     no_args_is_help=True,
     **PLAIN,
@@ -69,45 +65,30 @@ def root(
     version: Annotated[
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
-    prefix: Annotated[
-        str, typer.Option(envvar="ADEQ_PREFIX", metavar="NAME", help="The start of all keys on the server.")
-    ] = PLACE.prefix,
-    slot: Annotated[
-        str | None,
-        typer.Option(envvar="ADEQ_SLOT", metavar="NAME", help="The slot that all of them share, if they do."),
-    ] = None,
-    cluster: Annotated[
-        bool, typer.Option("--cluster", envvar="ADEQ_CLUSTER", help="The server is one of a cluster of several.")
-    ] = False,
-    codec: Annotated[
-        str | None,
-        typer.Option(
-            envvar="ADEQ_CODEC", metavar="MODULE:NAME", help="What signs or encrypts payloads, results and errors."
-        ),
-    ] = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+    prefix: Prefix = PLACE.prefix,
+    slot: Slot = None,
+    cluster: Cluster = False,
+    codec: CodecPath = None,
 ) -> None:
-    """Queues and locks as versioned Lua on Redis or Valkey."""
-    PLACE.prefix = check_name("--prefix", prefix)
-    PLACE.cluster = cluster
-    PLACE.slot = None if slot is None else check_name("--slot", slot)
-    PLACE.codec = codec
+    """Queues and locks as versioned Lua on Redis or Valkey. These options may also come after the command."""
 
 
 def run() -> NoReturn:
     """Run the command line. What is expected to go wrong is told in a line, without a traceback."""
     try:
         app(prog_name="adeq")
+    except ReaderGone:
+        sys.exit(0)
     except TransportError as error:
         leave(UNREACHABLE, error)
     except (ConfigError, BadArgument) as error:
         leave(USAGE, error)
     except AdeqError as error:
         leave(FAILED, error)
-    with suppress(BrokenPipeError):
-        sys.stdout.flush()
-        sys.exit(0)
-    # Whoever read our output has gone; Python would complain about what is left.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    finally:
+        close_output()
     sys.exit(0)
 
 

@@ -10,12 +10,12 @@ from time import monotonic
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from pyadeq.errors import ConfigError
 from pyadeq.ext.bench import SUBJECTS, Figure, Report, draw, run
-from pyadeq.ext.cli.common import Format, Output, columns, connected, print_json, stdout
+from pyadeq.ext.cli.common import Format, Output, connected, print_json, stderr
 from pyadeq.ext.cli.progress import LINE_EVERY
+from pyadeq.ext.cli.tables import print_rows
 
 Subject = StrEnum("Subject", {name: name for name in SUBJECTS})  # type: ignore[misc]
 QUICK = ("cost", "drain", "latency")
@@ -80,7 +80,7 @@ def bench(
 @contextmanager
 def _told() -> Iterator[Callable[[str], None]]:
     """What is measured now, on stderr: in place on a terminal, elsewhere a line every few seconds."""
-    console = Console(stderr=True, highlight=False)
+    console = stderr()
     if console.is_terminal:
         with console.status("") as status:
             yield status.update
@@ -103,7 +103,7 @@ def _print(report: Report) -> None:
     counted = any(figure.commands is not None for figure in report.figures)
     rows = [_row(figure, counted) for figure in report.figures]
     right = ["median", "lowest", "highest", "× floor", "commands"]
-    stdout().print(columns(heads + right[-1:] * counted, rows, right=right))
+    print_rows(heads + right[-1:] * counted, rows, right=right, spare=["highest", "lowest", "commands"])
     if report.left_out:
         print("\n" + "\n".join(f"left out: {words}" for words in report.left_out))
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pyadeq.errors import ConfigError
 from pyadeq.ext.bindings import generate, languages
 from pyadeq.ext.cli.common import Format, print_json
 
@@ -16,22 +17,33 @@ def bindings(
         str, typer.Argument(metavar="LANGUAGE", help=f"{', '.join(languages())}.", autocompletion=lambda: languages())
     ],
     directory: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", file_okay=False, help="Where to write it.")
-    ],
+        Path | None, typer.Argument(metavar="DIR", file_okay=False, help="Where to write it.", show_default=False)
+    ] = None,
     package: Annotated[
         str,
         typer.Option("--package", metavar="NAME", help="What programs import it by: npm package, crate, Go module."),
     ] = "pyadeq",
-    shape: Annotated[Format, typer.Option("--format", help="How to tell what was written.")] = Format.table,
+    output: Annotated[
+        str,
+        typer.Option("-o", "--output", envvar="ADEQ_OUTPUT", metavar="<table|json|jsonl>", help="How to answer."),
+    ] = Format.table.value,
+    shape: Annotated[Format | None, typer.Option("--format", hidden=True)] = None,
 ) -> None:
     """Write a client for another language: a typed function for each script, and the scripts.
 
     It is made of the manifest of this release, and the same release writes the same bytes. Files of the same names are
     replaced, all others are left. Asks no server.
     """
+    if output not in list(Format) and directory is None:  # `-o DIR --format json`, as in earlier builds
+        directory, output = Path(output), (shape or Format.table).value
+    if directory is None:
+        raise ConfigError("DIR: name the directory to write to, `adeq bindings typescript src/pyadeq` for instance")
+    if output not in list(Format):
+        raise ConfigError(f"--output: {output!r} is not accepted; allowed: {', '.join(Format)}")
     written = generate(language, directory, package)
     changed = [one.path for one in written if not one.same]
-    if shape != Format.table:
-        print_json({"directory": str(directory), "files": [one.path for one in written], "changed": changed}, shape)
+    if output in (Format.json, Format.jsonl):
+        files = [one.path for one in written]
+        print_json({"directory": str(directory), "files": files, "changed": changed}, Format(output))
     else:
         print(f"{directory}: {len(written)} files, {len(changed)} of them new or changed")

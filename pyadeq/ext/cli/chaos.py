@@ -10,7 +10,6 @@ from time import monotonic, sleep
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
 
 from pyadeq import Adeq
 from pyadeq.errors import AdeqError, ConfigError
@@ -30,6 +29,7 @@ from pyadeq.ext.cli.common import (
     connected,
     print_json,
     shown_url,
+    stderr,
     stdout,
 )
 from pyadeq.ext.demo.view import Progress, View
@@ -83,7 +83,7 @@ def chaos(
             replicas=replicas,
             flush=flush,
         )
-        with View(Console(stderr=True, highlight=False)) as view:
+        with View(stderr()) as view:
             report = _run(scene, view, seconds, clients, durability, kill, history)
     if output != Format.table:
         print_json(report.model_dump(mode="json"), output)

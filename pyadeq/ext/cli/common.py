@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from itertools import islice
 from typing import Annotated, Any
 
 import typer
 from redis import Redis
 from redis.exceptions import AuthenticationError, RedisError, ResponseError
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from pyadeq import Adeq
 from pyadeq.errors import AdeqError, ConfigError, TransportError
@@ -27,14 +24,17 @@ FAILED, USAGE, UNREACHABLE = 1, 2, 3  # exit statuses
 DEFAULT_URL = "redis://127.0.0.1:6379"
 RETRY_FOR = 2.0  # seconds: somebody may be waiting at a terminal
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-NO_TERMINAL_WIDTH = 240  # columns: nothing is cut in files and pipes
-CHUNK = 1000  # rows whose widths are made to fit each other
+NO_TERMINAL_WIDTH = 240  # columns of text: commands to copy are not cut in files and pipes
 
 
 class Format(StrEnum):
-    """How a command answers: for people, as one JSON document, or as one JSON value a line."""
+    """How a command answers: for people, as one JSON document, or as one JSON value a line.
+
+    Commands never see `wide`: it is a table without limits.
+    """
 
     table = "table"
+    wide = "wide"
     json = "json"
     jsonl = "jsonl"
 
@@ -43,13 +43,14 @@ class Format(StrEnum):
 class Place:
     """Where the queues are: the start of their keys, the slot that they share, if any; and whether in a cluster.
 
-    codec: MODULE:NAME of what payloads, results and errors go through.
+    codec: MODULE:NAME of what payloads, results and errors go through. wide: tables have all columns, and no limit.
     """
 
     prefix: str = "ade"
     slot: str | None = None
     cluster: bool = False
     codec: str | None = None
+    wide: bool = False
 
     def options(self) -> dict[str, Any]:
         """Those of a client. The codec is imported now, and not for commands that ask no server."""
@@ -58,6 +59,13 @@ class Place:
 
 
 PLACE = Place()  # what the options before the noun say
+
+
+def _shape(value: Format) -> Format:
+    PLACE.wide = value == Format.wide
+    return Format.table if value == Format.wide else value
+
+
 Url = Annotated[str, typer.Option("--url", envvar="ADEQ_URL", help="The server: redis://, rediss:// or unix://.")]
 Output = Annotated[
     Format,
@@ -65,7 +73,8 @@ Output = Annotated[
         "-o",
         "--output",
         envvar="ADEQ_OUTPUT",
-        help="For people, as one JSON document, or as one JSON value a line (lists, and what is watched, as it comes).",
+        callback=_shape,
+        help="A table that fits the screen, one with all columns, one JSON document, or one JSON value a line.",
     ),
 ]
 
@@ -119,12 +128,26 @@ def safe(text: str) -> str:
     return CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def stdout() -> Console:
+class Screen(Console):
+    """A console without automatic colours. A reader that goes away is left to `run`, which exits with 0."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(highlight=False, **options)
+
+    def on_broken_pipe(self) -> None:
+        """Do not exit with 1, as rich would."""
+        raise BrokenPipeError
+
+
+def stdout() -> Screen:
     """The terminal, or the file or pipe that stands in its place."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=NO_TERMINAL_WIDTH)
-    return console
+    console = Screen()
+    return console if console.is_terminal else Screen(width=NO_TERMINAL_WIDTH)
+
+
+def stderr() -> Screen:
+    """The terminal for what is not the answer."""
+    return Screen(stderr=True)
 
 
 def print_json(value: Any, output: Format = Format.json) -> None:
@@ -148,47 +171,3 @@ def print_lines(values: Iterable[Any], output: Format) -> None:
         print(separator, as_json(value), sep="", end="")
         separator = ",\n  "
     print("[]" if separator[0] == "[" else "\n]")
-
-
-def columns(names: Sequence[str], rows: Iterable[Sequence[object]], *, right: Sequence[str] = ()) -> Table:
-    """A table without lines; `right` names the columns of numbers. The last column gives way on narrow terminals."""
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for name in names:
-        table.add_column(
-            name,
-            justify="right" if name in right else "left",
-            no_wrap=True,
-            overflow="ellipsis",
-            min_width=None if name == names[-1] else len(name),
-        )
-    for row in rows:
-        table.add_row(*map(str, row))
-    return table
-
-
-def print_rows(names: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """Print any number of rows, a thousand at a time, each cut at the terminal's width.
-
-    By hand, for rich takes half a millisecond a row, and shortens ids.
-    """
-    console, rest = stdout(), iter(rows)
-    widths = [len(name) for name in names]
-
-    def line(cells: Sequence[str]) -> str:
-        padded = [
-            cell.rjust(width) if name in right else cell.ljust(width)
-            for name, cell, width in zip(names, cells, widths, strict=True)
-        ]
-        text = "  ".join(padded).rstrip()
-        return text if len(text) <= console.width else text[: console.width - 1] + "…"
-
-    heads = True
-    while (chunk := list(islice(rest, CHUNK))) or heads:
-        widths = [
-            max(width, *map(len, column)) for width, column in zip(widths, zip(names, *chunk, strict=True), strict=True)
-        ]
-        if heads:
-            console.print(Text(line(names), style="bold"))
-            heads = False
-        for row in chunk:
-            print(line(row))

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from pyadeq.embedded import find_binary
 from pyadeq.errors import ConfigError
-from pyadeq.ext.cli.common import FAILED, Format, Output, print_json, stdout
+from pyadeq.ext.cli.common import FAILED, Format, Output, print_json, stderr, stdout
 from pyadeq.ext.demo.plan import QUEUE
 from pyadeq.ext.demo.report import print_report
 from pyadeq.ext.demo.run import run_demo
@@ -29,7 +28,7 @@ def demo(
     """
     if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
         raise ConfigError(f"--keep: {str(keep)!r} is not empty; name a directory that is, or a new one")
-    with View(Console(stderr=True, highlight=False)) as view:
+    with View(stderr()) as view:
         report = run_demo(view, keep=keep, limit=limit)
     if output != Format.table:
         print_json(report.model_dump(mode="json"), output)

@@ -9,6 +9,7 @@ import typer
 
 from pyadeq import Retried
 from pyadeq.errors import ConfigError
+from pyadeq.ext.cli import task_show
 from pyadeq.ext.cli.arguments import (
     Kind,
     Lane,
@@ -23,20 +24,17 @@ from pyadeq.ext.cli.arguments import (
     confirm,
     many,
 )
-from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, columns, connected, print_json, stdout
+from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.listing import find_tasks, print_tasks
 from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
+from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.tree import noun
 
-app = typer.Typer(help="Dead tasks: look at them, run them again, delete them.", no_args_is_help=True)
+app = noun("Dead tasks: look at them, run them again, delete them.")
 
 Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Dead tasks.")]
 All = Annotated[bool, typer.Option("--all", help="All dead tasks.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say how many would be meant.")]
-
-
-@app.callback()
-def noun() -> None:
-    """Dead tasks: look at them, run them again, delete them."""
 
 
 @app.command()
@@ -54,7 +52,7 @@ def ls(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """List dead tasks, those that died first first. `adeq task show` tells what went wrong with one."""
+    """List dead tasks, those that died first first. `adeq dlq show` tells what went wrong with one."""
     with connected(url) as adeq:
         found = find_tasks(
             existing_queue(adeq, queue),
@@ -68,6 +66,9 @@ def ls(
             lane=lane,
         )
         print_tasks(found, output, None if all else limit)
+
+
+app.command()(task_show.show)
 
 
 @app.command()
@@ -164,7 +165,7 @@ def answer_each(
     rows = [(id, status, holder) for id, (status, holder) in zip(ids, answers, strict=True)]
     if output == Format.table:
         shown = [(id, status, f"held by {holder}" if holder else "") for id, status, holder in rows]
-        stdout().print(columns(["id", "status", ""], shown))
+        print_rows(["id", "status", ""], shown)
     else:
         tasks = [{"id": id, "status": status} | ({"holder": who} if who else {}) for id, status, who in rows]
         print_json({"queue": queue, "tasks": tasks}, output)

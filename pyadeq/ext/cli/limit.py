@@ -16,22 +16,21 @@ from pyadeq.ext.cli.common import (
     Format,
     Output,
     Url,
-    columns,
     connected,
     iso,
     print_json,
     print_lines,
-    print_rows,
-    stdout,
 )
 from pyadeq.ext.cli.complete import limit_keys
 from pyadeq.ext.cli.limit_words import MOST, Rate, at_a_time, policy_of, rate, rate_words, rule_words
 from pyadeq.ext.cli.lock_listing import ahead
 from pyadeq.ext.cli.resolve import existing_queue, parts, queue_or_new
+from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 from pyadeq.keys import check_name
 
-app = typer.Typer(help="Limits: how many tasks run at a time, and start in a time.", no_args_is_help=True)
+app = noun("Limits: how many tasks run at a time, and start in a time.")
 COLUMNS = ("key", "concurrency", "rate", "policy")
 FULL = "when one ends"
 OF_USE = ("key", "running", "waiting", "next", "concurrency", "rate", "policy")
@@ -49,11 +48,6 @@ class Policy(StrEnum):
     reject = "reject"
     cancel_newest = "cancel-newest"
     cancel_oldest = "cancel-oldest"
-
-
-@app.callback()
-def noun() -> None:
-    """Limits: how many tasks run at a time, and start in a time."""
 
 
 @app.command()
@@ -88,9 +82,8 @@ def show(keys: Keys, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL,
     if output != Format.table:
         print_json({"queue": queue, "keys": [_as_dict(LimitUse.in_all(of_part)) for of_part in uses]}, output)
     else:
-        stdout().print(
-            columns(OF_USE, (_row(of_part, now) for of_part in uses), right=["running", "waiting", "concurrency"])
-        )
+        rows = (_row(of_part, now) for of_part in uses)
+        print_rows(OF_USE, rows, right=["running", "waiting", "concurrency"], spare=["policy"])
 
 
 def _as_dict(use: LimitUse) -> dict[str, object]:
@@ -194,7 +187,7 @@ def rm(keys: Keys, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, o
     if output != Format.table:
         print_json({"queue": queue, "limits": rows}, output)
     else:
-        stdout().print(columns(["key", "status"], [list(row.values()) for row in rows]))
+        print_rows(["key", "status"], [list(row.values()) for row in rows])
     if any(row["status"] != "removed" for row in rows):
         raise typer.Exit(FAILED)
 

@@ -14,11 +14,13 @@ from rich.text import Text
 from pyadeq import TaskView
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import StateName
-from pyadeq.ext.cli.common import Format, as_json, columns, iso, print_lines, print_rows, safe
+from pyadeq.ext.cli.common import PLACE, Format, as_json, iso, print_lines, safe
 from pyadeq.ext.cli.resolve import AnyQueue
+from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.models import State
 
 RIGHT = ("priority", "runs")
+SPARE = ("priority", "tags", "created", "user", "runs", "kind")
 TIMES = ("due", "deadline", "created", "started", "ended", "expires_at")
 TEXTS = ("payload", "headers", "result")
 LEFT_OUT = {*TEXTS, "error"}  # of summaries
@@ -51,7 +53,7 @@ def print_tasks(tasks: Iterable[TaskView], output: Format, limit: int | None) ->
     if output != Format.table:
         print_lines(map(summary, shown), output)
         return
-    print_rows(COLUMNS, map(_row, shown), right=RIGHT)
+    print_rows(COLUMNS, map(_row, shown), right=RIGHT, spare=SPARE)
     if limit is not None and next(rest, None) is not None:
         print(f"\nThere are more than {limit:,}: --limit N, or --all", file=sys.stderr)
 
@@ -79,7 +81,7 @@ def print_task(console: Console, task: TaskView) -> None:
         for name, value in fields.items()
         if value not in (None, (), {})
     ]
-    console.print(columns(["field", "value"], rows))
+    print_fields(rows)
     texts = {name: shown_value(task, name) for name in TEXTS}
     shown = {name: as_json(value, 2) for name, value in texts.items() if value is not None}
     if task.error:
@@ -133,6 +135,6 @@ def _row(task: TaskView) -> tuple[str, ...]:
         task.user or "",
         " ".join(task.tags),
         str(task.attempts),
-        time_of(task.created),
+        time_of(task.created) if PLACE.wide else time_of(task.created)[:19] + "Z",
         more(task),
     )

@@ -7,29 +7,19 @@ from typing import Annotated
 
 import typer
 
-from pyadeq import Adeq, Capacity, LockView, RequestView
+from pyadeq import Adeq, LockView, RequestView
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli import lock_capacity, lock_graph, lock_release, lock_settings, lock_watch
 from pyadeq.ext.cli.arguments import Domain, Resource
-from pyadeq.ext.cli.common import (
-    DEFAULT_URL,
-    Format,
-    Output,
-    Url,
-    columns,
-    connected,
-    print_json,
-    print_lines,
-    print_rows,
-    safe,
-    stdout,
-)
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, safe, stdout
 from pyadeq.ext.cli.lock_listing import ago, ahead, lock_of, mode_of, print_requests, span, with_iso
 from pyadeq.ext.cli.resolve import existing_domain
+from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.doctor import find_domains
 from pyadeq.keys import check_name
 
-app = typer.Typer(help="Locks: who holds them, who waits, and for whom.", no_args_is_help=True)
+app = noun("Locks: who holds them, who waits, and for whom.")
 COUNTS = ("held", "waiting", "unchecked", "ended", "capacities")
 BATCH = 100  # domains asked for in one pipeline
 
@@ -39,11 +29,6 @@ class Stand(StrEnum):
 
     held = "held"
     waiting = "waiting"
-
-
-@app.callback()
-def noun() -> None:
-    """Locks: who holds them, who waits, and for whom."""
 
 
 @app.command()
@@ -66,7 +51,7 @@ def domains(
     else:
         heads = ["domain", *COUNTS]
         shown = [[row.get(head, "unreadable" if head == "held" else "") for head in heads] for row in rows]
-        stdout().print(columns(heads, shown, right=COUNTS))
+        print_rows(heads, shown, right=COUNTS, spare=["ended", "unchecked", "capacities"])
     if not found.complete:
         typer.echo(f"\nNot all keys were looked at within {timeout:g} s: --timeout", err=True)
 
@@ -147,15 +132,25 @@ def _print(found: LockView) -> None:
     held = f"held by {found.held:,}" if found.held else "free"
     console.print(f"{found.resource} is {held}" + (f", {found.waiting:,} waiting" if found.waiting else ""))
     if found.capacity:
-        console.print(_capacity(found.capacity, now))
+        console.print(lock_capacity.capacity_words(found.capacity, now))
     if found.holders:
         heads = ["owner", "mode", "fence", "since", "until", "ttl", "state", "agent", "purpose"]
         console.print()
-        print_rows(heads, [_holder(found, one) for one in found.holders], right=heads[2:6])
+        print_rows(
+            heads,
+            [_holder(found, one) for one in found.holders],
+            right=heads[2:6],
+            spare=["ttl", "agent", "fence", "state"],
+        )
     if found.waiters:
         heads = ["place", "owner", "mode", "priority", "since", "until", "poll by", "agent", "purpose"]
         console.print()
-        print_rows(heads, [_waiter(found, one) for one in found.waiters], right=["place", *heads[3:7]])
+        print_rows(
+            heads,
+            [_waiter(found, one) for one in found.waiters],
+            right=["place", *heads[3:7]],
+            spare=["poll by", "agent", "priority"],
+        )
     if found.held > len(found.holders) or found.waiting > len(found.waiters):
         typer.echo("\nThere are more of them: --limit N, or adeq lock ls --all", err=True)
 
@@ -173,11 +168,6 @@ def _waiter(found: LockView, one: RequestView) -> tuple[str, ...]:
     return str(one.place), one.owner, mode_of(lock), str(one.priority), *times, one.agent, safe(one.purpose)
 
 
-def _capacity(capacity: Capacity, now: float) -> str:
-    heard = f", heartbeat {ago(now, capacity.heartbeat)}, due every {span(capacity.silent)}" if capacity.silent else ""
-    return f"{capacity.used:,} of {capacity.max:,} permits are out; {capacity.status}{heard}"
-
-
 @app.command()
 def stats(domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Show how many hold and wait in a domain, and how much is remembered."""
@@ -186,11 +176,12 @@ def stats(domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = F
     if output != Format.table:
         print_json({"domain": domain, **with_iso(found)}, output)
     else:
-        stdout().print(columns(["what", "count"], [(name, getattr(found, name)) for name in COUNTS], right=["count"]))
+        print_rows(["what", "count"], [(name, getattr(found, name)) for name in COUNTS], right=["count"])
 
 
 app.command()(lock_graph.graph)
 app.command()(lock_release.release)
 app.command()(lock_watch.watch)
 app.add_typer(lock_capacity.app, name="capacity")
-app.command()(lock_settings.settings)
+app.command()(lock_settings.configure)
+app.command("settings", hidden=True)(lock_settings.configure)  # its name in earlier builds

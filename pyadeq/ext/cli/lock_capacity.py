@@ -6,20 +6,17 @@ from typing import Annotated
 
 import typer
 
-from pyadeq import Adeq, Locks
+from pyadeq import Adeq, Capacity, Locks
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import Domain, Resource, time_option
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, print_rows
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines
 from pyadeq.ext.cli.lock_listing import ago, span, with_iso
 from pyadeq.ext.cli.resolve import existing_domain
+from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.tree import noun
 
-app = typer.Typer(help="Capacities: how many permits resources give.", no_args_is_help=True)
+app = noun("Capacities: how many permits resources give.")
 BATCH = 100  # resources asked for in one pipeline
-
-
-@app.callback()
-def noun() -> None:
-    """Capacities: how many permits resources give."""
 
 
 @app.command()
@@ -34,7 +31,9 @@ def ls(domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Form
         print_lines((row for row, _ in rows), output)
         return
     heads = ("resource", "max", "used", "waiting", "status", "heartbeat", "silent")
-    print_rows(heads, [shown for _, shown in rows], right=["max", "used", "waiting", "heartbeat", "silent"])
+    print_rows(
+        heads, [shown for _, shown in rows], right=["max", "used", "waiting", "heartbeat", "silent"], spare=["silent"]
+    )
 
 
 def _rows(adeq: Adeq, locks: Locks) -> list[tuple[dict[str, object], tuple[str, ...]]]:
@@ -51,6 +50,21 @@ def _rows(adeq: Adeq, locks: Locks) -> list[tuple[dict[str, object], tuple[str, 
                 counts = (f"{capacity.max:,}", f"{capacity.used:,}", f"{found.waiting:,}")
                 rows.append((row, (found.resource, *counts, capacity.status, *times)))
     return rows
+
+
+@app.command()
+def show(resource: Resource, domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Show the capacity of a resource. `adeq lock show` also has its holders and waiters."""
+    with connected(url) as adeq:
+        found = existing_domain(adeq, domain).show(resource, 1)
+    if found.capacity is None:
+        raise _no_capacity(resource, domain)
+    if output != Format.table:
+        print_json(
+            {"domain": domain, "resource": resource, "waiting": found.waiting, **with_iso(found.capacity)}, output
+        )
+    else:
+        print(f"{resource}: {capacity_words(found.capacity, found.now)}; {found.waiting:,} waiting")
 
 
 @app.command("set")
@@ -97,10 +111,9 @@ def drain(
         print(f"{resource} gives out no more permits, {_out(used)}")
 
 
+@app.command("remove", hidden=True)  # its name in earlier builds
 @app.command()
-def remove(
-    resource: Resource, domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table
-) -> None:
+def rm(resource: Resource, domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Forget the capacity of a resource. Exits with 1 while permits of it are out: `drain` it first."""
     with connected(url) as adeq:
         status = existing_domain(adeq, domain).remove(resource)
@@ -114,6 +127,12 @@ def remove(
         print_json({"domain": domain, "resource": resource, "status": status}, output)
     else:
         print(f"{resource} has no capacity any more")
+
+
+def capacity_words(capacity: Capacity, now: float) -> str:
+    """`1 of 4 permits are out; active`."""
+    heard = f", heartbeat {ago(now, capacity.heartbeat)}, due every {span(capacity.silent)}" if capacity.silent else ""
+    return f"{capacity.used:,} of {capacity.max:,} permits are out; {capacity.status}{heard}"
 
 
 def _out(used: int) -> str:

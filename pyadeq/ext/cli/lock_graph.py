@@ -9,9 +9,10 @@ import typer
 
 from pyadeq import Edge, HeldLock, LockGraph
 from pyadeq.ext.cli.arguments import Domain
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, print_rows
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines
 from pyadeq.ext.cli.lock_listing import mode_of
 from pyadeq.ext.cli.resolve import existing_domain
+from pyadeq.ext.cli.tables import print_rows
 
 
 class Picture(StrEnum):

@@ -8,13 +8,15 @@ from itertools import islice
 from typing import Any
 
 from pyadeq import HeldLock, Locks, RequestView
-from pyadeq.ext.cli.common import Format, iso, print_lines, print_rows, safe
+from pyadeq.ext.cli.common import Format, iso, print_lines, safe
+from pyadeq.ext.cli.tables import print_rows
 from pyadeq.models import Model
 
 PAGE = 200  # a script holds the server for as long as it takes
 TIMES = ("now", "since", "born", "granted", "until", "deadline", "heartbeat")
 COLUMNS = ("resource", "mode", "state", "place", "owner", "since", "until", "agent", "fence", "purpose")
 RIGHT = ("place", "since", "until", "fence")
+SPARE = ("fence", "agent", "place", "since")
 
 
 def print_requests(locks: Locks, output: Format, limit: int | None, **filter: Any) -> None:
@@ -24,7 +26,7 @@ def print_requests(locks: Locks, output: Format, limit: int | None, **filter: An
     if output != Format.table:
         print_lines((with_iso(request) for request, _ in shown), output)
         return
-    print_rows(COLUMNS, (row for request, now in shown for row in _rows(request, now)), right=RIGHT)
+    print_rows(COLUMNS, (row for request, now in shown for row in _rows(request, now)), right=RIGHT, spare=SPARE)
     if limit is not None and next(rest, None) is not None:
         print(f"\nThere are more than {limit:,}: --limit N, or --all", file=sys.stderr)
 

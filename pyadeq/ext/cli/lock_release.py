@@ -9,9 +9,10 @@ import typer
 from pyadeq import LockView, RequestView
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import Domain, Resource, Yes, confirm, many
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_rows, safe
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, safe
 from pyadeq.ext.cli.lock_listing import ago, lock_of, mode_of, with_iso
 from pyadeq.ext.cli.resolve import existing_domain
+from pyadeq.ext.cli.tables import print_rows
 
 SHOWN = 500  # holders
 NAMED = 5  # of them in the question
@@ -54,7 +55,12 @@ def release(
         released = [with_iso(known[rid]) if rid in known else {"rid": rid} for rid in forced.rids]
         print_json({"domain": domain, "resource": resource, "released": released, "fence": forced.fence}, output)
     elif forced.rids:
-        print_rows(HEADS, [_row(rid, known.get(rid), before) for rid in forced.rids], right=["fence", "since"])
+        print_rows(
+            HEADS,
+            [_row(rid, known.get(rid), before) for rid in forced.rids],
+            right=["fence", "since"],
+            spare=["agent", "since"],
+        )
         print(f"\n{resource} was taken from {many(len(forced.rids), 'holder')}; the fence is {forced.fence} now")
     if not forced.rids:
         raise AdeqError(f"resource: {resource!r} is not held any more; the fence is {forced.fence} now")

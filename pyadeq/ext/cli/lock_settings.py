@@ -1,4 +1,4 @@
-"""The settings of a lock domain: `adeq lock settings`."""
+"""The settings of a lock domain: `adeq lock configure`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import typer
 
 from pyadeq import LockSettings
 from pyadeq.ext.cli.arguments import Domain, time_option
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, columns, connected, print_json, stdout
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.resolve import existing_domain
+from pyadeq.ext.cli.tables import print_fields
 
 
 class Policy(StrEnum):
@@ -21,7 +22,7 @@ class Policy(StrEnum):
     youngest = "youngest"
 
 
-def settings(
+def configure(
     lease: Annotated[float | None, time_option("Until a silent owner loses a lock.")] = None,
     poll: Annotated[float | None, time_option("Between two polls of one that waits.")] = None,
     claim: Annotated[float | None, time_option("For a lock that was handed over to be fetched.")] = None,
@@ -36,7 +37,7 @@ def settings(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Show the settings of a domain; with options, change those, and make the domain if there is none.
+    """Show the settings of a domain; with options, change those, and create the domain if it does not exist.
 
     TIME is in seconds, or with a unit: 90, 500ms, 1.5h, 7d.
     """
@@ -66,4 +67,4 @@ def _print(found: LockSettings) -> None:
     rows = [
         (name.replace("_", "-"), value if isinstance(value, str) else f"{value:,.6g}") for name, value in fields.items()
     ]
-    stdout().print(columns(["setting", "value"], rows, right=["value"]))
+    print_fields(rows, ("setting", "value"))

@@ -48,7 +48,7 @@ def watch(
     with connected(url) as adeq, suppress(KeyboardInterrupt):
         locks = existing_domain(adeq, domain)
         if locks.stats().settings.events_max == 0:
-            raise ConfigError(f"{domain} writes no events: adeq lock settings --domain {domain} --events-max 100000")
+            raise ConfigError(f"{domain} writes no events: adeq lock configure --domain {domain} --events-max 100000")
         stream = f"{locks.base}:events"
         for event in _events(adeq, stream, max(interval, SHORTEST), seconds):
             if resource is not None and all(lock["resource"] != resource for lock in event["locks"]):

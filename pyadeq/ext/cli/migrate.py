@@ -10,19 +10,10 @@ from redis.exceptions import ResponseError
 
 from pyadeq import Adeq, Migration, library
 from pyadeq.errors import AdeqError, TransportError
-from pyadeq.ext.cli.common import (
-    DEFAULT_URL,
-    FAILED,
-    Format,
-    Output,
-    Url,
-    columns,
-    connected,
-    print_json,
-    stdout,
-)
+from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.progress import Bar
 from pyadeq.ext.cli.resolve import existing_domain, existing_queue, parts
+from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.doctor import find_domains, find_queues
 
 Move = Callable[[Callable[[int], object]], Migration]
@@ -61,7 +52,7 @@ def migrate(
         print_json({"layout": newest, "complete": complete, "migrated": rows}, output)
     elif rows:
         shown = [[*(row.get(head, "") for head in HEADS[:-1]), "yes" if row.get("all") else "NO"] for row in rows]
-        stdout().print(columns(HEADS, shown, right=HEADS[2:5]))
+        print_rows(HEADS, shown, right=HEADS[2:5], spare=["before"])
     else:
         print(f"there is nothing stored; this release has layout {newest}")
     for row in rows:

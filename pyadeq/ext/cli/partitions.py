@@ -8,8 +8,9 @@ import typer
 
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import QueueName, many
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, columns, connected, print_json, stdout
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.resolve import existing_queue
+from pyadeq.ext.cli.tables import print_rows
 
 COUNTS = ("ready", "delayed", "blocked", "running", "finished", "dead")
 
@@ -46,7 +47,7 @@ def partitions(
         shown = [
             [row["tag"], row["slot"], "yes" if row["current"] else "no", *(row[w] for w in COUNTS)] for row in rows
         ]
-        stdout().print(columns(heads, shown, right=["slot", *COUNTS]))
+        print_rows(heads, shown, right=["slot", *COUNTS], spare=["blocked", "delayed", "slot"])
     if left:
         typer.echo(f"\n{many(left, 'task')} where they belong no more: work them off, and say it again", err=True)
         raise typer.Exit(1)

@@ -6,8 +6,9 @@ from time import monotonic
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from pyadeq.ext.cli.common import stderr
 
 LINE_EVERY = 5.0  # seconds between two lines where there is no terminal
 
@@ -21,7 +22,7 @@ class Bar:
     def __init__(self, label: str, total: int | None, thing: str) -> None:
         self._label, self._total, self._thing = label, total, thing
         self._first: int | None = None  # what was counted before we came
-        self._console = Console(stderr=True, highlight=False)
+        self._console = stderr()
         self._begun = self._told = monotonic()
         self._progress: Progress | None = None
         if self._console.is_terminal and not self._console.is_dumb_terminal:

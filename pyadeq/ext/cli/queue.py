@@ -11,30 +11,16 @@ from pyadeq import Adeq, Deferred, QueueStats
 from pyadeq.errors import AdeqError, TransportError
 from pyadeq.ext.cli import partitions, queue_control, queue_settings, queue_watch
 from pyadeq.ext.cli.arguments import QueueName, many
-from pyadeq.ext.cli.common import (
-    DEFAULT_URL,
-    Format,
-    Output,
-    Url,
-    columns,
-    connected,
-    iso,
-    print_json,
-    print_lines,
-    stdout,
-)
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, print_lines, stdout
 from pyadeq.ext.cli.resolve import existing_queue
+from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.doctor import find_queues
 
-app = typer.Typer(help="Queues: what is in them, and what they may do.", no_args_is_help=True)
+app = noun("Queues: what is in them, and what they may do.")
 STATES = ("ready", "delayed", "blocked", "running", "stalled", "finished", "dead")
 QUANTILES = (0.5, 0.9, 0.99)
 BATCH = 100  # queues asked for in one pipeline
-
-
-@app.callback()
-def noun() -> None:
-    """Queues: what is in them, and what they may do."""
 
 
 @app.command()
@@ -55,7 +41,7 @@ def ls(
     else:
         heads = ["queue", "mode", *STATES]
         shown = [[row.get(head, "") for head in heads] for row in rows]
-        stdout().print(columns(heads, shown, right=STATES))
+        print_rows(heads, shown, right=STATES, spare=["stalled", "blocked", "delayed", "finished", "mode"])
     if not found.complete:
         typer.echo(f"\nNot all keys were looked at within {timeout:g} s: --timeout", err=True)
 
@@ -96,7 +82,7 @@ def show(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table)
         return
     console = stdout()
     console.print(f"{name} is {stats.mode}, {many(stats.workers, 'worker')}\n")
-    console.print(columns(["state", "tasks"], [(state, getattr(stats, state)) for state in STATES], right=["tasks"]))
+    print_rows(["state", "tasks"], [(state, getattr(stats, state)) for state in STATES], right=["tasks"])
     console.print()
     queue_settings.print_settings(settings)
 
@@ -111,18 +97,18 @@ def stats(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table
         return
     console = stdout()
     states = [(state, getattr(found, state)) for state in STATES]
-    console.print(columns(["state", "tasks"], states, right=["tasks"]))
+    print_rows(["state", "tasks"], states, right=["tasks"])
     if set(found.lanes) - {"any"}:
         console.print()
-        console.print(columns(["lane", "ready"], sorted(found.lanes.items()), right=["ready"]))
+        print_rows(["lane", "ready"], sorted(found.lanes.items()), right=["ready"])
     totals = [(word, count) for word, count in sorted(found.counters.items()) if ":" not in word]
     console.print()
-    console.print(columns(["total", "count"], [("workers now", found.workers), *totals], right=["count"]))
+    print_rows(["total", "count"], [("workers now", found.workers), *totals], right=["count"])
     times = [(what, *quantiles(found, f"{what}_ms")) for what in ("wait", "run")]
     if any(rest for _, *rest in times):
         heads = ["seconds, at most", *(f"p{q * 100:g}" for q in QUANTILES)]
         console.print()
-        console.print(columns(heads, times, right=heads[1:]))
+        print_rows(heads, times, right=heads[1:])
 
 
 def quantiles(found: QueueStats, name: str) -> list[str]:

@@ -15,8 +15,8 @@ from pyadeq.ext.cli.progress import Bar
 from pyadeq.ext.cli.resolve import existing_queue, parts
 
 MODES = {
-    "paused": "is paused: it takes tasks in and gives none out. `adeq queue resume` ends this",
-    "draining": "is draining: it takes no tasks in, and what is there comes to its end. `adeq queue resume` ends this",
+    "paused": "is paused: it accepts tasks, and workers get none. `adeq queue resume` ends this",
+    "draining": "is draining: it refuses new tasks, and workers finish the others. `adeq queue resume` ends this",
     "running": "is running",
 }
 

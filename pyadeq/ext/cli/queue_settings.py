@@ -10,8 +10,9 @@ from pydantic import ValidationError
 from pyadeq import Backoff, Settings
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import QueueName, time_option
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, columns, connected, print_json, stdout
-from pyadeq.ext.cli.resolve import queue_or_new
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
+from pyadeq.ext.cli.resolve import existing_queue, queue_or_new
+from pyadeq.ext.cli.tables import print_fields
 from pyadeq.keys import shown
 
 
@@ -45,7 +46,7 @@ def configure(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Change settings of a queue, and make it if there is none. What is not named stays as it is.
+    """Show the settings of a queue; with options, change those, and create the queue if it does not exist.
 
     TIME is in seconds, or with a unit: 90, 500ms, 1.5h, 7d.
     """
@@ -70,13 +71,12 @@ def configure(
     }
     backoff = {"base": backoff_base, "multiplier": backoff_multiplier, "cap": backoff_cap, "jitter": backoff_jitter}
     given, of_backoff = _given(changes), _given(backoff)
-    if not given and not of_backoff:
-        raise ConfigError("nothing to change: name a setting, --max-attempts for instance; adeq queue show shows them")
+    changed = bool(given or of_backoff)
     with connected(url) as adeq:
-        queue = queue_or_new(adeq, name)
+        queue = queue_or_new(adeq, name) if changed else existing_queue(adeq, name)
         if of_backoff:
             given["backoff"] = _backoff({**queue.settings().backoff.model_dump(), **of_backoff})
-        settings = queue.configure(**given)
+        settings = queue.configure(**given) if changed else queue.settings()
     if output != Format.table:
         print_json({"queue": name, "settings": settings.model_dump()}, output)
     else:
@@ -92,7 +92,7 @@ def print_settings(settings: Settings) -> None:
     fields = settings.model_dump(exclude={"mode", "layout", "backoff"})
     fields |= {f"backoff_{name}": value for name, value in settings.backoff.model_dump().items()}
     rows = [(name.replace("_", "-"), _shown(value)) for name, value in fields.items()]
-    stdout().print(columns(["setting", "value"], rows, right=["value"]))
+    print_fields(rows, ("setting", "value"))
 
 
 def _shown(value: float | str | bool | None) -> str:

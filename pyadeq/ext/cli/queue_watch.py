@@ -15,9 +15,10 @@ from rich.text import Text
 
 from pyadeq import QueueStats
 from pyadeq.ext.cli.arguments import QueueName, many, time_option
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, columns, connected, iso, print_json
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json
 from pyadeq.ext.cli.live import Live
 from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
+from pyadeq.ext.cli.tables import columns
 
 STATES = ("ready", "delayed", "blocked", "running", "stalled", "finished", "dead")
 FLOWS = ("enqueued", "claimed", "completed", "retried", "dead")

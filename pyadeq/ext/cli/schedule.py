@@ -18,12 +18,10 @@ from pyadeq.ext.cli.common import (
     Output,
     Url,
     as_json,
-    columns,
     connected,
     iso,
     print_json,
     print_lines,
-    print_rows,
     safe,
     stdout,
 )
@@ -41,17 +39,15 @@ from pyadeq.ext.cli.schedule_listing import (
     timing_fields,
     words,
 )
+from pyadeq.ext.cli.tables import print_fields, print_rows
+from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 
-app = typer.Typer(help="Schedules: tasks that are enqueued when their time comes.", no_args_is_help=True)
+app = noun("Schedules: tasks that are enqueued when their time comes.")
 COLUMNS = ("name", "timing", "next", "in", "state", "overlap", "fired", "skipped", "missed", "last")
 RIGHT = ("in", "fired", "skipped", "missed")
+SPARE = ("last", "overlap", "missed", "skipped", "next", "fired")
 UPCOMING = 5  # times that `show` tells
-
-
-@app.callback()
-def noun() -> None:
-    """Schedules: tasks that are enqueued when their time comes."""
 
 
 @app.command()
@@ -74,9 +70,9 @@ def ls(
             return
         rows = (_row(schedule, now) for schedule, now in shown)
         first = list(islice(rows, 1))
-        print_rows(COLUMNS, chain(first, rows), right=RIGHT)
+        print_rows(COLUMNS, chain(first, rows), right=RIGHT, spare=SPARE)
         if not first:
-            typer.echo(f"\nqueue {queue!r} has no schedules; adeq schedule add makes one", err=True)
+            typer.echo(f"\nqueue {queue!r} has no schedules; adeq schedule set creates one", err=True)
         if not all and next(rest, None) is not None:
             print(f"\nThere are more than {limit:,}: --limit N, or --all", file=sys.stderr)
 
@@ -109,7 +105,7 @@ def show(name: Name, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL,
         print_json({"queue": queue, **as_dict(schedule), "payload": payload, "upcoming": upcoming}, output)
         return
     console = stdout()
-    console.print(columns(["field", "value"], [(field, safe(text)) for field, text in _fields(schedule, now)]))
+    print_fields([(field, safe(text)) for field, text in _fields(schedule, now)])
     if len(times) > 1:
         console.print(Text("\nnext", style="bold"))
         for at in times:
@@ -160,7 +156,8 @@ def _text(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-app.command()(schedule_put.add)
+app.command("set")(schedule_put.set_)
+app.command("add", hidden=True)(schedule_put.set_)  # its name in earlier builds
 app.command()(schedule_steer.pause)
 app.command()(schedule_steer.resume)
 app.command()(schedule_fire.trigger)

@@ -12,7 +12,7 @@ import typer
 from pyadeq import Firing
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.arguments import many, moment
-from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, iso, print_json, print_rows, safe
+from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, iso, print_json, safe
 from pyadeq.ext.cli.progress import Bar
 from pyadeq.ext.cli.resolve import AnySchedules, existing_queue
 from pyadeq.ext.cli.schedule_listing import (
@@ -25,6 +25,7 @@ from pyadeq.ext.cli.schedule_listing import (
     local_and_ahead,
     read_one,
 )
+from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 
 STATUSES = ("fired", "exists", "skipped")  # of a backfill, told even where there are none
@@ -127,9 +128,12 @@ def fire(queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Out
             print_rows(("schedule", "time", "status", "task"), [_row(firing) for firing in firings])
         when = "none is due later" if fired.next is None else f"next {local_and_ahead(fired.next, fired.now)}"
         print(f"\n{when}" if firings else f"nothing is due; {when}")
-    if any(firing.status == "failed" for firing in firings):
+    failed = [firing for firing in firings if firing.status == "failed"]
+    for firing in failed if output == Format.table else []:
+        typer.echo(f"\n{firing.schedule}: {safe(firing.error or '')}", err=True)
+    if failed:
         raise typer.Exit(FAILED)
 
 
 def _row(firing: Firing) -> tuple[str, ...]:
-    return firing.schedule, local(firing.at), firing.status, firing.id or safe(firing.error or "")
+    return firing.schedule, local(firing.at), firing.status, firing.id or ""

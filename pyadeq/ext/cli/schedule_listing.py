@@ -13,10 +13,11 @@ import typer
 from pyadeq import Adeq, At, Cron, Every, Firing, Queue, Schedule
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import UNITS
-from pyadeq.ext.cli.common import FAILED, Format, columns, iso, print_json, safe, stdout
+from pyadeq.ext.cli.common import FAILED, Format, iso, print_json, safe
 from pyadeq.ext.cli.complete import schedule_names
 from pyadeq.ext.cli.lock_listing import ahead
 from pyadeq.ext.cli.resolve import AnyQueue, parts
+from pyadeq.ext.cli.tables import print_rows
 from pyadeq.keys import check_name
 from pyadeq.models import Moment
 
@@ -149,6 +150,6 @@ def answer_each(queue: str, rows: Sequence[Mapping[str, str | None]], good: Sequ
     if output != Format.table:
         print_json({"queue": queue, "schedules": rows}, output)
     else:
-        stdout().print(columns(list(rows[0]), [[cell or "" for cell in row.values()] for row in rows]))
+        print_rows(list(rows[0]), [[cell or "" for cell in row.values()] for row in rows])
     if any(row["status"] not in good for row in rows):
         raise typer.Exit(FAILED)

@@ -1,4 +1,4 @@
-"""`adeq schedule add`: a schedule is made, or changed."""
+"""`adeq schedule set`: a schedule is made, or changed."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def with_task_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @with_task_options
-def add(
+def set_(
     name: Name,
     cron: Annotated[
         str | None, option("When: minute, hour, day, month, weekday; with six fields, seconds first.", "'* * * * *'")

@@ -10,6 +10,7 @@ import typer
 
 from pyadeq import Script, library
 from pyadeq.access import acl_rules
+from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.common import (
     DEFAULT_URL,
     FAILED,
@@ -17,13 +18,13 @@ from pyadeq.ext.cli.common import (
     Format,
     Output,
     Url,
-    columns,
     connected,
     print_json,
-    print_rows,
-    stdout,
+    print_lines,
 )
 from pyadeq.ext.cli.migrate import migrate
+from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.tree import noun
 from pyadeq.keys import check_name
 
 
@@ -36,12 +37,11 @@ class Role(StrEnum):
     operator = "operator"
 
 
-app = typer.Typer(help="Scripts: the Lua that this release runs.", no_args_is_help=True)
+app = noun("Scripts: the Lua that this release runs.")
 
 
-@app.callback()
-def noun() -> None:
-    """Scripts: the Lua that this release runs."""
+def _ids(incomplete: str) -> list[str]:
+    return [id for id in library() if id.startswith(incomplete)]
 
 
 @app.command()
@@ -49,14 +49,28 @@ def ls(output: Output = Format.table) -> None:
     """List the scripts of this release."""
     scripts = _scripts()
     if output != Format.table:
-        fields = ("id", "sha1", "read_only", "role", "doc")
-        print_json([{name: getattr(script, name) for name in fields} for script in scripts], output)
+        print_lines(map(_about, scripts), output)
         return
     rows = [
         (script.id, script.sha1, "yes" if script.read_only else "no", script.role, first_sentence(script.doc))
         for script in scripts
     ]
-    print_rows(["id", "sha1", "read-only", "role", "does"], rows)
+    print_rows(["id", "sha1", "read-only", "role", "does"], rows, spare=["sha1", "read-only"])
+
+
+@app.command()
+def show(
+    id: Annotated[str, typer.Argument(metavar="ID", help="The script: queue.enqueue.v1.", autocompletion=_ids)],
+    output: Output = Format.table,
+) -> None:
+    """Print a script as the server runs it, its contract first. Asks no server."""
+    if id not in library():
+        raise AdeqError(f"script: this release has no {id!r}; see adeq scripts ls")
+    script = library()[id]
+    if output != Format.table:
+        print_json({**_about(script), "text": script.text}, output)
+    else:
+        print(script.text, end="")
 
 
 @app.command()
@@ -86,7 +100,7 @@ def verify(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     else:
         words = {True: "ok", False: "MISSING"}
         shown = [(row["id"], "ok" if row["packaged"] else "DIFFERS", words[bool(row["loaded"])]) for row in rows]
-        stdout().print(columns(["id", "file", "server"], shown))
+        print_rows(["id", "file", "server"], shown)
         if damaged:
             print("\nFiles differ from the manifest: install pyadeq again.")
         if missing:
@@ -139,6 +153,10 @@ def packaged(script: Script) -> bool:
 def first_sentence(text: str) -> str:
     """What a script does, in a line."""
     return text.partition(". ")[0].rstrip(".")
+
+
+def _about(script: Script) -> dict[str, object]:
+    return {name: getattr(script, name) for name in ("id", "sha1", "read_only", "role", "doc")}
 
 
 def _scripts() -> list[Script]:

@@ -6,22 +6,21 @@ from typing import Annotated
 
 import typer
 
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, print_rows
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines
 from pyadeq.ext.cli.resolve import existing_queue, queue_or_new
+from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 from pyadeq.keys import check_name
 
-app = typer.Typer(help="Fair shares: how much each user has beside the others.", no_args_is_help=True)
+app = noun("Fair shares: how much each user has beside the others.")
 
-
-@app.callback()
-def noun() -> None:
-    """Fair shares: how much each user has beside the others."""
+User = Annotated[str, typer.Argument(metavar="USER", help="The user.")]
 
 
 @app.command()
 def ls(queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """List the users whose weight is not 1, which everybody has."""
+    """List the users with a weight other than the default 1."""
     with connected(url) as adeq:
         there = existing_queue(adeq, queue)
         found, fair = there.shares.all(), there.settings().fair
@@ -37,13 +36,13 @@ def ls(queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Outpu
 
 @app.command("set")
 def set_(
-    user: Annotated[str, typer.Argument(metavar="USER", help="The user.")],
-    weight: Annotated[float, typer.Argument(metavar="WEIGHT", help="0.01 to 100; 1 is what everybody has.")],
+    user: User,
+    weight: Annotated[float, typer.Argument(metavar="WEIGHT", help="0.01 to 100; the default is 1.")],
     queue: QueueOption = DEFAULT_QUEUE,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Give a user a weight, and make the queue if there is none.
+    """Give a user a weight, and create the queue if it does not exist.
 
     With 2 it starts two tasks for each of one with 1, while both have some in line. It holds for tasks that are
     enqueued from now on, where the queue has fair shares: adeq queue configure --fair.
@@ -53,10 +52,36 @@ def set_(
         there = queue_or_new(adeq, queue)
         there.shares.set(user, weight)
         given, fair = there.shares.get(user), there.settings().fair
+    _answer(queue, user, given, fair, output)
+
+
+@app.command()
+def show(user: User, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Show the weight of a user."""
+    check_name("user", user, "id")
+    with connected(url) as adeq:
+        there = existing_queue(adeq, queue)
+        weight, fair = there.shares.get(user), there.settings().fair
+    _answer(queue, user, weight, fair, output)
+
+
+@app.command()
+def rm(user: User, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Give a user the default weight, 1, again."""
+    check_name("user", user, "id")
+    with connected(url) as adeq:
+        there = existing_queue(adeq, queue)
+        there.shares.set(user, 1)
+        weight, fair = there.shares.get(user), there.settings().fair
+    _answer(queue, user, weight, fair, output)
+
+
+def _answer(queue: str, user: str, weight: float, fair: bool, output: Format) -> None:
     if output != Format.table:
-        print_json({"queue": queue, "user": user, "weight": given, "fair": fair}, output)
+        print_json({"queue": queue, "user": user, "weight": weight, "fair": fair}, output)
     else:
-        print(f"{user} has weight {given:,g}" + ("" if fair else f"; it counts once shares are fair: {_switch(queue)}"))
+        unused = "" if fair else f"; it counts once shares are fair: {_switch(queue)}"
+        print(f"{user} has weight {weight:,g}{unused}")
 
 
 def _switch(queue: str) -> str:

@@ -5,23 +5,18 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
-from pyadeq.ext.cli import task_enqueue, task_result, task_tree, task_watch
-from pyadeq.ext.cli.arguments import Kind, Lane, Parent, QueueName, Reason, Source, StateName, Tag, TaskId, User
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, safe, stdout
+from pyadeq.ext.cli import task_enqueue, task_result, task_show, task_tree, task_watch
+from pyadeq.ext.cli.arguments import Kind, Lane, Parent, QueueName, Reason, Source, StateName, Tag, User
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected
 from pyadeq.ext.cli.dlq import answer_each, answer_retried
-from pyadeq.ext.cli.listing import find_tasks, not_found, print_task, print_tasks, whole
+from pyadeq.ext.cli.listing import find_tasks, print_tasks
 from pyadeq.ext.cli.resolve import existing_queue
+from pyadeq.ext.cli.tree import noun
 
-app = typer.Typer(help="Tasks: put them in line, look at them, end them.", no_args_is_help=True)
+app = noun("Tasks: put them in line, look at them, end them.")
 
 TaskIds = Annotated[list[str], typer.Argument(metavar="ID...", help="The tasks.")]
-
-
-@app.callback()
-def noun() -> None:
-    """Tasks: put them in line, look at them, end them."""
 
 
 app.command()(task_enqueue.enqueue)
@@ -62,24 +57,7 @@ def ls(
         print_tasks(found, output, None if all else limit)
 
 
-@app.command()
-def show(queue: QueueName, id: TaskId, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """Show all that is known of a task, with its payload, result and error, and the end of its log."""
-    with connected(url) as adeq:
-        there = existing_queue(adeq, queue)
-        task, log = there.get(id), there.log(id)
-    if task is None:
-        raise not_found(queue, id)
-    if output != Format.table:
-        lines = [{"at": line.at, "at_iso": iso(line.at), "text": line.text} for line in log]
-        print_json({**whole(task), "log": lines}, output)
-        return
-    console = stdout()
-    print_task(console, task)
-    if log:
-        console.print(Text("\nlog", style="bold"))
-    for line in log:
-        console.print(Text(f"{iso(line.at)} {safe(line.text)}"), soft_wrap=True)
+app.command()(task_show.show)
 
 
 @app.command()

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import typer
-
 from pyadeq.ext.cli import worker_look, worker_run, worker_steer
+from pyadeq.ext.cli.tree import noun
 
-app = typer.Typer(help="Workers: processes that run the tasks of a queue.", no_args_is_help=True)
-
-
-@app.callback()
-def noun() -> None:
-    """Workers: processes that run the tasks of a queue."""
+app = noun("Workers: processes that run the tasks of a queue.")
 
 
 app.command()(worker_run.run)

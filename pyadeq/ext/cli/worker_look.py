@@ -13,17 +13,15 @@ from pyadeq.ext.cli.common import (
     Format,
     Output,
     Url,
-    columns,
     connected,
     iso,
     print_json,
     print_lines,
-    print_rows,
     safe,
-    stdout,
 )
 from pyadeq.ext.cli.complete import queue_names
 from pyadeq.ext.cli.resolve import existing_queue
+from pyadeq.ext.cli.tables import print_fields, print_rows
 
 QueueOption = Annotated[
     str,
@@ -33,6 +31,7 @@ Group = Annotated[str | None, typer.Option(metavar="NAME", help="The workers of 
 DEFAULT_QUEUE = "default"
 COLUMNS = ("worker", "group", "mode", "heard", "capacity", "busy", "free", "seen", "host", "pid", "capabilities")
 RIGHT = ("capacity", "busy", "free", "pid")
+SPARE = ("capabilities", "pid", "free", "host", "heard", "seen", "group")
 TIMES = ("seen", "registered")
 
 
@@ -52,7 +51,7 @@ def ls(
     if output != Format.table:
         print_lines(map(as_dict, found), output)
     else:
-        print_rows(COLUMNS, map(_row, found), right=RIGHT)
+        print_rows(COLUMNS, map(_row, found), right=RIGHT, spare=SPARE)
         if not found:
             typer.echo(f"\nqueue {queue!r} has no live workers that fit", err=True)
 
@@ -72,9 +71,7 @@ def show(
         print_json(as_dict(worker), output)
         return
     fields = {**worker.model_dump(), **{time: _time(getattr(worker, time)) for time in TIMES}}
-    stdout().print(
-        columns(["field", "value"], [(name, _text(value)) for name, value in fields.items() if _text(value)])
-    )
+    print_fields([(name, _text(value)) for name, value in fields.items() if _text(value)])
 
 
 def as_dict(worker: WorkerInfo) -> dict[str, Any]:

@@ -8,8 +8,9 @@ import typer
 
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.arguments import Yes, confirm
-from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, columns, connected, print_json, stdout
+from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.resolve import existing_queue
+from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, Group, QueueOption
 
 Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Workers.")]
@@ -110,6 +111,6 @@ def _steer(
         workers = [{"worker": name, "status": status} for name, status in rows]
         print_json({"queue": queue, **wanted, "workers": workers}, output)
     else:
-        stdout().print(columns(["worker", "status"], rows))
+        print_rows(["worker", "status"], rows)
     if any(status != "asked" for _, status in rows):
         raise typer.Exit(FAILED)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pyadeq.ext.cli.common import columns
+from pyadeq.ext.cli.tables import columns
 from pyadeq.ext.demo.proof import Check
 
 

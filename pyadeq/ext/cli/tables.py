@@ -1,0 +1,122 @@
+"""Tables that fit: columns that say least are left out first, then long texts are cut. `-o wide` shows everything."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from math import inf
+from textwrap import wrap
+
+from rich.table import Table
+from rich.text import Text
+
+from pyadeq.ext.cli.common import PLACE, stdout
+
+CHUNK = 1000  # rows whose widths are made to fit each other
+GAP = "  "
+PIPE_WIDTH = 80  # columns of a file or pipe, unless COLUMNS says otherwise
+PROSE = 16  # characters of the last column that are worth a column
+SHORTEST = 8  # characters of a text that is cut
+
+
+def print_rows(
+    names: Sequence[str], rows: Iterable[Sequence[object]], *, right: Sequence[str] = (), spare: Sequence[str] = ()
+) -> None:
+    """Print any number of rows, a thousand at a time. The first column is never cut: it is what others are found by.
+
+    right: columns of numbers, which are not cut either. spare: columns to leave out, in this order, until the rest
+    fits; those without any value go first.
+    """
+    console, rest, limit = stdout(), (_texts(row, len(names)) for row in rows), _limit()
+    chunk = list(islice(rest, CHUNK))
+    kept = _columns(names, chunk, spare, limit)
+    heads = [names[column] for column in kept]
+    widths = [0] * len(kept)
+    while True:
+        cells = [[row[column] for column in kept] for row in chunk]
+        first = not any(widths)
+        natural = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+        widths = _cut(heads, [max(pair) for pair in zip(widths, natural, strict=True)], right, limit)
+        if first:
+            console.print(Text(_line(heads, heads, widths, right), style="bold"), soft_wrap=True)
+        for row in cells:
+            print(_line(row, heads, widths, right))
+        if not (chunk := list(islice(rest, CHUNK))):
+            return
+
+
+def print_fields(fields: Iterable[tuple[str, object]], heads: tuple[str, str] = ("field", "value")) -> None:
+    """Print names and values. On a terminal long values go on in the next line; elsewhere each is one line."""
+    rows = [(name, str(value)) for name, value in fields]
+    console = stdout()
+    width = max(len(name) for name, _ in [heads, *rows])
+    console.print(Text(f"{heads[0]:<{width}}{GAP}{heads[1]}", style="bold"), soft_wrap=True)
+    left = max(console.width - width - len(GAP), SHORTEST)
+    for name, value in rows:
+        lines = wrap(value, left, break_on_hyphens=False) if console.is_terminal and not PLACE.wide else [value]
+        for number, line in enumerate(lines or [""]):
+            print(f"{'' if number else name:<{width}}{GAP}{line}".rstrip())
+
+
+def columns(names: Sequence[str], rows: Iterable[Sequence[object]], *, right: Sequence[str] = ()) -> Table:
+    """A table for a picture that stays in place."""
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for name in names:
+        table.add_column(name, justify="right" if name in right else "left", no_wrap=True, overflow="ellipsis")
+    for row in rows:
+        table.add_row(*map(str, row))
+    return table
+
+
+def _texts(row: Sequence[object], count: int) -> list[str]:
+    """The cells of a row; those that are missing at its end are empty."""
+    return [*map(str, row), *[""] * (count - len(row))]
+
+
+def _limit() -> float:
+    if PLACE.wide:
+        return inf
+    console = stdout()
+    given = os.environ.get("COLUMNS", "")
+    return console.width if console.is_terminal else int(given) if given.isdecimal() and int(given) else PIPE_WIDTH
+
+
+def _columns(names: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str], limit: float) -> list[int]:
+    """The columns to print, by their numbers."""
+    widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
+    empty = [name for n, name in enumerate(names) if n and rows and not any(row[n] for row in rows)]
+    least = [*widths[:-1], min(widths[-1], max(len(names[-1]), PROSE))]
+    kept = list(range(len(names)))
+    for name in dict.fromkeys([*(one for one in spare if one in empty), *empty, *spare]):
+        needed = widths if name in empty else least  # the last column may be cut for others, unless they are empty
+        if _total([needed[n] for n in kept]) <= limit:
+            continue
+        kept.remove(names.index(name))
+    return kept
+
+
+def _cut(heads: Sequence[str], widths: list[int], right: Sequence[str], limit: float) -> list[int]:
+    """Widths that fit, if texts that may be cut are cut: the last column to PROSE, then the longest of all."""
+    if (excess := _total(widths) - limit) > 0 and heads[-1] not in right and len(heads) > 1:
+        widths[-1] = int(max(widths[-1] - excess, min(widths[-1], max(len(heads[-1]), PROSE))))
+    while (excess := _total(widths) - limit) > 0:
+        texts = [n for n in range(1, len(heads)) if heads[n] not in right and widths[n] > max(len(heads[n]), SHORTEST)]
+        if not texts:
+            break
+        longest, *others = sorted(texts, key=lambda n: -widths[n])
+        least = max(len(heads[longest]), SHORTEST, *(widths[n] - 1 for n in others[:1]))
+        widths[longest] = int(max(widths[longest] - excess, min(least, widths[longest] - 1)))
+    return widths
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + len(GAP) * (len(widths) - 1)
+
+
+def _line(cells: Sequence[str], heads: Sequence[str], widths: Sequence[int], right: Sequence[str]) -> str:
+    padded = [
+        f"{cell[: width - 1]}…" if len(cell) > width else cell.rjust(width) if head in right else cell.ljust(width)
+        for cell, head, width in zip(cells, heads, widths, strict=True)
+    ]
+    return GAP.join(padded).rstrip()

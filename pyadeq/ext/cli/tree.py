@@ -1,0 +1,156 @@
+"""The tree of commands: options that all of them share are accepted before the noun, before the verb and after it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+from pyadeq.ext.cli.common import PLACE
+from pyadeq.keys import check_name
+
+PLAIN: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False}
+WITH_VALUE = ("--url", "--output", "-o", "--prefix", "--slot", "--codec", "--queue", "--domain", "-d")
+FLAGS = ("--cluster",)
+SHORT = ("-o", "-d")  # the value may follow without a space
+
+Prefix = Annotated[str, typer.Option(envvar="ADEQ_PREFIX", metavar="NAME", help="The start of all keys on the server.")]
+Slot = Annotated[
+    str | None, typer.Option(envvar="ADEQ_SLOT", metavar="NAME", help="The slot that all of them share, if they do.")
+]
+Cluster = Annotated[
+    bool, typer.Option("--cluster", envvar="ADEQ_CLUSTER", help="The server is one of a cluster of several.")
+]
+CodecPath = Annotated[
+    str | None,
+    typer.Option(
+        envvar="ADEQ_CODEC", metavar="MODULE:NAME", help="What signs or encrypts payloads, results and errors."
+    ),
+]
+
+
+class ReaderGone(Exception):
+    """Whoever read our output has closed it, as `head` does."""
+
+
+class Group(typer.core.TyperGroup):
+    """A group of commands."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Move shared options behind the command."""
+        return super().parse_args(ctx, behind_the_command(args))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command, which also accepts the options that say where the queues are."""
+        command = super().get_command(ctx, cmd_name)
+        return command and with_place(command)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Accept --queue also where the queue is an argument."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if command and command.params and command.params[0].metavar == "QUEUE":
+            rest = queue_first(rest)
+        return name, command, rest
+
+
+class Root(Group):
+    """The group of all nouns. A reader that goes away ends any command without an error."""
+
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """Parse; --help and --version print here."""
+        with reader():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        with reader():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def reader() -> Iterator[None]:
+    """Tell a closed pipe from other errors of the system, before typer makes exit status 1 of both."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise ReaderGone from None
+
+
+def close_output() -> None:
+    """Write what is left. Python would complain at exit about a reader that went away."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def noun(help: str) -> typer.Typer:
+    """A noun, to which verbs are added."""
+    app = typer.Typer(cls=Group, help=help, no_args_is_help=True)
+    app.callback()(lambda: None)  # a noun with one verb stays a group
+    return app
+
+
+def behind_the_command(args: Sequence[str]) -> list[str]:
+    """The arguments with shared options that come before the command moved to right behind it."""
+    kept: list[str] = []
+    moved: list[str] = []
+    rest = list(args)
+    while rest and rest[0].startswith("-"):
+        word = rest.pop(0)
+        option, has_value, _ = word.partition("=")
+        if word in FLAGS or (option in WITH_VALUE and has_value) or (word[:2] in SHORT and word not in SHORT):
+            moved.append(word)
+        elif word in WITH_VALUE:
+            moved += [word, *rest[:1]]
+            del rest[:1]
+        else:
+            kept.append(word)
+    return [*kept, rest[0], *moved, *rest[1:]] if rest else kept
+
+
+def queue_first(args: Sequence[str]) -> list[str]:
+    """The arguments with the value of --queue as the first of them."""
+    for place, word in enumerate(args):
+        if word == "--":
+            break
+        if word == "--queue" and place + 1 < len(args):
+            return [args[place + 1], *args[:place], *args[place + 2 :]]
+        if word.startswith("--queue="):
+            return [word.removeprefix("--queue="), *args[:place], *args[place + 1 :]]
+    return list(args)
+
+
+def with_place(command: Any) -> Any:
+    """A command that also accepts the options that say where the queues are; its help is not made longer."""
+    if not hasattr(command, "list_commands") and all(one.name != "prefix" for one in command.params):
+        command.params = [*command.params, *_place_options()]
+    return command
+
+
+def _place_options() -> list[Any]:
+    """Options that change PLACE, and are no arguments of the function behind the command."""
+    app = typer.Typer(add_completion=False, **PLAIN)
+    app.command()(_place)
+    options = [one for one in typer.main.get_command(app).params if hasattr(PLACE, one.name or "")]
+    for one in options:
+        one.hidden = True  # type: ignore[attr-defined]
+        one.expose_value = False
+        one.callback = _set
+    return options
+
+
+def _place(prefix: Prefix = PLACE.prefix, slot: Slot = None, cluster: Cluster = False, codec: CodecPath = None) -> None:
+    """The options that say where the queues are."""
+
+
+def _set(ctx: Any, param: Any, value: Any) -> Any:
+    if param.name in ("prefix", "slot") and value is not None:
+        check_name(f"--{param.name}", value)
+    setattr(PLACE, param.name, value)
+    return value
