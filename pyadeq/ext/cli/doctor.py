@@ -124,7 +124,10 @@ def print_report(console: Console, report: Report) -> None:
             text.append("\n  ").append(line, style="cyan")
         mark = check.status.upper() if check.status == "fail" else check.status
         table.add_row(Text(mark, style=STYLES[check.status]), check.name, text)
-    console.print(table)
+    with console.capture() as printed:
+        console.print(table)
+    for line in printed.get().splitlines():  # rich fills lines with spaces
+        print(line.rstrip())
     words = ((report.count("ok"), "ok"), (report.count("warn"), "to change"), (report.count("fail"), "failed"))
     found = [f"{count} {word}" for count, word in words if count]
     if unknown := report.count("unknown"):
