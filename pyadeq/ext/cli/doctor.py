@@ -17,7 +17,6 @@ from pyadeq.ext.cli.common import (
     Format,
     Output,
     Url,
-    columns,
     connected,
     print_json,
     shown_url,
@@ -25,6 +24,7 @@ from pyadeq.ext.cli.common import (
 )
 from pyadeq.ext.cli.complete import queue_names
 from pyadeq.ext.cli.progress import Bar
+from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.doctor import Damage, Report, examine, inspect
 from pyadeq.keys import check_name
 
@@ -86,7 +86,7 @@ def _repair(url: str, names: list[str], dry_run: bool, output: Format) -> None:
     elif damages:
         counts = ["tasks", "lost", "twice", "leases", "lines", "lanes", "repaired"]
         shown = [[one.queue, *(f"{getattr(one, name):,}" for name in counts), _states(one)] for one in damages]
-        stdout().print(columns(["queue", *counts, "now"], shown, right=counts))
+        print_rows(["queue", *counts, "now"], shown, right=counts, spare=["lanes", "lines", "leases"])
     else:
         print("no queue was found")
     for one in damages:
