@@ -22,6 +22,11 @@ async def worked(queue: Queue, handler: object, kinds: list[str]) -> list[str]:
     return ids
 
 
+def told(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What was said of handlers. A machine that stands still may hold a loop up as well, between them."""
+    return [record.message for record in caplog.records if record.message.startswith("the handler of task")]
+
+
 def blocks(lease: Lease) -> None:
     until = time.monotonic() + 2.5
     while time.monotonic() < until:
@@ -41,7 +46,7 @@ async def test_a_handler_that_blocks_the_loop_is_named(
     async with Adeq.from_url(url) as adeq:
         with caplog.at_level(logging.WARNING, "pyadeq.worker"):
             ids = await worked(adeq.queue(base_name), handle, ["asleep", "page", "page", "mail"])
-    found = [record.message for record in caplog.records if "has blocked the event loop" in record.message]
+    found = told(caplog)
     assert len(found) == 2  # each kind once
     assert found[0].startswith(f"the handler of task {ids[1]} (kind 'page') has blocked the event loop for ")
     assert found[1].startswith(f"the handler of task {ids[3]} (kind 'mail') has blocked the event loop for ")
@@ -55,4 +60,4 @@ async def test_a_function_in_a_thread_is_no_cause_to_warn(
     async with Adeq.from_url(url) as adeq:
         with caplog.at_level(logging.WARNING, "pyadeq.worker"):
             await worked(adeq.queue(base_name), blocks, ["page"])
-    assert not [record for record in caplog.records if "has blocked the event loop" in record.message]
+    assert not told(caplog)
