@@ -130,6 +130,7 @@ figures: $(READY) ## measure all that docs/performance.md shows, in an hour and 
 	$(VENV)/bin/adeq bench cost --no-persist -o json > bench/results/memory.json
 	$(VENV)/bin/adeq bench cost --engine "$$(command -v redis-server)" -o json > bench/results/redis.json
 	$(PY) -m bench.peers --measure throughput latency server -o json > bench/results/peers.json
+	$(PY) -m bench.worst_calls -o json > bench/results/worst.json
 	$(MAKE) performance
 
 performance: $(READY) ## write docs/performance.md and its pictures from bench/results

@@ -2,9 +2,9 @@
 
     python -m bench.page
 
-peers.json is of `bench.peers`, locks.json of `bench.lock_contended`, and the others are of `adeq bench`: as it comes,
-on Redis, and without an append-only file. `make figures` measures them all anew. Instructions are those that the tests
-hold calls to.
+peers.json is of `bench.peers`, locks.json of `bench.lock_contended`, worst.json of `bench.worst_calls`, and the others
+are of `adeq bench`: as it comes, on Redis, and without an append-only file. `make figures` measures them all anew.
+Instructions are those that the tests hold calls to.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from statistics import median as median_of
 from typing import Any
 
 from bench.peers.environments import NODE, OURS
@@ -56,6 +57,7 @@ def page(found: dict[str, Json]) -> str:
         "lock_rounds": str(found["locks"]["rounds"]),
         "locks": table(*of_locks(found["locks"])),
     }
+    words |= of_the_worst(found["worst"])
     filled = {name: text.format_map(words) for name, text in notes.items()}
     return TEXT.read_text().format_map(words | locks | filled)
 
@@ -204,6 +206,32 @@ def of_the_rest(own: Json) -> dict[str, str]:
         "memory": table(("state", "bytes", "× a bare stream entry"), memory),
         "rest": table(("", ""), rest),
     }
+
+
+def of_the_worst(worst: Json) -> dict[str, str]:
+    """The longest calls of each script: with the usual number of items, and with the largest."""
+    calls = worst["calls"]
+    rows = (
+        (script, *of_worst(calls, script, True), *of_worst(calls, script, False))
+        for script in dict.fromkeys(one["script"] for one in calls)
+    )
+    usual, largest = ([median_of(one["ms"]) for one in calls if one["usual"] == usual] for usual in (True, False))
+    return {
+        "worst": table(("script", "usual items", "ms", "commands", "largest items", "ms", "commands"), rows),
+        "worst_machine": f"{worst['machine']}, {worst['engine']}",
+        "worst_repeat": str(worst["repeat"]),
+        "worst_usual": f"{sum(ms <= 10 for ms in usual)} of {len(usual)}",
+        "worst_largest": f"{sum(ms <= 100 for ms in largest)} of {len(largest)}",
+    }
+
+
+def of_worst(calls: Sequence[Json], script: str, usual: bool) -> Sequence[str]:
+    """Three cells of a row, for the state in which the script takes longest."""
+    found = [one for one in calls if one["script"] == script and one["usual"] == usual]
+    if not found:
+        return "", "", ""
+    worst = max(found, key=lambda one: float(median_of(one["ms"])))
+    return f"{worst['items']:,}", f"{median_of(worst['ms']):.1f}", f"{worst['commands']:,}"
 
 
 def of(report: Json, subject: str) -> Iterator[Json]:
