@@ -273,6 +273,8 @@ class _Header:
         group_name, _, name = words[1].rpartition(".") if len(words) > 1 else ("", "", "")
         group_name = self.word(group_name or "item", "a group's name")
         arg = self.arg([kind, name, *words[2:]], f"'{kind} [<group>.]<name> <type> [?=<default>]'")
+        if kind == "PAIR" and arg.type.name == "bool" and arg.default is None and group_name != "settings":
+            raise self.fail("a bool pair needs a default, as a rule ?=0: Lua takes a stored '0' for true")
         if kind == "ITEM" and name in ("count", "pairs"):
             raise self.fail(f"{group_name}_{name} is a local of the preamble: take another name")
         self.declare(kind, f"{group_name}_{name}")

@@ -17,7 +17,7 @@ BASE = re.compile(r"[^{]*\{(?:(?:queue|lock):[^}]+\}|[^}]+\}:(?:queue|lock):[^:]
 KINDS = re.compile(
     r"config|counters|events|lanes|delayed|blocked|leases|running|finished|dead|deadlines|once|once:due|workers|ends"
     r"|schedules|limits|limit:lines|rates|weights|(?:task|payload|result|log|reply|ready|wake|worker|control|by:user"
-    r"|by:tag|children|dependents|order|schedule|holding|waiting|shares):(?P<suffix>.+)"
+    r"|by:tag|children|dependents|order|schedule|runs|holding|waiting|shares):(?P<suffix>.+)"
 )
 HELD = re.compile(r"\S+ \d+ [^ |]+(?P<flags>[^|]*)\|\d+ \d+ \d+ \d+ (?P<fence>\d+) \S+")
 RULE = re.compile(r"\d+ (?:queue|reject|cancel_newest|cancel_oldest) \d+(?:\.\d{6})? [1-9]\d*")
@@ -130,7 +130,7 @@ class Audit:
 
     def _once(self) -> Iterator[str]:
         once, due = self._hash("once"), self._zset("once:due").keys()
-        timed = {field for field in once if field.startswith(("key:", "rid:", "done:"))}
+        timed = {field for field in once if field.startswith(("key:", "rid:", "done:", "purged:"))}
         if timed != due:
             yield f"once has {sorted(timed)}, once:due {sorted(due)}"
         waiting = {"ready", "delayed", "blocked"}
@@ -311,6 +311,8 @@ class Audit:
         for lane in self._suffixes("shares"):
             if not PATTERNS["lane"].fullmatch(lane):
                 yield f"shares:{lane} is of no lane"
+            if f"ready:{lane}" not in self.names and self._ttl(f"shares:{lane}") == -1:
+                yield f"shares:{lane} is of an empty lane, and never goes"
             for member, score in self._zset(f"shares:{lane}").items():
                 band, user = member[:1], member[1:]
                 if user not in ("", " claimed") and not PATTERNS["id"].fullmatch(user):

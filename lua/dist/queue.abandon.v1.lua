@@ -190,7 +190,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     by_index[index] = members
   end
   for i, id in ipairs(ids) do
-    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply'), #keys
+    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier'), #keys
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
     if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
@@ -200,6 +200,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     if left_ms > 0 and own[4] then
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] then stub[6], stub[7] = 'settled', own[5] end
+      if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
       stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
     end
   end
@@ -242,15 +243,16 @@ local function sweep_once(conf, limit) local once, once_due = KEYS[6], KEYS[7]
   return #fields
 end
 
--- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
 -- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms) local once, once_due = KEYS[6], KEYS[7]
+local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[6], KEYS[7]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
   end
   local until_text = string.format('%.0f', conf.now + keep_ms)
-  redis.call('HSET', once, field, id .. ' ' .. until_text)
+  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
   redis.call('ZADD', once_due, until_text, field)
   conf.held = (conf.held or 0) + 1
 end

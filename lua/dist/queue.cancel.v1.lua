@@ -52,7 +52,7 @@
 -- ROLE   produce
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   11 + 11n commands, 3 for one in the line of a limit, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- COST   11 + 11n commands, 1 more for trees, 3 for one in the line of a limit, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts leave_order untie answer_waiters cancel_task lane_emptied read_record find_set
 -- INCLUDE state_of remove_tasks trim_set retain done_before push_control recall_answers sweep_once hold_once note_done
 -- INCLUDE note_answers
@@ -260,10 +260,12 @@ local function cancel_task(conf, id, tied, tally, detail) local task, finished =
   conf.ended = conf.ended + 1
 end
 
--- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- NEEDS lanes wake delayed deadlines
-local function lane_emptied(lane) local lanes, wake, delayed, deadlines = KEYS[6], KEYS[7], KEYS[8], KEYS[14]
+-- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- How far its users have come, where shares are fair or were, is forgotten after a day.
+-- NEEDS lanes wake delayed deadlines shares
+local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[6], KEYS[7], KEYS[8], KEYS[14], KEYS[28]
   redis.call('SREM', lanes, lane)
+  if conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -314,7 +316,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     by_index[index] = members
   end
   for i, id in ipairs(ids) do
-    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply'), #keys
+    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier'), #keys
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
     if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
@@ -324,6 +326,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     if left_ms > 0 and own[4] then
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] then stub[6], stub[7] = 'settled', own[5] end
+      if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
       stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
     end
   end
@@ -410,15 +413,16 @@ local function sweep_once(conf, limit) local once, once_due = KEYS[15], KEYS[16]
   return #fields
 end
 
--- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
 -- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms) local once, once_due = KEYS[15], KEYS[16]
+local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[15], KEYS[16]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
   end
   local until_text = string.format('%.0f', conf.now + keep_ms)
-  redis.call('HSET', once, field, id .. ' ' .. until_text)
+  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
   redis.call('ZADD', once_due, until_text, field)
   conf.held = (conf.held or 0) + 1
 end
@@ -483,7 +487,7 @@ local function cancel_one(conf, id, tally, dead_too) local running, leases = KEY
   end
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
-  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(conf, record.lane or 'any') end
   if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
   cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
   return 'cancelled'
@@ -707,7 +711,7 @@ end
   return arg_made
 end
 
-local task = KEYS[4]
+local config, task = KEYS[1], KEYS[4]
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -715,12 +719,13 @@ if refused then return refused end
 local answers, tally = recall_answers(conf, 'cancel', item_count), {}
 if answers then return { 'ok', conf.now, answers } end
 answers = {}
+local stamp = tree and conf.exists and string.format('%.0f', redis.call('HINCRBY', config, 'trees', 1))
 for i = 1, item_count do
   answers[i] = { arg_rare().cancel_one(conf, item_id[i], tally, true) }
-  if tree and conf.exists then
+  if stamp then
     arg_rare().begin_chains(conf)
-    if answers[i][1] ~= 'not_found' then redis.call('HSET', task .. item_id[i], 'pruned', conf.now_text) end
-    arg_rare().note_end(conf, 't', item_id[i], nil, conf.now_text)
+    if answers[i][1] ~= 'not_found' then redis.call('HSET', task .. item_id[i], 'pruned', stamp) end
+    arg_rare().note_end(conf, 't', item_id[i], nil, stamp)
   end
 end
 if conf.exists then note_answers(conf, 'cancel', answers) end

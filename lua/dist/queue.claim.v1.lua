@@ -74,7 +74,7 @@
 -- INCLUDE take_out write_lease add_payloads claim_tasks
 -- RARELY line_up make_ready note_end drop_task share_place promote_due read_lease read_limits limits_of room_left
 -- RARELY push_due await_deadline open_line open_lines free_limits end_leases read_policy backoff delay_until leave_order untie
--- RARELY answer_waiters bury_task cancel_task reap_expired read_record find_set next_lane leave_line expire_waiting tell_waiting
+-- RARELY answer_waiters bury_task cancel_task first_leases reap_expired read_record find_set next_lane leave_line expire_waiting tell_waiting
 -- RARELY rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied give_timeout
 -- RARELY retire_worker read_presence sweep_workers trim_ended sweep_once sweep_rates mend_lines sweep_shares housekeep reclaim_tasks
 -- RARELY window_left next_firing hold_limits find_full make_way join_limit held_back open_due_lines note_claimed
@@ -334,10 +334,12 @@ local function push_wake(conf, lane) local wake = KEYS[8]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- NEEDS lanes wake delayed deadlines
-local function lane_emptied(lane) local lanes, wake, delayed, deadlines = KEYS[7], KEYS[8], KEYS[9], KEYS[15]
+-- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- How far its users have come, where shares are fair or were, is forgotten after a day.
+-- NEEDS lanes wake delayed deadlines shares
+local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[7], KEYS[8], KEYS[9], KEYS[15], KEYS[36]
   redis.call('SREM', lanes, lane)
+  if conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -421,7 +423,7 @@ local function take_out(conf, wanted, counts, there) local ready = KEYS[6]
     if there[i] > count then
       push_wake(conf, lane)
     elseif count > 0 then
-      lane_emptied(lane)
+      lane_emptied(conf, lane)
     end
   end
 end
@@ -884,13 +886,35 @@ local function cancel_task(conf, id, tied, tally, detail) local task, finished =
   conf.ended = conf.ended + 1
 end
 
--- reap_expired(conf, limit, tally): take back leases past their deadline. The first crash returns a task to its old
--- place, the n-th waits for the backoff of n-1, max_crashes of them end it.
--- NEEDS config running task leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
+-- first_leases(conf, limit): where more leases have expired than a sweep takes back: those that end first, and of those that share a
+-- deadline the first in line, not those whose ids sort first. 1,000 are looked at.
+-- NEEDS running leases
+local function first_leases(conf, limit) local running, leases = KEYS[2], KEYS[3]
+  local page = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
+  local ids, due, place, first = {}, {}, {}, {}
+  for i = 1, #page, 2 do
+    ids[#ids + 1] = page[i]
+    due[page[i]] = tonumber(page[i + 1])
+  end
+  local held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: the page
+  for i, id in ipairs(ids) do place[id] = tonumber(string.match(held[i] or '', '^%S+ (%d+)') or 0) end
+  table.sort(ids, function(a, b)
+    if due[a] ~= due[b] then return due[a] < due[b] end
+    if place[a] ~= place[b] then return place[a] < place[b] end
+    return a < b
+  end)
+  for i = 1, math.min(limit, #ids) do first[i] = ids[i] end
+  return first
+end
+
+-- reap_expired(conf, limit, tally): take back leases past their deadline; of those that share one, the first in line first, as
+-- far as they are among the first 1,000. The first crash returns a task to its old place, the n-th waits for the backoff of n-1, max_crashes of them end it.
+-- NEEDS config running task leases first_leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
 -- NEEDS cancel_task drop_task line_up make_ready
 local function reap_expired(conf, limit, tally) local config, running, leases, task = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-  local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
+  if #ids > limit then ids = first_leases(conf, limit) end
   local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}  -- at most 1,000: limit
   local all = read_policy(config)
   end_leases(conf, ids)
@@ -989,7 +1013,7 @@ local function expire_waiting(conf, limit, tally) local task, ready, deadlines =
       local reason = expired and 'expired' or last and 'nobody_came'
       if reason or (in_line and record.fallback) then
         redis.call('ZREM', set, id)
-        if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(lane) end
+        if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(conf, lane) end
       end
       if reason then
         if record.limited_by then leave_line(id, record.limited_by) end
@@ -1100,7 +1124,7 @@ local function cancel_one(conf, id, tally, dead_too) local running, leases = KEY
   end
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
-  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(conf, record.lane or 'any') end
   if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
   cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
   return 'cancelled'
@@ -1180,7 +1204,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     by_index[index] = members
   end
   for i, id in ipairs(ids) do
-    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply'), #keys
+    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier'), #keys
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
     if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
@@ -1190,6 +1214,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     if left_ms > 0 and own[4] then
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] then stub[6], stub[7] = 'settled', own[5] end
+      if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
       stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
     end
   end
@@ -1532,7 +1557,7 @@ local function note_claimed(wanted, from, scores, taken) local ready, shares = K
     for band, score in pairs(bands) do
       redis.call('ZADD', shares .. lane, 'GT', string.format('%.0f', score), band .. ' claimed')
     end
-    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, 86400) end
+    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, 86400) end  -- where this made it
   end
 end
 
@@ -1567,6 +1592,8 @@ end
   return arg_made
 end
 
+local ends = KEYS[28]
+
 local conf, refused = open_queue()
 if refused then return refused end
 if lease_ms > 0 then conf.lease_ms = lease_ms end
@@ -1586,7 +1613,7 @@ end
 if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, conf.now + left_ms) end
 if conf.limits then next_ms = arg_rare().end_limited(conf, next_ms, tally) end
 local fires_ms = conf.schedules and arg_rare().next_firing(conf) or 0
-if conf.noted then arg_rare().pass_on(conf, 100, tally) end
+if conf.noted and arg_rare().pass_on(conf, 100, tally) >= 100 and redis.call('EXISTS', ends) == 1 then next_ms = conf.now end
 retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, next_ms, fires_ms, conf.lease_ms, deadline_ms, leased }

@@ -57,10 +57,10 @@
 -- PAIR   fallback  lanes 1..3
 -- PAIR   fallback_after_ms int 0..315360000000
 -- PAIR   unclaimed enum wait|fail ?=wait
--- PAIR   reply     bool
+-- PAIR   reply     bool ?=0
 -- PAIR   after     ids 1..64
 -- PAIR   gather    int 1..100000
--- PAIR   after_any bool
+-- PAIR   after_any bool ?=0
 -- PAIR   after_when enum completed|failed|ended ?=completed
 -- PAIR   delay_ms  int 0..315360000000 ?=0
 -- PAIR   run_after_ms  int 0..   ?=0
@@ -70,7 +70,7 @@
 -- PAIR   tags      ids 1..16
 -- PAIR   limits    ids 1..8
 -- PAIR   parent    id
--- PAIR   needs_parent bool
+-- PAIR   needs_parent bool ?=0
 -- PAIR   ordering_key id
 -- PAIR   idempotency_key id
 -- PAIR   unique    id
@@ -255,10 +255,15 @@ for i = 1, item_count do
         if v == 'wait' then v = nil end
       end
     elseif name == 'reply' then
-      if v ~= '0' and v ~= '1' then
-        return refuse('item[' .. i .. '].reply', v, '0 or 1')
+      if raw == '' then
+        v = nil
+      else
+        if v ~= '0' and v ~= '1' then
+          return refuse('item[' .. i .. '].reply', v, '0 or 1')
+        end
+        v = v == '1'
+        if v == false then v = nil end
       end
-      v = v == '1'
     elseif name == 'after' then
       v = arg_ids(v, 1, 64)
       if not v then return refuse('item[' .. i .. '].after', raw, '1 to 64 ids with commas between them') end
@@ -266,10 +271,15 @@ for i = 1, item_count do
       v = arg_uint(v, 1, 100000)
       if not v then return refuse('item[' .. i .. '].gather', raw, 'an integer from 1 to 100000') end
     elseif name == 'after_any' then
-      if v ~= '0' and v ~= '1' then
-        return refuse('item[' .. i .. '].after_any', v, '0 or 1')
+      if raw == '' then
+        v = nil
+      else
+        if v ~= '0' and v ~= '1' then
+          return refuse('item[' .. i .. '].after_any', v, '0 or 1')
+        end
+        v = v == '1'
+        if v == false then v = nil end
       end
-      v = v == '1'
     elseif name == 'after_when' then
       if raw == '' then
         v = nil
@@ -316,10 +326,15 @@ for i = 1, item_count do
         return refuse('item[' .. i .. '].parent', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
       end
     elseif name == 'needs_parent' then
-      if v ~= '0' and v ~= '1' then
-        return refuse('item[' .. i .. '].needs_parent', v, '0 or 1')
+      if raw == '' then
+        v = nil
+      else
+        if v ~= '0' and v ~= '1' then
+          return refuse('item[' .. i .. '].needs_parent', v, '0 or 1')
+        end
+        v = v == '1'
+        if v == false then v = nil end
       end
-      v = v == '1'
     elseif name == 'ordering_key' then
       if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
         return refuse('item[' .. i .. '].ordering_key', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
@@ -526,11 +541,13 @@ local function index_task(conf, by_index, id, own) local by_user, by_tag, childr
 end
 
 -- write_record(id, stamp, conf, own, size): the record of a new task. `ties` says that it has more than the usual at its
--- first lease, its return or its end. An older task of this id may have left a stub, whose settlement stays known.
+-- first lease, its return or its end. An older task of this id may have left a stub: its settlement and the
+-- calls that enqueued it, the last eight, stay known.
 -- `source` is the task's own, or that of the call.
 -- NEEDS task trace source
 local function write_record(id, stamp, conf, own, size) local task = KEYS[2]
   local key = task .. id
+  local old = conf.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier') or {}
   if source == '' then
     redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))  -- at most 80: two for each pair of an item
   else
@@ -541,7 +558,12 @@ local function write_record(id, stamp, conf, own, size) local task = KEYS[2]
   if own.unique or own.scope or own.ordering_key or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply then
     redis.call('HSET', key, 'ties', '1')
   end
-  if conf.some_known and redis.call('HDEL', key, 'gone') == 1 then redis.call('PERSIST', key) end
+  if old[1] then
+    local calls = string.match(old[2] .. ' ' .. (old[3] or ''), '^' .. string.rep('%S* ?', 8))
+    redis.call('HSET', key, 'earlier', calls)
+    redis.call('HDEL', key, 'gone')
+    redis.call('PERSIST', key)
+  end
 end
 
 -- place_task(conf, id, own, place, by_lane): let a new task wait for what it says: for other tasks, for its time, or in line; or
@@ -560,6 +582,7 @@ local function place_task(conf, id, own, place, by_lane)
     local limit = conf.limits and arg_rare().find_line(conf, own)
     if limit then
       conf.lined[#conf.lined + 1] = id
+      if conf.fair then conf.aside[own.lane or 'any'] = true end
       return arg_rare().join_limit(conf, id, string.format('%.0f', score), limit, conf.full, tied)
     end
     line_up(by_lane, own.lane or 'any', score, id)
@@ -569,12 +592,12 @@ end
 
 -- add_tasks(conf, ids, data, envelopes, stamps, tally): take in those tasks that are new, each with what its envelope says
 -- and the stamp of the call and its index in it. One answer each.
--- NEEDS config payload emit known_as find_twin find_missing merge_task write_record hold_keys index_task place_task
+-- NEEDS config payload ready shares emit known_as find_twin find_missing merge_task write_record hold_keys index_task place_task
 -- NEEDS make_ready sweep_once is_here join_order
-local function add_tasks(conf, ids, data, envelopes, stamps, tally) local config, payload = KEYS[1], KEYS[3]
+local function add_tasks(conf, ids, data, envelopes, stamps, tally) local config, payload, ready, shares = KEYS[1], KEYS[3], KEYS[4], KEYS[29]
   local last = redis.call('HINCRBY', config, 'place', #ids)
   local place = last - #ids
-  conf.there, conf.lined, conf.last_place = {}, {}, string.format('%.0f', last)
+  conf.there, conf.lined, conf.aside, conf.last_place = {}, {}, {}, string.format('%.0f', last)
   local new, answers, created, seen, payloads, by_lane, by_index = { 'created' }, {}, {}, {}, {}, {}, {}
   for i, id in ipairs(ids) do
     local own, twin, by = envelopes[i], nil, nil
@@ -612,6 +635,9 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally) local config
   if #payloads > 0 then redis.call('MSET', unpack(payloads)) end
   for index, members in pairs(by_index) do redis.call('ZADD', index, unpack(members)) end
   make_ready(conf, by_lane)
+  for lane in pairs(conf.aside) do
+    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, 86400) end
+  end
   emit(conf, 'task.enqueued', table.concat(created, ' '), '')
   if #conf.lined > 0 then emit(conf, 'task.limited', table.concat(conf.lined, ' '), '') end
   tally.enqueued = #created
@@ -733,11 +759,12 @@ local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[2
   if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
 end
 
--- known_as(id, stamp): what an id answers that is in use: created to the call that made it, else exists; nil if it is free.
+-- known_as(id, stamp): what an id answers that is in use: created to the call that made it, or an older task of this id that is
+-- still remembered; else exists; nil if it is free.
 -- NEEDS task
 local function known_as(id, stamp) local task = KEYS[2]
-  local row = redis.call('HMGET', task .. id, 'rid', 'created_ms')
-  if row[1] == stamp then return 'created' end
+  local row = redis.call('HMGET', task .. id, 'rid', 'created_ms', 'earlier')
+  if row[1] == stamp or string.find(' ' .. (row[3] or '') .. ' ', ' ' .. stamp .. ' ', 1, true) then return 'created' end
   if row[2] then return 'exists' end
 end
 
@@ -749,7 +776,8 @@ local function find_twin(conf, own, stamp) local task, once = KEYS[2], KEYS[9]
   local found = redis.call('HMGET', once, 'rid:' .. stamp, 'key:' .. (own.idempotency_key or ''),
     'scope:' .. (own.scope or ''), 'unique:' .. (own.unique or ''))
   for i, name in ipairs(names) do
-    local id, until_ms = string.match(found[i] or '', '^(%S+) ?(%d*)$')
+    local id, until_ms, stamp = string.match(found[i] or '', '^(%S+) ?(%d*) ?(%S*)$')
+    if stamp and stamp ~= '' and redis.call('HEXISTS', once, 'purged:' .. stamp) == 1 then id = nil end
     -- Of a task that was evicted a key may be left.
     local stands = id and (until_ms ~= '' and tonumber(until_ms) > conf.now
       or until_ms == '' and redis.call('HEXISTS', task .. id, 'created_ms') == 1)
@@ -772,15 +800,16 @@ local function find_missing(conf, ids, stamp) local task = KEYS[2]
   end
 end
 
--- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
 -- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms) local once, once_due = KEYS[9], KEYS[10]
+local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[9], KEYS[10]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
   end
   local until_text = string.format('%.0f', conf.now + keep_ms)
-  redis.call('HSET', once, field, id .. ' ' .. until_text)
+  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
   redis.call('ZADD', once_due, until_text, field)
   conf.held = (conf.held or 0) + 1
 end
@@ -791,8 +820,14 @@ end
 local function hold_keys(conf, id, own, is_twin) local config, task = KEYS[1], KEYS[2]
   if own.idempotency_key then
     conf.keep_ms = conf.keep_ms or redis.call('HGET', config, 'idempotency_ms') or 86400000
-    hold_once(conf, 'key:' .. own.idempotency_key, id, conf.keep_ms)
-    if is_twin then redis.call('HSETNX', task .. id, 'idempotency_key', own.idempotency_key) end
+    local row = is_twin and redis.call('HMGET', task .. id, 'idempotency_key', 'rid') or {}
+    local second = row[1] and row[1] ~= own.idempotency_key
+    hold_once(conf, 'key:' .. own.idempotency_key, id, conf.keep_ms, second and row[2] or nil)
+    if second then
+      redis.call('HSET', task .. id, 'keys', '1')
+    elseif is_twin then
+      redis.call('HSET', task .. id, 'idempotency_key', own.idempotency_key)
+    end
   end
   if own.unique and not is_twin then hold_once(conf, 'unique:' .. own.unique, id) end
   if own.scope and not is_twin then hold_once(conf, 'scope:' .. own.scope, id) end
@@ -1017,10 +1052,12 @@ local function push_control(conf, name) local control = KEYS[16]
   redis.call('PEXPIRE', control .. name, 60000)
 end
 
--- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- NEEDS lanes wake delayed deadlines
-local function lane_emptied(lane) local lanes, wake, delayed, deadlines = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+-- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- How far its users have come, where shares are fair or were, is forgotten after a day.
+-- NEEDS lanes wake delayed deadlines shares
+local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[29]
   redis.call('SREM', lanes, lane)
+  if conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -1057,7 +1094,7 @@ local function cancel_one(conf, id, tally, dead_too) local running, leases = KEY
   end
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
-  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(conf, record.lane or 'any') end
   if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
   cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
   return 'cancelled'

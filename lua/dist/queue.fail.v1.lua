@@ -50,8 +50,8 @@
 -- ITEM   jitter_ppm int 0..1000000 ?=500000
 -- PAIR   delay_ms  int 0..315360000000
 -- PAIR   timeout_ms int 1..315360000000
--- PAIR   alert     bool
--- PAIR   sealed    bool
+-- PAIR   alert     bool ?=0
+-- PAIR   sealed    bool ?=0
 -- PAIR   exit_code int -1000..1000
 -- RETURN ok        now_ms:int items:list(item)
 -- EACH   item      retried due_ms:int
@@ -177,15 +177,25 @@ for i = 1, item_count do
       v = arg_uint(v, 1, 315360000000)
       if not v then return refuse('item[' .. i .. '].timeout_ms', raw, 'an integer from 1 to 315360000000') end
     elseif name == 'alert' then
-      if v ~= '0' and v ~= '1' then
-        return refuse('item[' .. i .. '].alert', v, '0 or 1')
+      if raw == '' then
+        v = nil
+      else
+        if v ~= '0' and v ~= '1' then
+          return refuse('item[' .. i .. '].alert', v, '0 or 1')
+        end
+        v = v == '1'
+        if v == false then v = nil end
       end
-      v = v == '1'
     elseif name == 'sealed' then
-      if v ~= '0' and v ~= '1' then
-        return refuse('item[' .. i .. '].sealed', v, '0 or 1')
+      if raw == '' then
+        v = nil
+      else
+        if v ~= '0' and v ~= '1' then
+          return refuse('item[' .. i .. '].sealed', v, '0 or 1')
+        end
+        v = v == '1'
+        if v == false then v = nil end
       end
-      v = v == '1'
     elseif name == 'exit_code' then
       v = arg_int(v, -1000, 1000)
       if not v then return refuse('item[' .. i .. '].exit_code', raw, 'an integer from -1000 to 1000') end
@@ -514,7 +524,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     by_index[index] = members
   end
   for i, id in ipairs(ids) do
-    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply'), #keys
+    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier'), #keys
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
     if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
@@ -524,6 +534,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     if left_ms > 0 and own[4] then
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] then stub[6], stub[7] = 'settled', own[5] end
+      if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
       stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
     end
   end
@@ -731,10 +742,12 @@ local function push_control(conf, name) local control = KEYS[19]
   redis.call('PEXPIRE', control .. name, 60000)
 end
 
--- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- NEEDS lanes wake delayed deadlines
-local function lane_emptied(lane) local delayed, wake, deadlines, lanes = KEYS[5], KEYS[6], KEYS[11], KEYS[25]
+-- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- How far its users have come, where shares are fair or were, is forgotten after a day.
+-- NEEDS lanes wake delayed deadlines shares
+local function lane_emptied(conf, lane) local delayed, wake, deadlines, lanes, shares = KEYS[5], KEYS[6], KEYS[11], KEYS[25], KEYS[32]
   redis.call('SREM', lanes, lane)
+  if conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -771,7 +784,7 @@ local function cancel_one(conf, id, tally, dead_too) local running, leases = KEY
   end
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
-  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(conf, record.lane or 'any') end
   if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
   cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
   return 'cancelled'

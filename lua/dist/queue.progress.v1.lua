@@ -2,13 +2,15 @@
 -- generated from lua/queue/progress.v1.lua by lua/bundle.py; do not edit
 -- queue.progress.v1: note how far running tasks have come: a share of a million, a line of text, where their output is, and a
 -- line for their log, of which the last 100 are kept. What is not given stays as it was. Past its deadline a lease is lost
--- here. The same call, sent again, adds no line twice.
+-- here. The same call, sent again, does nothing again and answers the same.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
 -- KEYS   leases    zset          {base}:leases
 -- KEYS   task      prefix/hash   {base}:task:     id
 -- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
 -- KEYS   events    stream        {base}:events
 -- ARGV   rid       id
 -- ARGV   trace     bytes 0..128  ?=
@@ -27,10 +29,11 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.progress
 -- ROLE   work
--- REPLAY token
+-- REPLAY rid
 -- FLAGS  allow-oom
--- COST   4 + 5n commands, O(n log m)
--- INCLUDE base_time open_queue emit read_lease note_progress
+-- COST   9 + 5n commands, O(n log m)
+-- INCLUDE base_time open_queue emit read_lease note_progress done_before recall_answers sweep_once
+-- INCLUDE hold_once note_done note_answers
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -53,8 +56,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 7 then
-  return redis.error_reply('ADEQ_ARG expected 7 keys, got ' .. #KEYS)
+if #KEYS ~= 9 then
+  return redis.error_reply('ADEQ_ARG expected 9 keys, got ' .. #KEYS)
 end
 
 local rid = ARGV[1]
@@ -195,7 +198,7 @@ end
 
 -- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail) local events = KEYS[6]
+local function emit(conf, event, id, detail) local events = KEYS[8]
   if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
@@ -225,22 +228,17 @@ local function read_lease(value)
   }
 end
 
--- note_progress(conf, id, own, fresh): write how far a running task has come, unless the same call did so before, which fresh
--- knows by id. False if its record is gone. A line of the log alone is no event.
--- NEEDS task log rid emit
-local function note_progress(conf, id, own, fresh) local task, log = KEYS[4], KEYS[5]
-  if fresh[id] == nil then
-    local row = redis.call('HMGET', task .. id, 'created_ms', 'progress_rid')
-    if not row[1] then return false end
-    fresh[id] = row[2] ~= rid
-  end
-  if not fresh[id] then return true end
-  local fields = { 'progress_rid', rid, 'progress_ms', conf.now_text }
+-- note_progress(conf, id, own): write how far a running task has come. False if its record is gone. A line of the log alone is no
+-- event.
+-- NEEDS task log emit
+local function note_progress(conf, id, own) local task, log = KEYS[4], KEYS[5]
+  if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then return false end
+  local fields = { 'progress_ms', conf.now_text }
   for name, value in pairs({ progress_ppm = own.ppm, progress_text = own.text, output = own.output }) do
     fields[#fields + 1] = name
     fields[#fields + 1] = value
   end
-  redis.call('HSET', task .. id, unpack(fields))  -- at most 10: the fields above
+  redis.call('HSET', task .. id, unpack(fields))  -- at most 8: the fields above
   if own.line then
     redis.call('RPUSH', log .. id, conf.now_text .. ' ' .. own.line)
     redis.call('LTRIM', log .. id, -100, -1)
@@ -249,22 +247,85 @@ local function note_progress(conf, id, own, fresh) local task, log = KEYS[4], KE
   return true
 end
 
+-- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+-- NEEDS once rid
+local function done_before(conf, verb) local once = KEYS[6]
+  if rid == '' then return nil end
+  local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
+  if word and tonumber(until_ms) > conf.now then return word end
+end
+
+-- recall_answers(conf, verb, count): what the same call of so many items was answered within the last minute, or nil.
+-- NEEDS done_before
+local function recall_answers(conf, verb, count)
+  local answers = {}
+  for status, value in string.gmatch(done_before(conf, verb) or '', '([^=,]+)=?([^,]*)') do
+    answers[#answers + 1] = { status, value ~= '' and value or nil }
+  end
+  if #answers == count then return answers end
+end
+
+-- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
+-- NEEDS once once_due
+local function sweep_once(conf, limit) local once, once_due = KEYS[6], KEYS[7]
+  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
+end
+
+-- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
+-- NEEDS once once_due
+local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[6], KEYS[7]
+  if not keep_ms then
+    redis.call('HSET', once, field, id)
+    return
+  end
+  local until_text = string.format('%.0f', conf.now + keep_ms)
+  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
+  redis.call('ZADD', once_due, until_text, field)
+  conf.held = (conf.held or 0) + 1
+end
+
+-- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+-- NEEDS rid hold_once sweep_once
+local function note_done(conf, verb, word)
+  if rid == '' then return end
+  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(conf, 10)
+end
+
+-- note_answers(conf, verb, answers): leave the answers of this call for the same call, sent again; recall_answers reads them.
+-- NEEDS note_done
+local function note_answers(conf, verb, answers)
+  local words = {}
+  for i, answer in ipairs(answers) do words[i] = table.concat(answer, '=') end
+  note_done(conf, verb, table.concat(words, ','))
+end
+
 local running, leases = KEYS[2], KEYS[3]
 
 local conf, refused = open_queue()
 if refused then return refused end
 
+local answers = recall_answers(conf, 'progress', item_count)
+if answers then return { 'ok', conf.now, answers } end
+answers = {}
+local any = false
 -- at most 1,000: items
 local held = redis.call('HMGET', running, unpack(item_id))
 local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
-local answers, fresh = {}, {}
 for i, id in ipairs(item_id) do
   local lease = read_lease(held[i])
   local ours = lease and lease.token == item_token[i] and tonumber(deadlines[i] or 0) > conf.now
-  if not ours or not note_progress(conf, id, item_pairs[i], fresh) then
+  if not ours or not note_progress(conf, id, item_pairs[i]) then
     answers[i] = { 'lease_lost' }
   else
-    answers[i] = { lease.cancelling and 'cancelling' or 'noted' }
+    answers[i], any = { lease.cancelling and 'cancelling' or 'noted' }, true
   end
 end
+if any then note_answers(conf, 'progress', answers) end
 return { 'ok', conf.now, answers }

@@ -28,6 +28,7 @@
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   waiting   prefix/zset   {base}:waiting:  limit
 -- KEYS   limit_lines zset        {base}:limit:lines
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id            ?=
@@ -76,8 +77,8 @@ local function arg_lane(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 27 then
-  return redis.error_reply('ADEQ_ARG expected 27 keys, got ' .. #KEYS)
+if #KEYS ~= 28 then
+  return redis.error_reply('ADEQ_ARG expected 28 keys, got ' .. #KEYS)
 end
 
 local rid = ARGV[1]
@@ -181,7 +182,7 @@ end
 
 -- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail) local events = KEYS[25]
+local function emit(conf, event, id, detail) local events = KEYS[26]
   if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
@@ -198,7 +199,7 @@ end
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
 -- NEEDS counters
-local function add_counts(tally) local counters = KEYS[26]
+local function add_counts(tally) local counters = KEYS[27]
   for name, counted in pairs(tally) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -236,10 +237,12 @@ local function untie(conf, id, how) local task, deadlines, once = KEYS[2], KEYS[
   return own[3], own[4] and tonumber(own[4])
 end
 
--- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- NEEDS lanes wake delayed deadlines
-local function lane_emptied(lane) local lanes, wake, delayed, deadlines = KEYS[6], KEYS[7], KEYS[8], KEYS[12]
+-- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- How far its users have come, where shares are fair or were, is forgotten after a day.
+-- NEEDS lanes wake delayed deadlines shares
+local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[6], KEYS[7], KEYS[8], KEYS[12], KEYS[25]
   redis.call('SREM', lanes, lane)
+  if conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -269,7 +272,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     by_index[index] = members
   end
   for i, id in ipairs(ids) do
-    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply'), #keys
+    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier'), #keys
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
     if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
@@ -279,6 +282,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     if left_ms > 0 and own[4] then
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] then stub[6], stub[7] = 'settled', own[5] end
+      if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
       stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
     end
   end
@@ -311,15 +315,16 @@ local function sweep_once(conf, limit) local once, once_due = KEYS[13], KEYS[14]
   return #fields
 end
 
--- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
 -- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms) local once, once_due = KEYS[13], KEYS[14]
+local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[13], KEYS[14]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
   end
   local until_text = string.format('%.0f', conf.now + keep_ms)
-  redis.call('HSET', once, field, id .. ' ' .. until_text)
+  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
   redis.call('ZADD', once_due, until_text, field)
   conf.held = (conf.held or 0) + 1
 end
@@ -359,7 +364,7 @@ end
   return arg_made
 end
 
-local task, ready, lanes, delayed, blocked, finished, dead, once, once_due = KEYS[2], KEYS[5], KEYS[6], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[13], KEYS[14]
+local config, task, ready, lanes, delayed, blocked, finished, dead, once, once_due = KEYS[1], KEYS[2], KEYS[5], KEYS[6], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[13], KEYS[14]
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -373,11 +378,11 @@ if lane ~= '' then sets = {} end
 local in_line = lane ~= '' and { lane } or redis.call('SRANDMEMBER', lanes, 100)
 for i, one in ipairs(in_line) do table.insert(sets, i, ready .. one) end
 
-local gone = {}
+local gone, keep_ms = {}, nil
 for i, set in ipairs(sets) do
   local ids = #gone < limit and redis.call('ZRANGE', set, 0, limit - #gone - 1) or {}
   for _, id in ipairs(ids) do
-    local own = redis.call('HMGET', task .. id, 'ties', 'idempotency_key', 'limited_by')
+    local own = redis.call('HMGET', task .. id, 'ties', 'idempotency_key', 'limited_by', 'keys', 'rid')
     local key = own[2] and 'key:' .. own[2]
     if own[1] and untie(conf, id, 'f') and set ~= finished and set ~= dead then answer_waiters(conf, id, 'removed', '') end
     if key and string.find(redis.call('HGET', once, key) or '', id .. ' ', 1, true) == 1 then
@@ -385,10 +390,14 @@ for i, set in ipairs(sets) do
       redis.call('ZREM', once_due, key)
     end
     if own[3] then leave_line(id, own[3]) end
+    if own[4] then
+      keep_ms = keep_ms or redis.call('HGET', config, 'idempotency_ms') or 86400000
+      hold_once(conf, 'purged:' .. own[5], id, keep_ms)
+    end
     gone[#gone + 1] = id
   end
   if #ids > 0 then redis.call('ZREM', set, unpack(ids)) end  -- at most 1,000: limit
-  if in_line[i] and redis.call('EXISTS', set) == 0 then lane_emptied(in_line[i]) end
+  if in_line[i] and redis.call('EXISTS', set) == 0 then lane_emptied(conf, in_line[i]) end
 end
 remove_tasks(conf, gone, {}, 'purged')
 if #gone > 0 then emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=purged') end

@@ -13,6 +13,7 @@
 -- KEYS   once_due  zset          {base}:once:due
 -- KEYS   schedules zset          {base}:schedules
 -- KEYS   schedule  prefix/hash   {base}:schedule: name
+-- KEYS   runs      prefix/string {base}:runs:     name
 -- KEYS   events    stream        {base}:events
 -- ARGV   name      name
 -- ARGV   rid       id
@@ -59,8 +60,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 8 then
-  return redis.error_reply('ADEQ_ARG expected 8 keys, got ' .. #KEYS)
+if #KEYS ~= 9 then
+  return redis.error_reply('ADEQ_ARG expected 9 keys, got ' .. #KEYS)
 end
 
 local name = ARGV[1]
@@ -188,7 +189,7 @@ end
 
 -- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail) local events = KEYS[7]
+local function emit(conf, event, id, detail) local events = KEYS[8]
   if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
@@ -227,15 +228,16 @@ local function sweep_once(conf, limit) local once, once_due = KEYS[3], KEYS[4]
   return #fields
 end
 
--- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
 -- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms) local once, once_due = KEYS[3], KEYS[4]
+local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[3], KEYS[4]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
   end
   local until_text = string.format('%.0f', conf.now + keep_ms)
-  redis.call('HSET', once, field, id .. ' ' .. until_text)
+  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
   redis.call('ZADD', once_due, until_text, field)
   conf.held = (conf.held or 0) + 1
 end
@@ -271,7 +273,7 @@ local function refuse_epoch(conf)
     .. ' here: the queue has other partitions now; read which, and send the call to the right one')
 end
 
-local config, schedule = KEYS[1], KEYS[6]
+local config, schedule, runs = KEYS[1], KEYS[6], KEYS[7]
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -291,7 +293,14 @@ if not same then
   if not conf.exists then create_base() end
   rev = redis.call('HINCRBY', config, 'revisions', 1)
   redis.call('HSET', key, 'rev', rev, 'changed_ms', conf.now_text, unpack(plan))  -- at most 12: the plan above
-  redis.call('HSETNX', key, 'created_ms', conf.now_text)
+  if not old[7] then
+    redis.call('HSET', key, 'created_ms', conf.now_text)
+    local open = redis.call('GET', runs .. name)
+    if open then
+      redis.call('HSET', key, 'open', open)
+      redis.call('DEL', runs .. name)
+    end
+  end
   if not conf.schedules then redis.call('HSET', config, 'schedules', '1') end
   if old[1] ~= timing and not old[8] then plan_firing(conf, next_ms) end
   emit(conf, old[7] and 'schedule.changed' or 'schedule.created', name, 'rev=' .. rev)

@@ -51,7 +51,7 @@
 -- FLAGS  allow-oom
 -- COST   14 + 3n commands, 10 + 7n where tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline
--- INCLUDE read_lease leave_order untie end_leases read_policy backoff answer_waiters cancel_task bury_task drop_task reap_expired
+-- INCLUDE read_lease leave_order untie end_leases read_policy backoff answer_waiters cancel_task bury_task drop_task first_leases reap_expired
 -- INCLUDE remove_tasks trim_set retain retire_worker read_presence sweep_workers
 -- RARELY note_end share_place tell_waiting rank_after read_record find_set state_of push_control lane_emptied
 -- RARELY leave_line cancel_one cancel_children pass_on read_limits room_left open_line open_lines free_limits
@@ -364,13 +364,35 @@ local function drop_task(conf, id) local task, payload, log, dependents = KEYS[4
   emit(conf, 'task.alert', id, 'reason=record_missing')
 end
 
--- reap_expired(conf, limit, tally): take back leases past their deadline. The first crash returns a task to its old
--- place, the n-th waits for the backoff of n-1, max_crashes of them end it.
--- NEEDS config running task leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
+-- first_leases(conf, limit): where more leases have expired than a sweep takes back: those that end first, and of those that share a
+-- deadline the first in line, not those whose ids sort first. 1,000 are looked at.
+-- NEEDS running leases
+local function first_leases(conf, limit) local running, leases = KEYS[2], KEYS[3]
+  local page = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
+  local ids, due, place, first = {}, {}, {}, {}
+  for i = 1, #page, 2 do
+    ids[#ids + 1] = page[i]
+    due[page[i]] = tonumber(page[i + 1])
+  end
+  local held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: the page
+  for i, id in ipairs(ids) do place[id] = tonumber(string.match(held[i] or '', '^%S+ (%d+)') or 0) end
+  table.sort(ids, function(a, b)
+    if due[a] ~= due[b] then return due[a] < due[b] end
+    if place[a] ~= place[b] then return place[a] < place[b] end
+    return a < b
+  end)
+  for i = 1, math.min(limit, #ids) do first[i] = ids[i] end
+  return first
+end
+
+-- reap_expired(conf, limit, tally): take back leases past their deadline; of those that share one, the first in line first, as
+-- far as they are among the first 1,000. The first crash returns a task to its old place, the n-th waits for the backoff of n-1, max_crashes of them end it.
+-- NEEDS config running task leases first_leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
 -- NEEDS cancel_task drop_task line_up make_ready
 local function reap_expired(conf, limit, tally) local config, running, leases, task = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-  local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
+  if #ids > limit then ids = first_leases(conf, limit) end
   local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}  -- at most 1,000: limit
   local all = read_policy(config)
   end_leases(conf, ids)
@@ -419,7 +441,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     by_index[index] = members
   end
   for i, id in ipairs(ids) do
-    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply'), #keys
+    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier'), #keys
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
     if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
@@ -429,6 +451,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     if left_ms > 0 and own[4] then
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] then stub[6], stub[7] = 'settled', own[5] end
+      if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
       stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
     end
   end
@@ -637,10 +660,12 @@ local function push_control(conf, name) local control = KEYS[23]
   redis.call('PEXPIRE', control .. name, 60000)
 end
 
--- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- NEEDS lanes wake delayed deadlines
-local function lane_emptied(lane) local lanes, wake, delayed, deadlines = KEYS[7], KEYS[8], KEYS[9], KEYS[15]
+-- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- How far its users have come, where shares are fair or were, is forgotten after a day.
+-- NEEDS lanes wake delayed deadlines shares
+local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[7], KEYS[8], KEYS[9], KEYS[15], KEYS[34]
   redis.call('SREM', lanes, lane)
+  if conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -677,7 +702,7 @@ local function cancel_one(conf, id, tally, dead_too) local running, leases = KEY
   end
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
-  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(conf, record.lane or 'any') end
   if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
   cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
   return 'cancelled'

@@ -64,7 +64,7 @@
 -- INCLUDE base_time open_queue emit find_damage
 -- RARELY add_counts push_wake line_up make_ready push_due delay_until await_deadline begin_chains note_end make_awaited await_others
 -- RARELY leave_order untie answer_waiters remove_tasks trim_set retain lane_emptied share_place read_record read_lease
--- RARELY ended_how place_by_age restore_indexes restore_end gather_left restore_wait restore_task drop_lease repair_task repair_lane repair_line
+-- RARELY ended_how place_by_age restore_indexes restore_end gather_left restore_wait restore_task drop_lease leave_line repair_task repair_lane repair_line
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -464,7 +464,7 @@ local function remove_tasks(conf, ids, since, why) local task, result, payload, 
     by_index[index] = members
   end
   for i, id in ipairs(ids) do
-    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply'), #keys
+    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier'), #keys
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
     if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
@@ -474,6 +474,7 @@ local function remove_tasks(conf, ids, since, why) local task, result, payload, 
     if left_ms > 0 and own[4] then
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] then stub[6], stub[7] = 'settled', own[5] end
+      if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
       stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
     end
   end
@@ -520,10 +521,12 @@ local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[
   end
 end
 
--- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- NEEDS lanes wake delayed deadlines
-local function lane_emptied(lane) local lanes, wake, delayed, deadlines = KEYS[7], KEYS[8], KEYS[9], KEYS[15]
+-- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- How far its users have come, where shares are fair or were, is forgotten after a day.
+-- NEEDS lanes wake delayed deadlines shares
+local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[7], KEYS[8], KEYS[9], KEYS[15], KEYS[29]
   redis.call('SREM', lanes, lane)
+  if conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -748,12 +751,20 @@ local function drop_lease(id, held) local running, leases, holding = KEYS[11], K
   redis.call('ZREM', leases, id)
 end
 
+-- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
+-- NEEDS task waiting limit_lines
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[2], KEYS[26], KEYS[27]
+  redis.call('HDEL', task .. id, 'limited_by')
+  redis.call('ZREM', waiting .. key, id)
+  if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
+end
+
 -- repair_task(conf, id, tally): put a task that find_damage has found back into one set, that which says most: that it has ended;
 -- that a worker has it; that it is in line. A lease whose settlement the record knows has ended, unless it is whole:
 -- then the settlement failed, and comes again. Another goes on, with a new deadline where it had none. The state then, or `gone`.
--- NEEDS task ready delayed blocked running leases finished dead deadlines holding waiting limit_lines read_record read_lease lane_emptied
--- NEEDS drop_lease restore_task emit
-local function repair_task(conf, id, tally) local task, ready, delayed, blocked, running, leases, finished, dead, deadlines, holding, waiting, limit_lines = KEYS[2], KEYS[6], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[25], KEYS[26], KEYS[27]
+-- NEEDS ready delayed blocked running leases finished dead deadlines holding waiting limit_lines read_record read_lease lane_emptied
+-- NEEDS leave_line drop_lease restore_task emit
+local function repair_task(conf, id, tally) local ready, delayed, blocked, running, leases, finished, dead, deadlines, holding, waiting, limit_lines = KEYS[6], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[25], KEYS[26], KEYS[27]
   local record, held = read_record(id), redis.call('HGET', running, id)
   if not record or not record.created_ms then
     drop_lease(id, held)
@@ -770,7 +781,7 @@ local function repair_task(conf, id, tally) local task, ready, delayed, blocked,
       if keep or goes_on then redis.call('ZREM', set, id) else keep = set end
     end
   end
-  if redis.call('EXISTS', ready .. lane) == 0 then lane_emptied(lane) end
+  if redis.call('EXISTS', ready .. lane) == 0 then lane_emptied(conf, lane) end
   local state = keep and states[keep]
   local score = keep == blocked and redis.call('ZSCORE', blocked, id)
   if keep then
@@ -787,8 +798,7 @@ local function repair_task(conf, id, tally) local task, ready, delayed, blocked,
     state = restore_task(conf, id, record, lease and tonumber(lease.score), tally)
   end
   if record.limited_by and not score then
-    redis.call('ZREM', waiting .. record.limited_by, id)
-    redis.call('HDEL', task .. id, 'limited_by')
+    leave_line(id, record.limited_by)
   elseif record.limited_by then
     redis.call('ZADD', waiting .. record.limited_by, score, id)
     redis.call('ZADD', limit_lines, 'LT', conf.now_text, record.limited_by)
@@ -809,7 +819,7 @@ local function repair_lane(conf, lane) local ready, lanes = KEYS[6], KEYS[7]
     redis.call('SADD', lanes, lane)
     push_wake(conf, lane)
   else
-    lane_emptied(lane)
+    lane_emptied(conf, lane)
   end
   return 'repaired'
 end
@@ -835,9 +845,11 @@ local function repair_line(conf, key, from) local task, blocked, running, leases
   end
   if #stale > 0 and not dry_run then redis.call('ZREM', waiting .. key, unpack(stale)) end  -- at most 1,000: the page
   wrong, long = wrong + #stale, math.max(long, #line / 2)
-  if redis.call('EXISTS', waiting .. key) == 1 and not redis.call('ZSCORE', limit_lines, key) then
+  local there = redis.call('EXISTS', waiting .. key)
+  if (there == 1) ~= (redis.call('ZSCORE', limit_lines, key) ~= false) then
     wrong = wrong + 1
-    if not dry_run then redis.call('ZADD', limit_lines, conf.now_text, key) end
+    if dry_run then return { 'seen', long, wrong } end
+    if there == 1 then redis.call('ZADD', limit_lines, conf.now_text, key) else redis.call('ZREM', limit_lines, key) end
   end
   return { 'seen', long, wrong }
 end

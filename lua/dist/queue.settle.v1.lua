@@ -63,8 +63,8 @@
 -- ITEM   fails.jitter_ppm int 0..1000000 ?=500000
 -- PAIR   fails.delay_ms int 0..315360000000
 -- PAIR   fails.timeout_ms int 1..315360000000
--- PAIR   fails.alert    bool
--- PAIR   fails.sealed   bool
+-- PAIR   fails.alert    bool ?=0
+-- PAIR   fails.sealed   bool ?=0
 -- PAIR   fails.exit_code int -1000..1000
 -- ITEM   lanes_wanted.lane lane
 -- GROUP  lanes_wanted   0..64
@@ -87,7 +87,7 @@
 -- FLAGS  allow-oom
 -- COST   23 + 2n commands, 26 + 2n once a second, 1 more where the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 7 more where there are limits, 2 for each that a task holds, 6 for a task that joins or leaves a line, of which it looks at 100, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result ack_tasks next_due sweep retain push_wake lane_emptied check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
--- RARELY is_full answer_waiters settled_before note_end leave_order untie line_up make_ready drop_task share_place promote_due read_lease read_policy backoff push_due delay_until await_deadline bury_task cancel_task reap_expired
+-- RARELY is_full answer_waiters settled_before note_end leave_order untie line_up make_ready drop_task share_place promote_due read_lease read_policy backoff push_due delay_until await_deadline bury_task cancel_task first_leases reap_expired
 -- RARELY read_record find_set next_lane leave_line expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied give_timeout settled_as describe_death fail_tasks retire_worker read_presence sweep_workers
 -- RARELY trim_ended sweep_once sweep_rates sweep_shares reclaim_tasks next_firing read_limits limits_of room_left open_line open_lines mend_lines housekeep free_limits hold_limits find_full make_way join_limit held_back open_due_lines
 -- RARELY note_claimed end_limited move_due
@@ -270,15 +270,25 @@ for i = 1, fails_count do
       v = arg_uint(v, 1, 315360000000)
       if not v then return refuse('fails[' .. i .. '].timeout_ms', raw, 'an integer from 1 to 315360000000') end
     elseif name == 'alert' then
-      if v ~= '0' and v ~= '1' then
-        return refuse('fails[' .. i .. '].alert', v, '0 or 1')
+      if raw == '' then
+        v = nil
+      else
+        if v ~= '0' and v ~= '1' then
+          return refuse('fails[' .. i .. '].alert', v, '0 or 1')
+        end
+        v = v == '1'
+        if v == false then v = nil end
       end
-      v = v == '1'
     elseif name == 'sealed' then
-      if v ~= '0' and v ~= '1' then
-        return refuse('fails[' .. i .. '].sealed', v, '0 or 1')
+      if raw == '' then
+        v = nil
+      else
+        if v ~= '0' and v ~= '1' then
+          return refuse('fails[' .. i .. '].sealed', v, '0 or 1')
+        end
+        v = v == '1'
+        if v == false then v = nil end
       end
-      v = v == '1'
     elseif name == 'exit_code' then
       v = arg_int(v, -1000, 1000)
       if not v then return refuse('fails[' .. i .. '].exit_code', raw, 'an integer from -1000 to 1000') end
@@ -531,10 +541,12 @@ local function push_wake(conf, lane) local wake = KEYS[9]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- NEEDS lanes wake delayed deadlines
-local function lane_emptied(lane) local lanes, wake, delayed, deadlines = KEYS[8], KEYS[9], KEYS[10], KEYS[15]
+-- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- How far its users have come, where shares are fair or were, is forgotten after a day.
+-- NEEDS lanes wake delayed deadlines shares
+local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[8], KEYS[9], KEYS[10], KEYS[15], KEYS[36]
   redis.call('SREM', lanes, lane)
+  if conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -618,7 +630,7 @@ local function take_out(conf, wanted, counts, there) local ready = KEYS[7]
     if there[i] > count then
       push_wake(conf, lane)
     elseif count > 0 then
-      lane_emptied(lane)
+      lane_emptied(conf, lane)
     end
   end
 end
@@ -940,13 +952,35 @@ local function cancel_task(conf, id, tied, tally, detail) local task, finished =
   conf.ended = conf.ended + 1
 end
 
--- reap_expired(conf, limit, tally): take back leases past their deadline. The first crash returns a task to its old
--- place, the n-th waits for the backoff of n-1, max_crashes of them end it.
--- NEEDS config running task leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
+-- first_leases(conf, limit): where more leases have expired than a sweep takes back: those that end first, and of those that share a
+-- deadline the first in line, not those whose ids sort first. 1,000 are looked at.
+-- NEEDS running leases
+local function first_leases(conf, limit) local running, leases = KEYS[2], KEYS[3]
+  local page = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
+  local ids, due, place, first = {}, {}, {}, {}
+  for i = 1, #page, 2 do
+    ids[#ids + 1] = page[i]
+    due[page[i]] = tonumber(page[i + 1])
+  end
+  local held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: the page
+  for i, id in ipairs(ids) do place[id] = tonumber(string.match(held[i] or '', '^%S+ (%d+)') or 0) end
+  table.sort(ids, function(a, b)
+    if due[a] ~= due[b] then return due[a] < due[b] end
+    if place[a] ~= place[b] then return place[a] < place[b] end
+    return a < b
+  end)
+  for i = 1, math.min(limit, #ids) do first[i] = ids[i] end
+  return first
+end
+
+-- reap_expired(conf, limit, tally): take back leases past their deadline; of those that share one, the first in line first, as
+-- far as they are among the first 1,000. The first crash returns a task to its old place, the n-th waits for the backoff of n-1, max_crashes of them end it.
+-- NEEDS config running task leases first_leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
 -- NEEDS cancel_task drop_task line_up make_ready
 local function reap_expired(conf, limit, tally) local config, running, leases, task = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-  local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
+  if #ids > limit then ids = first_leases(conf, limit) end
   local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}  -- at most 1,000: limit
   local all = read_policy(config)
   end_leases(conf, ids)
@@ -1045,7 +1079,7 @@ local function expire_waiting(conf, limit, tally) local task, ready, deadlines =
       local reason = expired and 'expired' or last and 'nobody_came'
       if reason or (in_line and record.fallback) then
         redis.call('ZREM', set, id)
-        if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(lane) end
+        if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(conf, lane) end
       end
       if reason then
         if record.limited_by then leave_line(id, record.limited_by) end
@@ -1156,7 +1190,7 @@ local function cancel_one(conf, id, tally, dead_too) local running, leases = KEY
   end
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
-  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(conf, record.lane or 'any') end
   if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
   cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
   return 'cancelled'
@@ -1236,7 +1270,7 @@ local function remove_tasks(conf, ids, since, why) local task, result, payload, 
     by_index[index] = members
   end
   for i, id in ipairs(ids) do
-    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply'), #keys
+    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier'), #keys
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
     if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
@@ -1246,6 +1280,7 @@ local function remove_tasks(conf, ids, since, why) local task, result, payload, 
     if left_ms > 0 and own[4] then
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] then stub[6], stub[7] = 'settled', own[5] end
+      if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
       stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
     end
   end
@@ -1780,7 +1815,7 @@ local function note_claimed(wanted, from, scores, taken) local ready, shares = K
     for band, score in pairs(bands) do
       redis.call('ZADD', shares .. lane, 'GT', string.format('%.0f', score), band .. ' claimed')
     end
-    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, 86400) end
+    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, 86400) end  -- where this made it
   end
 end
 
@@ -1815,6 +1850,8 @@ end
   return arg_made
 end
 
+local ends = KEYS[28]
+
 local conf, refused = open_queue()
 if refused then return refused end
 if lease_ms > 0 then conf.lease_ms = lease_ms end
@@ -1839,7 +1876,7 @@ else
 end
 if conf.limits then next_ms = arg_rare().end_limited(conf, next_ms, tally) end
 local fires_ms = conf.schedules and arg_rare().next_firing(conf) or 0
-if conf.noted then arg_rare().pass_on(conf, 100, tally) end
+if conf.noted and arg_rare().pass_on(conf, 100, tally) >= 100 and redis.call('EXISTS', ends) == 1 then next_ms = conf.now end
 retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, next_ms, fires_ms, conf.lease_ms, deadline_ms, acked, failed, leased }

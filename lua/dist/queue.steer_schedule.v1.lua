@@ -10,6 +10,10 @@
 -- KEYS   once_due  zset          {base}:once:due
 -- KEYS   schedules zset          {base}:schedules
 -- KEYS   schedule  prefix/hash   {base}:schedule: name
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   runs      prefix/string {base}:runs:     name
 -- KEYS   events    stream        {base}:events
 -- ARGV   name      name
 -- ARGV   rid       id
@@ -30,6 +34,7 @@
 -- FLAGS  allow-oom
 -- COST   12 commands, up to 3 more where it is due within 10 s, O(log m)
 -- INCLUDE base_time open_queue emit done_before sweep_once hold_once note_done push_due plan_firing
+-- RARELY read_open
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -52,8 +57,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 8 then
-  return redis.error_reply('ADEQ_ARG expected 8 keys, got ' .. #KEYS)
+if #KEYS ~= 12 then
+  return redis.error_reply('ADEQ_ARG expected 12 keys, got ' .. #KEYS)
 end
 
 local name = ARGV[1]
@@ -100,6 +105,8 @@ end
 if #ARGV ~= 8 then
   return redis.error_reply('ADEQ_ARG expected 8 arguments, got ' .. #ARGV)
 end
+
+local arg_rare
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
@@ -157,7 +164,7 @@ end
 
 -- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
 -- NEEDS events trace source
-local function emit(conf, event, id, detail) local events = KEYS[7]
+local function emit(conf, event, id, detail) local events = KEYS[11]
   if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
@@ -190,15 +197,16 @@ local function sweep_once(conf, limit) local once, once_due = KEYS[3], KEYS[4]
   return #fields
 end
 
--- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
 -- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms) local once, once_due = KEYS[3], KEYS[4]
+local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[3], KEYS[4]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
   end
   local until_text = string.format('%.0f', conf.now + keep_ms)
-  redis.call('HSET', once, field, id .. ' ' .. until_text)
+  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
   redis.call('ZADD', once_due, until_text, field)
   conf.held = (conf.held or 0) + 1
 end
@@ -228,14 +236,33 @@ local function plan_firing(conf, next_ms) local schedules, schedule = KEYS[5], K
   if due_ms - conf.now < 10000 then push_due('any') end
 end
 
-local config, schedules, schedule = KEYS[1], KEYS[5], KEYS[6]
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- read_open(ids): which of these tasks, named with blanks between them, have not ended.
+-- NEEDS task finished dead
+local function read_open(ids) local task, finished, dead = KEYS[7], KEYS[8], KEYS[9]
+  local open = {}
+  for id in string.gmatch(ids, '%S+') do
+    local there = redis.call('HEXISTS', task .. id, 'created_ms') == 1
+    if there and not redis.call('ZSCORE', finished, id) and not redis.call('ZSCORE', dead, id) then open[#open + 1] = id end
+  end
+  return open
+end
+
+  arg_made = { read_open = read_open }
+  return arg_made
+end
+
+local config, schedules, schedule, runs = KEYS[1], KEYS[5], KEYS[6], KEYS[10]
 
 local conf, refused = open_queue()
 if refused then return refused end
 local key = schedule .. name
 local before = done_before(conf, 'steer_schedule')
 if before then return { before, conf.now } end
-local row = redis.call('HMGET', key, 'rev', 'paused')
+local row = redis.call('HMGET', key, 'rev', 'paused', 'open')
 if not row[1] then
   redis.call('ZREM', schedules, name)  -- an evicting server may have taken the rest
   if conf.exists then note_done(conf, 'steer_schedule', 'not_found') end
@@ -245,6 +272,10 @@ if verb == 'resume' and tonumber(row[1]) ~= rev then return { 'stale', conf.now 
 
 local status = 'done'
 if verb == 'remove' then
+  local open = arg_rare().read_open(row[3] or '')
+  if open[1] then  -- another schedule of that name is to know of these runs
+    redis.call('SET', runs .. name, table.concat(open, ' '), 'PX', 604800000)
+  end
   redis.call('DEL', key)
   redis.call('ZREM', schedules, name)
   emit(conf, 'schedule.removed', name, '')

@@ -456,11 +456,13 @@ local function index_task(conf, by_index, id, own) local by_user, by_tag, childr
 end
 
 -- write_record(id, stamp, conf, own, size): the record of a new task. `ties` says that it has more than the usual at its
--- first lease, its return or its end. An older task of this id may have left a stub, whose settlement stays known.
+-- first lease, its return or its end. An older task of this id may have left a stub: its settlement and the
+-- calls that enqueued it, the last eight, stay known.
 -- `source` is the task's own, or that of the call.
 -- NEEDS task trace source
 local function write_record(id, stamp, conf, own, size) local task = KEYS[4]
   local key = task .. id
+  local old = conf.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier') or {}
   if source == '' then
     redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))  -- at most 80: two for each pair of an item
   else
@@ -471,7 +473,12 @@ local function write_record(id, stamp, conf, own, size) local task = KEYS[4]
   if own.unique or own.scope or own.ordering_key or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply then
     redis.call('HSET', key, 'ties', '1')
   end
-  if conf.some_known and redis.call('HDEL', key, 'gone') == 1 then redis.call('PERSIST', key) end
+  if old[1] then
+    local calls = string.match(old[2] .. ' ' .. (old[3] or ''), '^' .. string.rep('%S* ?', 8))
+    redis.call('HSET', key, 'earlier', calls)
+    redis.call('HDEL', key, 'gone')
+    redis.call('PERSIST', key)
+  end
 end
 
 -- place_task(conf, id, own, place, by_lane): let a new task wait for what it says: for other tasks, for its time, or in line; or
@@ -490,6 +497,7 @@ local function place_task(conf, id, own, place, by_lane)
     local limit = conf.limits and arg_rare().find_line(conf, own)
     if limit then
       conf.lined[#conf.lined + 1] = id
+      if conf.fair then conf.aside[own.lane or 'any'] = true end
       return arg_rare().join_limit(conf, id, string.format('%.0f', score), limit, conf.full, tied)
     end
     line_up(by_lane, own.lane or 'any', score, id)
@@ -499,12 +507,12 @@ end
 
 -- add_tasks(conf, ids, data, envelopes, stamps, tally): take in those tasks that are new, each with what its envelope says
 -- and the stamp of the call and its index in it. One answer each.
--- NEEDS config payload emit known_as find_twin find_missing merge_task write_record hold_keys index_task place_task
+-- NEEDS config payload ready shares emit known_as find_twin find_missing merge_task write_record hold_keys index_task place_task
 -- NEEDS make_ready sweep_once is_here join_order
-local function add_tasks(conf, ids, data, envelopes, stamps, tally) local config, payload = KEYS[1], KEYS[5]
+local function add_tasks(conf, ids, data, envelopes, stamps, tally) local config, payload, ready, shares = KEYS[1], KEYS[5], KEYS[7], KEYS[32]
   local last = redis.call('HINCRBY', config, 'place', #ids)
   local place = last - #ids
-  conf.there, conf.lined, conf.last_place = {}, {}, string.format('%.0f', last)
+  conf.there, conf.lined, conf.aside, conf.last_place = {}, {}, {}, string.format('%.0f', last)
   local new, answers, created, seen, payloads, by_lane, by_index = { 'created' }, {}, {}, {}, {}, {}, {}
   for i, id in ipairs(ids) do
     local own, twin, by = envelopes[i], nil, nil
@@ -542,6 +550,9 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally) local config
   if #payloads > 0 then redis.call('MSET', unpack(payloads)) end
   for index, members in pairs(by_index) do redis.call('ZADD', index, unpack(members)) end
   make_ready(conf, by_lane)
+  for lane in pairs(conf.aside) do
+    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, 86400) end
+  end
   emit(conf, 'task.enqueued', table.concat(created, ' '), '')
   if #conf.lined > 0 then emit(conf, 'task.limited', table.concat(conf.lined, ' '), '') end
   tally.enqueued = #created
@@ -658,15 +669,16 @@ local function await_others(conf, id, own, place) local task, deadlines, blocked
   begin_chains(conf)
 end
 
--- hold_once(conf, field, id, keep_ms): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
 -- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms) local once, once_due = KEYS[14], KEYS[15]
+local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[14], KEYS[15]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
   end
   local until_text = string.format('%.0f', conf.now + keep_ms)
-  redis.call('HSET', once, field, id .. ' ' .. until_text)
+  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
   redis.call('ZADD', once_due, until_text, field)
   conf.held = (conf.held or 0) + 1
 end
@@ -677,8 +689,14 @@ end
 local function hold_keys(conf, id, own, is_twin) local config, task = KEYS[1], KEYS[4]
   if own.idempotency_key then
     conf.keep_ms = conf.keep_ms or redis.call('HGET', config, 'idempotency_ms') or 86400000
-    hold_once(conf, 'key:' .. own.idempotency_key, id, conf.keep_ms)
-    if is_twin then redis.call('HSETNX', task .. id, 'idempotency_key', own.idempotency_key) end
+    local row = is_twin and redis.call('HMGET', task .. id, 'idempotency_key', 'rid') or {}
+    local second = row[1] and row[1] ~= own.idempotency_key
+    hold_once(conf, 'key:' .. own.idempotency_key, id, conf.keep_ms, second and row[2] or nil)
+    if second then
+      redis.call('HSET', task .. id, 'keys', '1')
+    elseif is_twin then
+      redis.call('HSET', task .. id, 'idempotency_key', own.idempotency_key)
+    end
   end
   if own.unique and not is_twin then hold_once(conf, 'unique:' .. own.unique, id) end
   if own.scope and not is_twin then hold_once(conf, 'scope:' .. own.scope, id) end
@@ -722,7 +740,8 @@ local function find_twin(conf, own, stamp) local task, once = KEYS[4], KEYS[14]
   local found = redis.call('HMGET', once, 'rid:' .. stamp, 'key:' .. (own.idempotency_key or ''),
     'scope:' .. (own.scope or ''), 'unique:' .. (own.unique or ''))
   for i, name in ipairs(names) do
-    local id, until_ms = string.match(found[i] or '', '^(%S+) ?(%d*)$')
+    local id, until_ms, stamp = string.match(found[i] or '', '^(%S+) ?(%d*) ?(%S*)$')
+    if stamp and stamp ~= '' and redis.call('HEXISTS', once, 'purged:' .. stamp) == 1 then id = nil end
     -- Of a task that was evicted a key may be left.
     local stands = id and (until_ms ~= '' and tonumber(until_ms) > conf.now
       or until_ms == '' and redis.call('HEXISTS', task .. id, 'created_ms') == 1)
@@ -730,11 +749,12 @@ local function find_twin(conf, own, stamp) local task, once = KEYS[4], KEYS[14]
   end
 end
 
--- known_as(id, stamp): what an id answers that is in use: created to the call that made it, else exists; nil if it is free.
+-- known_as(id, stamp): what an id answers that is in use: created to the call that made it, or an older task of this id that is
+-- still remembered; else exists; nil if it is free.
 -- NEEDS task
 local function known_as(id, stamp) local task = KEYS[4]
-  local row = redis.call('HMGET', task .. id, 'rid', 'created_ms')
-  if row[1] == stamp then return 'created' end
+  local row = redis.call('HMGET', task .. id, 'rid', 'created_ms', 'earlier')
+  if row[1] == stamp or string.find(' ' .. (row[3] or '') .. ' ', ' ' .. stamp .. ' ', 1, true) then return 'created' end
   if row[2] then return 'exists' end
 end
 
@@ -750,7 +770,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     by_index[index] = members
   end
   for i, id in ipairs(ids) do
-    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply'), #keys
+    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier'), #keys
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
     if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
@@ -760,6 +780,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     if left_ms > 0 and own[4] then
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] then stub[6], stub[7] = 'settled', own[5] end
+      if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
       stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
     end
   end
@@ -981,10 +1002,12 @@ local function push_control(conf, name) local control = KEYS[23]
   redis.call('PEXPIRE', control .. name, 60000)
 end
 
--- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- NEEDS lanes wake delayed deadlines
-local function lane_emptied(lane) local lanes, wake, delayed, deadlines = KEYS[8], KEYS[9], KEYS[10], KEYS[13]
+-- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- How far its users have come, where shares are fair or were, is forgotten after a day.
+-- NEEDS lanes wake delayed deadlines shares
+local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[8], KEYS[9], KEYS[10], KEYS[13], KEYS[32]
   redis.call('SREM', lanes, lane)
+  if conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -1021,7 +1044,7 @@ local function cancel_one(conf, id, tally, dead_too) local running, leases = KEY
   end
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
-  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(conf, record.lane or 'any') end
   if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
   cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
   return 'cancelled'

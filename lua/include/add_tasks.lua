@@ -1,11 +1,11 @@
 -- add_tasks(conf, ids, data, envelopes, stamps, tally): take in those tasks that are new, each with what its envelope says
 -- and the stamp of the call and its index in it. One answer each.
--- NEEDS config payload emit known_as find_twin find_missing merge_task write_record hold_keys index_task place_task
+-- NEEDS config payload ready shares emit known_as find_twin find_missing merge_task write_record hold_keys index_task place_task
 -- NEEDS make_ready sweep_once is_here join_order
 local function add_tasks(conf, ids, data, envelopes, stamps, tally)
   local last = redis.call('HINCRBY', config, 'place', #ids)
   local place = last - #ids
-  conf.there, conf.lined, conf.last_place = {}, {}, string.format('%.0f', last)
+  conf.there, conf.lined, conf.aside, conf.last_place = {}, {}, {}, string.format('%.0f', last)
   local new, answers, created, seen, payloads, by_lane, by_index = { 'created' }, {}, {}, {}, {}, {}, {}
   for i, id in ipairs(ids) do
     local own, twin, by = envelopes[i], nil, nil
@@ -43,6 +43,9 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
   if #payloads > 0 then redis.call('MSET', unpack(payloads)) end
   for index, members in pairs(by_index) do redis.call('ZADD', index, unpack(members)) end
   make_ready(conf, by_lane)
+  for lane in pairs(conf.aside) do
+    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, 86400) end
+  end
   emit(conf, 'task.enqueued', table.concat(created, ' '), '')
   if #conf.lined > 0 then emit(conf, 'task.limited', table.concat(conf.lined, ' '), '') end
   tally.enqueued = #created

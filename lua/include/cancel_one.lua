@@ -19,7 +19,7 @@ local function cancel_one(conf, id, tally, dead_too)
   end
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
-  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(record.lane or 'any') end
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(conf, record.lane or 'any') end
   if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
   cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
   return 'cancelled'

@@ -19,7 +19,7 @@ local function expire_waiting(conf, limit, tally)
       local reason = expired and 'expired' or last and 'nobody_came'
       if reason or (in_line and record.fallback) then
         redis.call('ZREM', set, id)
-        if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(lane) end
+        if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(conf, lane) end
       end
       if reason then
         if record.limited_by then leave_line(id, record.limited_by) end

@@ -4,8 +4,14 @@
 local function hold_keys(conf, id, own, is_twin)
   if own.idempotency_key then
     conf.keep_ms = conf.keep_ms or redis.call('HGET', config, 'idempotency_ms') or DEFAULT_idempotency_ms
-    hold_once(conf, 'key:' .. own.idempotency_key, id, conf.keep_ms)
-    if is_twin then redis.call('HSETNX', task .. id, 'idempotency_key', own.idempotency_key) end
+    local row = is_twin and redis.call('HMGET', task .. id, 'idempotency_key', 'rid') or {}
+    local second = row[1] and row[1] ~= own.idempotency_key
+    hold_once(conf, 'key:' .. own.idempotency_key, id, conf.keep_ms, second and row[2] or nil)
+    if second then
+      redis.call('HSET', task .. id, 'keys', '1')
+    elseif is_twin then
+      redis.call('HSET', task .. id, 'idempotency_key', own.idempotency_key)
+    end
   end
   if own.unique and not is_twin then hold_once(conf, 'unique:' .. own.unique, id) end
   if own.scope and not is_twin then hold_once(conf, 'scope:' .. own.scope, id) end

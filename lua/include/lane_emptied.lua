@@ -1,7 +1,9 @@
--- lane_emptied(lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- NEEDS lanes wake delayed deadlines
-local function lane_emptied(lane)
+-- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- How far its users have come, where shares are fair or were, is forgotten after a day.
+-- NEEDS lanes wake delayed deadlines shares
+local function lane_emptied(conf, lane)
   redis.call('SREM', lanes, lane)
+  if conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else

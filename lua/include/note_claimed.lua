@@ -12,6 +12,6 @@ local function note_claimed(wanted, from, scores, taken)
     for band, score in pairs(bands) do
       redis.call('ZADD', shares .. lane, 'GT', string.format('%.0f', score), band .. ' claimed')
     end
-    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, 86400) end
+    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, 86400) end  -- where this made it
   end
 end

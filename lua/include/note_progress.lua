@@ -1,19 +1,14 @@
--- note_progress(conf, id, own, fresh): write how far a running task has come, unless the same call did so before, which fresh
--- knows by id. False if its record is gone. A line of the log alone is no event.
--- NEEDS task log rid emit
-local function note_progress(conf, id, own, fresh)
-  if fresh[id] == nil then
-    local row = redis.call('HMGET', task .. id, 'created_ms', 'progress_rid')
-    if not row[1] then return false end
-    fresh[id] = row[2] ~= rid
-  end
-  if not fresh[id] then return true end
-  local fields = { 'progress_rid', rid, 'progress_ms', conf.now_text }
+-- note_progress(conf, id, own): write how far a running task has come. False if its record is gone. A line of the log alone is no
+-- event.
+-- NEEDS task log emit
+local function note_progress(conf, id, own)
+  if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then return false end
+  local fields = { 'progress_ms', conf.now_text }
   for name, value in pairs({ progress_ppm = own.ppm, progress_text = own.text, output = own.output }) do
     fields[#fields + 1] = name
     fields[#fields + 1] = value
   end
-  redis.call('HSET', task .. id, unpack(fields))  -- at most 10: the fields above
+  redis.call('HSET', task .. id, unpack(fields))  -- at most 8: the fields above
   if own.line then
     redis.call('RPUSH', log .. id, conf.now_text .. ' ' .. own.line)
     redis.call('LTRIM', log .. id, -100, -1)

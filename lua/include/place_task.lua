@@ -14,6 +14,7 @@ local function place_task(conf, id, own, place, by_lane)
     local limit = conf.limits and find_line(conf, own)
     if limit then
       conf.lined[#conf.lined + 1] = id
+      if conf.fair then conf.aside[own.lane or 'any'] = true end
       return join_limit(conf, id, string.format('%.0f', score), limit, conf.full, tied)
     end
     line_up(by_lane, own.lane or 'any', score, id)

@@ -9,7 +9,7 @@ local function repair_lane(conf, lane)
     redis.call('SADD', lanes, lane)
     push_wake(conf, lane)
   else
-    lane_emptied(lane)
+    lane_emptied(conf, lane)
   end
   return 'repaired'
 end

@@ -19,9 +19,11 @@ local function repair_line(conf, key, from)
   end
   if #stale > 0 and not dry_run then redis.call('ZREM', waiting .. key, unpack(stale)) end  -- at most 1,000: the page
   wrong, long = wrong + #stale, math.max(long, #line / 2)
-  if redis.call('EXISTS', waiting .. key) == 1 and not redis.call('ZSCORE', limit_lines, key) then
+  local there = redis.call('EXISTS', waiting .. key)
+  if (there == 1) ~= (redis.call('ZSCORE', limit_lines, key) ~= false) then
     wrong = wrong + 1
-    if not dry_run then redis.call('ZADD', limit_lines, conf.now_text, key) end
+    if dry_run then return { 'seen', long, wrong } end
+    if there == 1 then redis.call('ZADD', limit_lines, conf.now_text, key) else redis.call('ZREM', limit_lines, key) end
   end
   return { 'seen', long, wrong }
 end

@@ -1,8 +1,8 @@
 -- repair_task(conf, id, tally): put a task that find_damage has found back into one set, that which says most: that it has ended;
 -- that a worker has it; that it is in line. A lease whose settlement the record knows has ended, unless it is whole:
 -- then the settlement failed, and comes again. Another goes on, with a new deadline where it had none. The state then, or `gone`.
--- NEEDS task ready delayed blocked running leases finished dead deadlines holding waiting limit_lines read_record read_lease lane_emptied
--- NEEDS drop_lease restore_task emit
+-- NEEDS ready delayed blocked running leases finished dead deadlines holding waiting limit_lines read_record read_lease lane_emptied
+-- NEEDS leave_line drop_lease restore_task emit
 local function repair_task(conf, id, tally)
   local record, held = read_record(id), redis.call('HGET', running, id)
   if not record or not record.created_ms then
@@ -20,7 +20,7 @@ local function repair_task(conf, id, tally)
       if keep or goes_on then redis.call('ZREM', set, id) else keep = set end
     end
   end
-  if redis.call('EXISTS', ready .. lane) == 0 then lane_emptied(lane) end
+  if redis.call('EXISTS', ready .. lane) == 0 then lane_emptied(conf, lane) end
   local state = keep and states[keep]
   local score = keep == blocked and redis.call('ZSCORE', blocked, id)
   if keep then
@@ -37,8 +37,7 @@ local function repair_task(conf, id, tally)
     state = restore_task(conf, id, record, lease and tonumber(lease.score), tally)
   end
   if record.limited_by and not score then
-    redis.call('ZREM', waiting .. record.limited_by, id)
-    redis.call('HDEL', task .. id, 'limited_by')
+    leave_line(id, record.limited_by)
   elseif record.limited_by then
     redis.call('ZADD', waiting .. record.limited_by, score, id)
     redis.call('ZADD', limit_lines, 'LT', conf.now_text, record.limited_by)

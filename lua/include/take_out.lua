@@ -8,7 +8,7 @@ local function take_out(conf, wanted, counts, there)
     if there[i] > count then
       push_wake(conf, lane)
     elseif count > 0 then
-      lane_emptied(lane)
+      lane_emptied(conf, lane)
     end
   end
 end

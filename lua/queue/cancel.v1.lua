@@ -50,7 +50,7 @@
 -- ROLE   produce
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   11 + 11n commands, 3 for one in the line of a limit, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- COST   11 + 11n commands, 1 more for trees, 3 for one in the line of a limit, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts leave_order untie answer_waiters cancel_task lane_emptied read_record find_set
 -- INCLUDE state_of remove_tasks trim_set retain done_before push_control recall_answers sweep_once hold_once note_done
 -- INCLUDE note_answers
@@ -63,12 +63,13 @@ if refused then return refused end
 local answers, tally = recall_answers(conf, 'cancel', item_count), {}
 if answers then return { 'ok', conf.now, answers } end
 answers = {}
+local stamp = tree and conf.exists and string.format('%.0f', redis.call('HINCRBY', config, 'trees', 1))
 for i = 1, item_count do
   answers[i] = { cancel_one(conf, item_id[i], tally, true) }
-  if tree and conf.exists then
+  if stamp then
     begin_chains(conf)
-    if answers[i][1] ~= 'not_found' then redis.call('HSET', task .. item_id[i], 'pruned', conf.now_text) end
-    note_end(conf, 't', item_id[i], nil, conf.now_text)
+    if answers[i][1] ~= 'not_found' then redis.call('HSET', task .. item_id[i], 'pruned', stamp) end
+    note_end(conf, 't', item_id[i], nil, stamp)
   end
 end
 if conf.exists then note_answers(conf, 'cancel', answers) end

@@ -55,10 +55,10 @@
 -- PAIR   fallback  lanes 1..3
 -- PAIR   fallback_after_ms int 0..315360000000
 -- PAIR   unclaimed enum wait|fail ?=wait
--- PAIR   reply     bool
+-- PAIR   reply     bool ?=0
 -- PAIR   after     ids 1..64
 -- PAIR   gather    int 1..100000
--- PAIR   after_any bool
+-- PAIR   after_any bool ?=0
 -- PAIR   after_when enum completed|failed|ended ?=completed
 -- PAIR   delay_ms  int 0..315360000000 ?=0
 -- PAIR   run_after_ms  int 0..   ?=0
@@ -68,7 +68,7 @@
 -- PAIR   tags      ids 1..16
 -- PAIR   limits    ids 1..8
 -- PAIR   parent    id
--- PAIR   needs_parent bool
+-- PAIR   needs_parent bool ?=0
 -- PAIR   ordering_key id
 -- PAIR   idempotency_key id
 -- PAIR   unique    id

@@ -48,8 +48,8 @@
 -- ITEM   jitter_ppm int 0..1000000 ?=500000
 -- PAIR   delay_ms  int 0..315360000000
 -- PAIR   timeout_ms int 1..315360000000
--- PAIR   alert     bool
--- PAIR   sealed    bool
+-- PAIR   alert     bool ?=0
+-- PAIR   sealed    bool ?=0
 -- PAIR   exit_code int -1000..1000
 -- RETURN ok        now_ms:int items:list(item)
 -- EACH   item      retried due_ms:int

@@ -1,12 +1,14 @@
 -- queue.progress.v1: note how far running tasks have come: a share of a million, a line of text, where their output is, and a
 -- line for their log, of which the last 100 are kept. What is not given stays as it was. Past its deadline a lease is lost
--- here. The same call, sent again, adds no line twice.
+-- here. The same call, sent again, does nothing again and answers the same.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
 -- KEYS   leases    zset          {base}:leases
 -- KEYS   task      prefix/hash   {base}:task:     id
 -- KEYS   log       prefix/list   {base}:log:      id
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
 -- KEYS   events    stream        {base}:events
 -- ARGV   rid       id
 -- ARGV   trace     bytes 0..128  ?=
@@ -25,25 +27,30 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.progress
 -- ROLE   work
--- REPLAY token
+-- REPLAY rid
 -- FLAGS  allow-oom
--- COST   4 + 5n commands, O(n log m)
--- INCLUDE base_time open_queue emit read_lease note_progress
+-- COST   9 + 5n commands, O(n log m)
+-- INCLUDE base_time open_queue emit read_lease note_progress done_before recall_answers sweep_once
+-- INCLUDE hold_once note_done note_answers
 
 local conf, refused = open_queue()
 if refused then return refused end
 
+local answers = recall_answers(conf, 'progress', item_count)
+if answers then return { 'ok', conf.now, answers } end
+answers = {}
+local any = false
 -- at most 1,000: items
 local held = redis.call('HMGET', running, unpack(item_id))
 local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
-local answers, fresh = {}, {}
 for i, id in ipairs(item_id) do
   local lease = read_lease(held[i])
   local ours = lease and lease.token == item_token[i] and tonumber(deadlines[i] or 0) > conf.now
-  if not ours or not note_progress(conf, id, item_pairs[i], fresh) then
+  if not ours or not note_progress(conf, id, item_pairs[i]) then
     answers[i] = { 'lease_lost' }
   else
-    answers[i] = { lease.cancelling and 'cancelling' or 'noted' }
+    answers[i], any = { lease.cancelling and 'cancelling' or 'noted' }, true
   end
 end
+if any then note_answers(conf, 'progress', answers) end
 return { 'ok', conf.now, answers }

@@ -26,6 +26,7 @@
 -- KEYS   ends      zset          {base}:ends
 -- KEYS   waiting   prefix/zset   {base}:waiting:  limit
 -- KEYS   limit_lines zset        {base}:limit:lines
+-- KEYS   shares    prefix/zset   {base}:shares:   lane
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id            ?=
@@ -58,11 +59,11 @@ if lane ~= '' then sets = {} end
 local in_line = lane ~= '' and { lane } or redis.call('SRANDMEMBER', lanes, 100)
 for i, one in ipairs(in_line) do table.insert(sets, i, ready .. one) end
 
-local gone = {}
+local gone, keep_ms = {}, nil
 for i, set in ipairs(sets) do
   local ids = #gone < limit and redis.call('ZRANGE', set, 0, limit - #gone - 1) or {}
   for _, id in ipairs(ids) do
-    local own = redis.call('HMGET', task .. id, 'ties', 'idempotency_key', 'limited_by')
+    local own = redis.call('HMGET', task .. id, 'ties', 'idempotency_key', 'limited_by', 'keys', 'rid')
     local key = own[2] and 'key:' .. own[2]
     if own[1] and untie(conf, id, 'f') and set ~= finished and set ~= dead then answer_waiters(conf, id, 'removed', '') end
     if key and string.find(redis.call('HGET', once, key) or '', id .. ' ', 1, true) == 1 then
@@ -70,10 +71,14 @@ for i, set in ipairs(sets) do
       redis.call('ZREM', once_due, key)
     end
     if own[3] then leave_line(id, own[3]) end
+    if own[4] then
+      keep_ms = keep_ms or redis.call('HGET', config, 'idempotency_ms') or 86400000
+      hold_once(conf, 'purged:' .. own[5], id, keep_ms)
+    end
     gone[#gone + 1] = id
   end
   if #ids > 0 then redis.call('ZREM', set, unpack(ids)) end  -- at most 1,000: limit
-  if in_line[i] and redis.call('EXISTS', set) == 0 then lane_emptied(in_line[i]) end
+  if in_line[i] and redis.call('EXISTS', set) == 0 then lane_emptied(conf, in_line[i]) end
 end
 remove_tasks(conf, gone, {}, 'purged')
 if #gone > 0 then emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=purged') end

@@ -11,6 +11,7 @@
 -- KEYS   once_due  zset          {base}:once:due
 -- KEYS   schedules zset          {base}:schedules
 -- KEYS   schedule  prefix/hash   {base}:schedule: name
+-- KEYS   runs      prefix/string {base}:runs:     name
 -- KEYS   events    stream        {base}:events
 -- ARGV   name      name
 -- ARGV   rid       id
@@ -53,7 +54,14 @@ if not same then
   if not conf.exists then create_base() end
   rev = redis.call('HINCRBY', config, 'revisions', 1)
   redis.call('HSET', key, 'rev', rev, 'changed_ms', conf.now_text, unpack(plan))  -- at most 12: the plan above
-  redis.call('HSETNX', key, 'created_ms', conf.now_text)
+  if not old[7] then
+    redis.call('HSET', key, 'created_ms', conf.now_text)
+    local open = redis.call('GET', runs .. name)
+    if open then
+      redis.call('HSET', key, 'open', open)
+      redis.call('DEL', runs .. name)
+    end
+  end
   if not conf.schedules then redis.call('HSET', config, 'schedules', '1') end
   if old[1] ~= timing and not old[8] then plan_firing(conf, next_ms) end
   emit(conf, old[7] and 'schedule.changed' or 'schedule.created', name, 'rev=' .. rev)

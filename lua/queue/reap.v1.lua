@@ -49,7 +49,7 @@
 -- FLAGS  allow-oom
 -- COST   14 + 3n commands, 10 + 7n where tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline
--- INCLUDE read_lease leave_order untie end_leases read_policy backoff answer_waiters cancel_task bury_task drop_task reap_expired
+-- INCLUDE read_lease leave_order untie end_leases read_policy backoff answer_waiters cancel_task bury_task drop_task first_leases reap_expired
 -- INCLUDE remove_tasks trim_set retain retire_worker read_presence sweep_workers
 -- RARELY note_end share_place tell_waiting rank_after read_record find_set state_of push_control lane_emptied
 -- RARELY leave_line cancel_one cancel_children pass_on read_limits room_left open_line open_lines free_limits

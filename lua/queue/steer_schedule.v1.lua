@@ -8,6 +8,10 @@
 -- KEYS   once_due  zset          {base}:once:due
 -- KEYS   schedules zset          {base}:schedules
 -- KEYS   schedule  prefix/hash   {base}:schedule: name
+-- KEYS   task      prefix/hash   {base}:task:     id
+-- KEYS   finished  zset          {base}:finished
+-- KEYS   dead      zset          {base}:dead
+-- KEYS   runs      prefix/string {base}:runs:     name
 -- KEYS   events    stream        {base}:events
 -- ARGV   name      name
 -- ARGV   rid       id
@@ -28,13 +32,14 @@
 -- FLAGS  allow-oom
 -- COST   12 commands, up to 3 more where it is due within 10 s, O(log m)
 -- INCLUDE base_time open_queue emit done_before sweep_once hold_once note_done push_due plan_firing
+-- RARELY read_open
 
 local conf, refused = open_queue()
 if refused then return refused end
 local key = schedule .. name
 local before = done_before(conf, 'steer_schedule')
 if before then return { before, conf.now } end
-local row = redis.call('HMGET', key, 'rev', 'paused')
+local row = redis.call('HMGET', key, 'rev', 'paused', 'open')
 if not row[1] then
   redis.call('ZREM', schedules, name)  -- an evicting server may have taken the rest
   if conf.exists then note_done(conf, 'steer_schedule', 'not_found') end
@@ -44,6 +49,10 @@ if verb == 'resume' and tonumber(row[1]) ~= rev then return { 'stale', conf.now 
 
 local status = 'done'
 if verb == 'remove' then
+  local open = read_open(row[3] or '')
+  if open[1] then  -- another schedule of that name is to know of these runs
+    redis.call('SET', runs .. name, table.concat(open, ' '), 'PX', 604800000)
+  end
   redis.call('DEL', key)
   redis.call('ZREM', schedules, name)
   emit(conf, 'schedule.removed', name, '')

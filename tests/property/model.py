@@ -71,6 +71,7 @@ class Model(Kept, Workers, Chains):
         )  # fmt: skip
         if stub := self.stubs.pop(spec.id, None):
             task.settled = stub.settled
+            task.earlier = (stub.stamp, *stub.earlier)[:8]
         self.tasks[spec.id] = task
         if spec.key:
             self._hold(f"key:{spec.key}", spec.id, self.settings["idempotency"])
@@ -109,6 +110,8 @@ class Model(Kept, Workers, Chains):
             given = self._lease(worker, f"{incarnation}.{slot}.{n}", limit, lanes, lease, lane_first)
             known.slots[slot] = n, noted, given
             known.busy = None if busy is None else busy + len(given)
+        if self._noted and self._pass_on() >= SWEEP and self.notes:
+            next_due = self.now
         held = [task for id, token in given if (task := self._held(id, token))]
         leases = [(t.id, t.lease.token, t.attempts + 1, t.deliveries, t.payload) for t in held if t.lease]
         return "ok", acked, failed, next_due, leases
@@ -184,20 +187,21 @@ class Model(Kept, Workers, Chains):
         return self._deregister(worker, incarnation)
 
     def progress(self, rid: str, notes: Iterable[Answer]) -> list[Answer]:
+        if word := self._done("progress", rid):
+            return [(answer,) for answer in word.split(",")]
         answers: list[Answer] = []
-        fresh: dict[str, bool] = {}
         for id, token, note in notes:
             task = self._held(id, token)
             if not task or not task.lease or task.at <= self.now:
                 answers.append(LOST)
                 continue
-            if fresh.setdefault(id, task.noted_by != rid):
-                task.noted_by, task.progress = rid, note.get("ppm", task.progress)
-                task.text = note.get("text", task.text)
-                task.log = [*task.log, *([note["line"]] if "line" in note else [])][-100:]
-                if note.keys() & {"ppm", "text"}:
-                    self._event("task.progress", task)
+            task.progress, task.text = note.get("ppm", task.progress), note.get("text", task.text)
+            task.log = [*task.log, *([note["line"]] if "line" in note else [])][-100:]
+            if note.keys() & {"ppm", "text"}:
+                self._event("task.progress", task)
             answers.append(("cancelling",) if task.lease.cancelling else ("noted",))
+        if any(answer != LOST for answer in answers):
+            self._note_done("progress", rid, ",".join(status for (status,) in answers))
         return answers
 
     def heartbeat(self, leases: Iterable[Answer], worker: str, lease: int, busy: int | None = None) -> Answer:
@@ -248,8 +252,10 @@ class Model(Kept, Workers, Chains):
     def cancel(self, ids: Sequence[str], rid: str | None = None, *, tree: bool = False) -> list[Answer]:
         known = self._done("cancel", rid)
         answers = self._for_each(ids, "cancel", rid, lambda task: (self._cancel(task, by_hand=True),))
-        for id in ids if tree and not known else ():
-            self._cancel_tree(id)
+        if tree and not known:
+            self.trees += 1
+            for id in ids:
+                self._cancel_tree(id)
         return answers
 
     def retry(self, ids: Sequence[str], rid: str | None = None) -> list[Answer]:
@@ -300,6 +306,8 @@ class Model(Kept, Workers, Chains):
         for task in gone:
             if self.timed.get(f"key:{task.key}", ("", 0))[0] == task.id:
                 del self.timed[f"key:{task.key}"]
+            if task.keys:
+                self._hold(f"purged:{task.stamp}", task.id, self.settings["idempotency"])
         for task in gone:
             if task.waiting:
                 self._note_end(task, "f")
@@ -360,7 +368,7 @@ class Model(Kept, Workers, Chains):
 
     def _take_back(self, limit: int) -> int:
         """The first crash returns a task to its place, the n-th waits for the backoff of n-1, the last ends it."""
-        late = self.due("running")[:limit]
+        late = sorted(self.due("running"), key=lambda task: (task.at, task.score))[:limit]
         for task in late:
             task.crashes += 1
             self._note("stalled", task)

@@ -15,6 +15,7 @@ class Chains(State):
         self.dependents: dict[str, dict[str, int]] = {}  # by what they wait for: who does or did, and in which place
         self.orders: dict[str, list[str]] = {}  # by ordering key: who has not ended, in order
         self.chains = False  # whether a task has meant something for others yet
+        self.trees = 0  # that were cancelled
         self._noted = False  # in this call, and not followed yet
 
     # Waiting
@@ -81,8 +82,11 @@ class Chains(State):
         self.notes[note] = self.now
         self._noted = True
 
-    def _pass_on(self, limit: int = 100) -> None:
-        """Follow the notes, the earliest first, to so many tasks at the most; what is left stays noted, at its time."""
+    def _pass_on(self, limit: int = 100) -> int:
+        """Follow the notes, the earliest first, to so many tasks at the most; to how many.
+
+        What is left stays noted, at its time.
+        """
         told, freed = 0, list[Task]()
         while self.notes and told < limit:
             earliest = sorted(self.notes, key=lambda note: (self.notes[note], note.text))
@@ -91,6 +95,7 @@ class Chains(State):
                     told += max(1, self._follow(note, limit - told, freed))
         self._noted = False
         self._unblock(freed)
+        return told
 
     def _unblock(self, freed: list[Task]) -> None:
         if freed:
@@ -146,9 +151,9 @@ class Chains(State):
 
     def _cancel_tree(self, id: str) -> None:
         self.chains = True
-        self._leave(Note("t", id, upto=self.now))
+        self._leave(Note("t", id, upto=self.trees))
         if id in self.tasks:
-            self.tasks[id].pruned = self.now
+            self.tasks[id].pruned = self.trees
 
     def _cancel_children(self, note: Note, limit: int) -> tuple[Note, int]:
         """Cancel the children after the one of the note; theirs follow, once, for parents may form a circle."""

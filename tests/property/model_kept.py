@@ -41,7 +41,7 @@ class Kept(Once):
         if not task.spec.reply:
             self.replies.pop(task.id, None)  # that of an older task of this id
         if self.now - since < WINDOW:
-            self.stubs[task.id] = Stub(task.stamp, task.settled, since + WINDOW)
+            self.stubs[task.id] = Stub(task.stamp, task.settled, since + WINDOW, task.earlier)
 
     def _discard(self, why: str, *tasks: Task) -> None:
         """Remove tasks because somebody said so."""

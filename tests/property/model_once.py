@@ -9,7 +9,10 @@ from tests.property.records import Spec, Task
 class Once(State):
     def once(self) -> dict[str, str]:
         """What every key stands for: those of live tasks, and those that end by themselves."""
-        keys = {field: f"{id} {until}" for field, (id, until) in self.timed.items()}
+        keys = {
+            field: f"{id} {until} {self.made[field]}" if field in self.made else f"{id} {until}"
+            for field, (id, until) in self.timed.items()
+        }
         for task in self.of("blocked", "ready", "delayed", "running"):
             if task.spec.unique:
                 keys[f"unique:{task.spec.unique}"] = task.id
@@ -20,7 +23,7 @@ class Once(State):
     def _known(self, id: str, stamp: str) -> str | None:
         """What an id answers that is in use, or was until lately by this same call."""
         there = self.tasks.get(id) or self.stubs.get(id)
-        if there and there.stamp == stamp:
+        if there and stamp in (there.stamp, *there.earlier):
             return "created"
         return "exists" if id in self.tasks else None
 
@@ -29,7 +32,8 @@ class Once(State):
         keys = self.once()
         for kind, name in (("rid", stamp), ("key", spec.key), ("scope", spec.scope), ("unique", spec.unique)):
             field = f"{kind}:{name}"
-            if field in keys and (field not in self.timed or self.timed[field][1] > self.now):
+            purged = f"purged:{self.made.get(field)}" in self.timed
+            if not purged and field in keys and (field not in self.timed or self.timed[field][1] > self.now):
                 return keys[field].split(" ")[0], kind
         return None, ""
 
@@ -45,7 +49,11 @@ class Once(State):
         self._hold(f"rid:{stamp}", twin, WINDOW)
         if by != "key" and spec.key:
             self._hold(f"key:{spec.key}", twin, self.settings["idempotency"])
-            self.tasks[twin].key = self.tasks[twin].key or spec.key
+            task = self.tasks[twin]
+            if task.key in (None, spec.key):
+                task.key = spec.key
+            else:
+                self.made[f"key:{spec.key}"], task.keys = task.stamp, True
         if by == "scope" and spec.coalesce == "last":
             self.tasks[twin].payload = spec.payload
 
@@ -61,6 +69,7 @@ class Once(State):
 
     def _hold(self, field: str, id: str, keep: int) -> None:
         self.timed[field] = id, self.now + keep
+        self.made.pop(field, None)
         self._held_keys += 1
 
     def overdue_keys(self) -> list[str]:
@@ -70,4 +79,5 @@ class Once(State):
         over = self.overdue_keys()[:limit]
         for field in over:
             del self.timed[field]
+            self.made.pop(field, None)
         return len(over)

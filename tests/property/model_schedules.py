@@ -89,6 +89,7 @@ class ScheduleModel(Model):
     def __init__(self, now: int) -> None:
         super().__init__(now)
         self.plans: dict[str, Plan] = {}
+        self.runs: dict[str, list[str]] = {}  # of removed schedules: their tasks that had not ended
         self.revisions = 0
 
     def next_firing(self) -> int:
@@ -108,7 +109,7 @@ class ScheduleModel(Model):
             return status, int(rev)
         plan, status = self.plans.get(name), "changed"
         if not plan:
-            plan, status = Plan(name, wish, 0, self.now, 0), "created"
+            plan, status = Plan(name, wish, 0, self.now, 0, open=self.runs.pop(name, [])), "created"
         elif plan.wish == wish:
             status = "unchanged"
         if status != "unchanged":
@@ -132,6 +133,8 @@ class ScheduleModel(Model):
             return "stale"
         if verb == "remove":
             del self.plans[plan.name]
+            if going := [id for id in plan.open if id in self.tasks and self.tasks[id].state not in ENDED]:
+                self.runs[plan.name] = going
             self._tell_of(plan, "removed")
         elif plan.paused == (verb == "pause"):
             status = "unchanged"

@@ -26,6 +26,7 @@ class State:
         self.tasks: dict[str, Task] = {}
         self.stubs: dict[str, Stub] = {}
         self.timed: dict[str, tuple[str, int]] = {}  # keys of `once` that end by themselves: id and time
+        self.made: dict[str, str] = {}  # of keys that their task does not know: the stamp of its enqueue
         self.workers: dict[str, Worker] = {}
         self.replies: dict[str, Reply] = {}
         self.control: set[str] = set()  # workers with a token that has them ask

@@ -12,7 +12,7 @@ from tests.property.mutants_of_chains import CHAINS, Mutant, Scenario
 from tests.property.mutants_of_limits import LIMITS
 
 TOKEN = "if by ~= token or not answers[answer]"
-KNOWN = "if row[1] == stamp then return 'created' end"
+KNOWN = "if row[1] == stamp or string.find("
 HELD = "if field and redis.call('HGET', once, field) == id then"
 UNTIE = "if tied and untie(conf, id, 'f') then answer_waiters"
 HOUSE = "local trimmed = trim_ended(conf, 100, tally)"
@@ -42,7 +42,7 @@ BY_THE_MACHINE: dict[str, Mutant] = {
     "expired tasks stay in line": ("if reason or (in_line and record.fallback) then", "if false then"),
     "new tasks have no deadline": (DEADLINE, ""),
     "an id is made twice in a call": ("or (seen[id] and 'exists')", ""),
-    "any rid is a replay": (KNOWN, "if row[1] then return 'created' end"),
+    "any rid is a replay": (KNOWN, "if row[1] or string.find("),
     "a unique key is not asked for": ("'unique:' .. (own.unique or ''))", "'unique:')"),
     "a merged call is not known again": ("hold_once(conf, 'rid:' .. stamp, twin, 60000)", ""),
     "keys over time are not forgotten": ("redis.call('HDEL', once, unpack(fields))", ""),
@@ -143,10 +143,24 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "a stalled task has no deadline": ("if lease.tied and back_ms then await", "if false then await"),
     }),
     (partial(corners.test_what_was_done_to_a_removed_task_is_known_for_a_minute, way="abandon"), {
-        "a stub does not know its rid": (KNOWN, "if row[1] == stamp and row[2] then return 'created' end"),
+        "a stub does not know its rid": (KNOWN, "if row[1] == stamp and row[2] or string.find("),
         "a user's index keeps what is gone": ("leave(by_user .. own[1], id)", ""),
         "a parent's index keeps what is gone": ("leave(children .. own[3], id)", ""),
         "a stub does not know its settlement": ("if own[5] then stub", "if false then stub"),
+    }),
+    (corners.test_a_purge_forgets_every_key_of_a_task, {
+        "a purge leaves a second key": ("hold_once(conf, 'purged:' .. own[5], id, keep_ms)", ""),
+        "nobody asks whether it was purged": ("redis.call('HEXISTS', once, 'purged:' .. stamp) == 1", "false"),
+        "a second key is not told apart": ("redis.call('HSET', task .. id, 'keys', '1')", ""),
+    }),
+    (corners.test_an_id_that_is_used_again_does_not_hide_the_call_before, {
+        "the call before is forgotten": ("redis.call('HSET', key, 'earlier', calls)", ""),
+        "the calls before are not asked for": ("' ' .. stamp .. ' ', 1, true)", "'?', 1, true)"),
+        "a stub forgets the calls before": ("if own[7] then stub", "if false then stub"),
+    }),
+    (corners.test_of_leases_that_expire_at_once_the_first_in_line_go_first, {
+        "leases expire by their ids": ("if place[a] ~= place[b] then", "if false then"),
+        "a sweep takes any hundred": ("if #ids > limit then ids = first_leases(conf, limit) end", ""),
     }),
     (corners.test_a_purge_leaves_a_key_that_has_gone_over, {
         "an idempotency key stays for ever": ("(until_ms ~= '' and tonumber(until_ms) > conf.now", "(until_ms ~= ''"),
@@ -261,8 +275,7 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "a crash has the error of a failure": ("redis.call('HDEL', task .. id, 'error', 'exit_code')", ""),
     }),
     (work.test_progress_is_noted_once, {
-        "a note counts twice": ("fresh[id] = row[2] ~= rid", "fresh[id] = true"),
-        "a call's later notes are lost": ("'progress_rid', rid, 'progress_ms'", "'progress_ms'"),
+        "a note counts twice": ("if any then note_answers(conf, 'progress', answers) end", ""),
         "any token notes progress": ("lease and lease.token == item_token[i] and", "lease and"),
         "progress past the deadline": ("and tonumber(deadlines[i] or 0) > conf.now", ""),
         "a log without end": ("redis.call('LTRIM', log .. id, -100, -1)", ""),

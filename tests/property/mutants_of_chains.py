@@ -111,8 +111,14 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "every blocked parent gathers": ("if own[1] and not own[2] then", "if score then"),
         "every parent gathers": ("local own = score and", "score = score or 0\n  local own ="),
     }),
+    (chains.test_a_tree_that_is_cancelled_twice_in_a_millisecond, {
+        "trees of one time are one": ("redis.call('HINCRBY', config, 'trees', 1)", "conf.now"),
+    }),
+    (partial(chains.test_a_claim_says_that_ends_are_left, verb="claim"), {
+        "nobody is told of ends that are left": ("== 1 then next_ms = conf.now end", "== 2 then end"),
+    }),
     (chains.test_a_tree_is_cancelled_from_its_top_down, {
-        "a tree is only its root": ("if tree and conf.exists then", "if false then"),
+        "a tree is only its root": ("if stamp then", "if false then"),
         "a tree is only its root's children": ("if row and row[1] and row[2] ~= stamp then", "if false then"),
         "a tree's pages repeat": ("local start = last_score == '0' and", "local start = true and"),
         "a tree in one call": ("start, start + limit - 1, 'WITHSC", "start, start + 999, 'WITHSC"),

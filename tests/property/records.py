@@ -91,7 +91,7 @@ class Task:
     awaits: int = 0  # how many ends it still waits for
     awaited: bool = False  # whether somebody waits for its end
     gathered: int | None = None  # the place of its parent, which waits for its children
-    pruned: int | None = None  # when a tree that it is in was cancelled
+    pruned: int | None = None  # the number of the cancelled tree that it was in last
     lease: Lease | None = None
     last: Lease | None = None  # the current lease, or the one before
     settled: tuple[str, Answer] = ("", LOST)  # the last settlement's token and answer
@@ -100,7 +100,8 @@ class Task:
     exit_code: int | None = None
     progress: int | None = None  # of a million
     text: str | None = None
-    noted_by: str | None = None  # rid of the last call that noted its progress
+    earlier: tuple[str, ...] = ()  # stamps of older tasks of this id, whose calls may be sent again
+    keys: bool = False  # whether keys stand for it that it does not know
     log: list[str] = field(default_factory=list)
     result: bytes | None = None
     result_ends: int | None = None  # when a result that is kept for a time is shown no more
@@ -141,6 +142,7 @@ class Stub:
     stamp: str
     settled: tuple[str, Answer]
     until: int
+    earlier: tuple[str, ...] = ()
 
 
 class Note(NamedTuple):

@@ -340,6 +340,26 @@ def test_a_lost_worker_leaves_others_waiting_until_its_task_ends(queue: Driver) 
     assert states(queue, "yp") == ["running", "dead"]
 
 
+def test_a_tree_that_is_cancelled_twice_in_a_millisecond(queue: Driver) -> None:
+    enqueue(queue, Spec("p"), Spec("q", parent="p"), Spec("r", parent="q"))
+    cancel(queue, "p", tree=True)
+    enqueue(queue, Spec("s", parent="q"))
+    cancel(queue, "p", tree=True)
+    queue.check()
+
+
+@pytest.mark.parametrize("verb", ["claim", "settle"])
+def test_a_claim_says_that_ends_are_left(queue: Driver, verb: str) -> None:
+    """As above, and more wait for the task than one call tells."""
+    late = queue.model.now + 1000
+    enqueue(queue, *(Spec(f"a{at}", lane="group/h", expires=late) for at in range(100)), Spec("b", expires=late))
+    follow(queue, "b", 150)
+    wait(queue, 1000)
+    answer = queue.do(verb, "w", "i1", 1, 1, limit=1, lanes=["any"])
+    assert answer[3] == queue.model.now
+    queue.check()
+
+
 def test_a_tree_is_cancelled_from_its_top_down(queue: Driver) -> None:
     """A hundred in the call, the rest by the sweeps; also where its root has ended, or never was."""
     enqueue(queue, Spec("p", priority=0), *(Spec(f"p{at}", parent="p", delay=at % 2) for at in range(120)))

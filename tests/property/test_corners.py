@@ -118,6 +118,36 @@ def test_an_idempotency_key_outlives_its_task(queue: Driver) -> None:
     assert enqueue(queue, Spec("c", key="k")) == ["created"]
 
 
+def test_a_purge_forgets_every_key_of_a_task(queue: Driver) -> None:
+    enqueue(queue, Spec("a", unique="u", key="k"))
+    assert enqueue(queue, Spec("b", unique="u", key="l"), Spec("c", unique="u", key="m")) == ["deduplicated"] * 2
+    assert enqueue(queue, Spec("d", key="m")) == ["deduplicated"]
+    queue.do("purge", "p", all=False)
+    assert enqueue(queue, *[Spec(f"new-{key}", key=key) for key in "klm"]) == ["created"] * 3
+    assert enqueue(queue, Spec("e", key="m")) == ["deduplicated"]
+
+
+def test_an_id_that_is_used_again_does_not_hide_the_call_before(queue: Driver) -> None:
+    queue.do("configure", finished_max=0)
+    calls = [(f"again-{n}", [Spec("a")]) for n in range(3)]
+    for call in calls:
+        assert queue.do("enqueue", *call) == [("created", "a")]
+        end(queue, "ack", *claim(queue))
+    assert [queue.do("enqueue", *call)[0][0] for call in calls] == ["created"] * 3
+    assert enqueue(queue, Spec("a")) == ["created"]
+    assert [queue.do("enqueue", *call)[0][0] for call in calls] == ["created"] * 3
+    assert enqueue(queue, Spec("a")) == ["exists"]
+
+
+def test_of_leases_that_expire_at_once_the_first_in_line_go_first(queue: Driver) -> None:
+    enqueue(queue, *[Spec(f"{9 - n}") for n in range(6)])
+    claim(queue)
+    wait(queue, 15_000)
+    for _ in range(3):
+        assert queue.do("reap", 2) == 2
+        queue.check()
+
+
 def test_a_drained_queue_knows_what_it_took(queue: Driver) -> None:
     queue.do("configure", finished_max=0)
     call = "rid", [Spec("a", unique="u"), Spec("b", unique="u"), Spec("a"), Spec("c")]

@@ -32,6 +32,7 @@ from tests.unit.lua_tree import Sources, bundle
         ("ARGV a int 1..5 ?=9\nRETURN ok", 5, "default '9' is not what a accepts"),
         ("ARGV a int 1..5 ?=\nRETURN ok", 5, "default '' is not what a accepts"),
         ("ARGV a bool ?=true\nRETURN ok", 5, "default 'true' is not what a accepts"),
+        ("PAIR a bool\nRETURN ok", 5, "a bool pair needs a default, as a rule ?=0: Lua takes a stored '0' for true"),
         ("ARGV a lane ?=somewhere\nRETURN ok", 5, "default 'somewhere' is not what a accepts"),
         ("ARGV a limit ?=any\nRETURN ok", 5, "default 'any' is not what a accepts"),
         ("ARGV a ids 1..5 ?=x\nRETURN ok", 5, "the default of ids can only be empty"),
