@@ -60,6 +60,7 @@ def scenario(*sizes: int, clock: str = "test", noun: str = "queue") -> Callable[
         script = verb if noun == "queue" else f"{noun} {verb}"
         for size in sizes:
             name = f"{script}: {path}" + (f", n={size}" if sizes != (0,) else "")
+            assert all(one.name != name for one in SCENARIOS), f"two scenarios have the name {name!r}"
             SCENARIOS.append(Scenario(name, prepare, size, clock, noun, verb))
         return prepare
 

@@ -268,11 +268,6 @@ def trim_as_many_keys_as_it_may(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.trim(n)
 
 
-@scenario(1)
-def cancel_dead(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.cancel(bench.die(n), "r")
-
-
 @scenario(0)
 def cancel_a_tree_that_is_not_there(bench: Workbench, _: int) -> AnyCall:
     return bench.calls.cancel(["unknown"], "r", tree=True)
