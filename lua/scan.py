@@ -18,7 +18,9 @@ KEYWORDS = word_set(
     while"""
 )
 # What a script may use of the server's Lua. Everything else that is not local is an error.
-GLOBALS = word_set("KEYS ARGV redis string table math tonumber type ipairs pairs next select unpack")
+GLOBALS = word_set(
+    "KEYS ARGV redis string table math tonumber type ipairs pairs next select unpack setmetatable rawset rawget"
+)
 
 _TOKEN = re.compile(
     r"""(?P<skip>\s+|--\[(?P<c>=*)\[.*?\](?P=c)\]|--[^\n]*)

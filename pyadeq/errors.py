@@ -151,16 +151,19 @@ class DeadlockError(AdeqError):
 
     cycle: each owner waits for a resource that the next one has, or is ahead for in line; the last waits for the first.
     born: when the work began (epoch, the domain's clock). Give it to the next try, so that under the policy `youngest`
-    it does not stay the youngest for ever.
+    it does not stay the youngest for ever. cycle_cut: the number of owners of a long cycle that `cycle` does not name.
     """
 
-    def __init__(self, cycle: typing.Sequence[CycleEdge], born: float | None = None) -> None:
-        super().__init__(cycle, born)
+    def __init__(self, cycle: typing.Sequence[CycleEdge], born: float | None = None, cycle_cut: int = 0) -> None:
+        super().__init__(cycle, born, cycle_cut)
         self.cycle = list(cycle)
         self.born = born
+        self.cycle_cut = cycle_cut
 
     def __str__(self) -> str:
         waits = [f"{edge.owner} waits for {edge.resource} ({edge.mode})" for edge in self.cycle]
+        if self.cycle_cut:
+            waits.append(f"and {self.cycle_cut} more owners wait")
         return f"deadlock: {', '.join(waits)}; release what the owner holds, then try again"
 
 

@@ -56,7 +56,8 @@ class RequestState(Model):
     """How a request stands: the answer to an acquire or a poll.
 
     status: `granted` (deadline, fences); `queued` (place from 1, poll, checked); `busy`, with wait=0 and not free;
-    `deadlock` (cycle); `ended` (outcome); `owner_waits` (rid of the other request); `unavailable` (reason);
+    `deadlock` (cycle, and cycle_cut, the number of its owners that are not named);
+    `ended` (outcome); `owner_waits` (rid of the other request); `unavailable` (reason);
     `rate_limited` (retry_after); `request_expired`, it was on its way for too long; `unknown`.
     poll: seconds until the next poll is due. checked: False while the search for deadlocks ran over its budget.
     """
@@ -69,6 +70,7 @@ class RequestState(Model):
     poll: float | None = None
     checked: bool = True
     cycle: tuple[CycleEdge, ...] = ()
+    cycle_cut: int = 0
     outcome: str | None = None
     rid: str | None = None
     reason: str | None = None
@@ -116,10 +118,14 @@ class EdgePage(Model):
 
 
 class FoundDeadlock(Model):
-    """A deadlock that a search found, and the request that was ended for it."""
+    """A deadlock that a search found, and the request that was ended for it.
+
+    cycle_cut: the number of owners of a long cycle that `cycle` does not name.
+    """
 
     rid: str
     cycle: tuple[CycleEdge, ...]
+    cycle_cut: int = 0
     domain: str | None = None
 
 
@@ -220,7 +226,7 @@ class LockSettings(Model):
     policy: LockPolicy = "requester"
     rate_per_minute: int = 0
     rate_burst: int = 10
-    detect_visits: int = 512
+    detect_visits: int = 1000
     events_max: int = 100_000
 
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-KINDS = {"config", "graph", "requests", "deadlines", "capacity", "rates", "unchecked", "events"}
+KINDS = {"config", "graph", "requests", "deadlines", "capacity", "rates", "unchecked", "search", "events"}
 OUTCOMES = {
     "released", "expired", "cancelled", "timed_out", "abandoned", "lost", "deadlock", "revoked", "busy", "unavailable",
     "forced", "owner_waits",
@@ -243,7 +243,9 @@ class LockAudit:
             if request.state != "waits" or self.deadlines.get(rid, 0) <= self.now:
                 continue
             resources = [part.resource for part in request.parts]
-            if not any(f"promote {one}" in self.deadlines for one in resources) and self.is_grantable(rid):
+            if not any(
+                member.split(" ")[1] in resources for member in self.deadlines if member.startswith("promote ")
+            ) and self.is_grantable(rid):
                 yield f"request {rid} {request.state} for {resources}, which it could have"
 
     def is_grantable(self, rid: str) -> bool:

@@ -8,7 +8,7 @@
 -- priority being a head start; with wait_ms=0 `busy` is the answer instead. An owner that waits already may take what
 -- nobody has or wants; else `owner_waits` names its request; cancel it where that is an old try of yours.
 -- `deadlock`: to wait would close a circle: `owner>mode>resource` for each who waits, for what the next one has or is
--- ahead for. checked=0: call detect. Where a call that is sent again hears `granted` of what was handed over meanwhile,
+-- ahead for; 256 at most, and `+<n>` for those that are not named. checked=0: call detect. Where a call that is sent again hears `granted` of what was handed over meanwhile,
 -- poll or renew before deadline_ms.
 --
 -- KEYS   config    hash           {base}:config
@@ -52,11 +52,11 @@
 -- INCLUDE base_time open_domain emit
 -- RARELY code_of note_line record_of read_request live_request members_of set_record remember parts_text tell
 -- RARELY note_freed permits_of read_capacity write_capacity use_permits end_request end_wait set_deadline members_below
--- RARELY waits_as strongest lacks_support is_held_against is_behind find_obstacle next_fence link_request write_request
--- RARELY grant read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up new_request
--- RARELY recall end_around cover_parts unavailable refuse_rate is_idle scan_line find_dependents place_before
--- RARELY load_waits is_stuck find_place circle_of choose_victim end_deadlock break_circle join_line admit decide
--- RARELY create_base close_domain place_of wait_answer
+-- RARELY waits_as strongest lacks_support line_of is_held_against is_behind find_obstacle next_fence link_request
+-- RARELY write_request grant read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue
+-- RARELY catch_up new_request recall end_around cover_parts unavailable refuse_rate is_idle new_search scan_line
+-- RARELY visit_waiter find_dependents place_before load_waits lines_of is_stuck left_over find_place circle_of
+-- RARELY choose_victim end_deadlock break_circle join_line admit decide create_base close_domain place_of wait_answer
 
 local LAYOUT = 1
 local CREATED = 1
@@ -256,10 +256,17 @@ local function code_of(mode, permits)
   return mode == 'exclusive' and 'x' or mode == 'shared' and 's' or string.format('p%.0f', permits)
 end
 
--- note_line(conf, resource): somebody in line for it may have a turn now: for promote_freed to look at.
-local function note_line(conf, resource)
-  conf.freed = conf.freed or {}
-  conf.freed[#conf.freed + 1] = resource
+-- note_line(conf, resource, shared, from): somebody in line for it, behind that place, may have a turn now: for
+-- promote_freed to look at, once. shared: all that has gone is one who shared it, or would have.
+local function note_line(conf, resource, shared, from)
+  conf.freed, conf.noted = conf.freed or {}, conf.noted or {}
+  local noted = conf.noted[resource]
+  if not noted then
+    noted = { resource = resource, shared = shared, from = from or '' }
+    conf.freed[#conf.freed + 1], conf.noted[resource] = noted, noted
+  end
+  noted.shared = noted.shared and shared
+  if (from or '') < noted.from then noted.from = from or '' end
 end
 
 -- record_of(conf, rid): the record of a request as this call has left it; false if there is none.
@@ -350,11 +357,13 @@ local function tell(conf, event, rid, request, detail)
   if event == 'lock.promoted' or event == 'lock.cancelled' or event == 'lock.deadlock' then hint(rid) end
 end
 
--- note_freed(conf, request): note the lines of what a request leaves or lets others share, and who may have lost what its
--- own wait rests on.
+-- note_freed(conf, request): note the lines of what a request has left, and who may have lost what its own wait rests on.
 -- NEEDS note_line
 local function note_freed(conf, request)
-  for _, part in ipairs(request.parts) do note_line(conf, part.resource) end
+  for _, part in ipairs(request.parts) do
+    note_line(conf, part.resource, part.code == 's')
+    if conf.lines then conf.lines[part.resource] = nil end
+  end
   if request.order == '-' then
     conf.losers = conf.losers or {}
     conf.losers[request.owner] = true
@@ -455,38 +464,65 @@ local function lacks_support(request)
   return false
 end
 
--- is_held_against(conf, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
--- order permits, shared, exclusive.
--- NEEDS graph permits_of read_capacity
-local function is_held_against(conf, part, owner) local graph = KEYS[3]
-  local held = 'r ' .. part.resource .. ' h'
-  local low, high = '[' .. held .. ' ', '(' .. held .. '!'
-  if part.code == 'x' then
-    local own = 'o ' .. owner .. ' h ' .. part.resource
-    return redis.call('ZLEXCOUNT', graph, low, high) > redis.call('ZLEXCOUNT', graph, '[' .. own .. ' s', '(' .. own .. '!')
-  end
-  local code, by = string.match(redis.call('ZRANGE', graph, high, low, 'BYLEX', 'REV', 'LIMIT', 0, 1)[1] or '',
-    '^r %S+ h (%S+) (%S+) %S+$')
-  if part.code ~= 's' then
-    local room = read_capacity(conf, part.resource)
-    return code == 'x' or code == 's' or not room or not room.open
-      or room.used + permits_of(part.code) > room.max
-  end
-  if code == 'x' then return by ~= owner end
-  return code ~= nil and code ~= 's'
+-- line_of(conf, resource): what was read of the holders and waiters of a resource, for the rest of the call, or until they
+-- change (link_request, note_freed): `holds`, how many there are; `code` and `by`, the mode and owner of the strongest;
+-- `first`, the place of the first waiter; once `read`, `alone`, that of the first who would not share, and `last`, that of the
+-- 64th. What there is not is false, what was not read is nil.
+local function line_of(conf, resource)
+  conf.lines = conf.lines or {}
+  conf.lines[resource] = conf.lines[resource] or {}
+  if conf.looks then conf.looks = conf.looks - 1 end
+  return conf.lines[resource]
 end
 
--- is_behind(part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
--- pass those shared waiters that wait for something else as well, up to 64 of them.
--- NEEDS graph
-local function is_behind(part, order) local graph = KEYS[3]
-  local line, most = 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
-  local ahead = redis.call('ZRANGE', graph, '[' .. line, '(' .. line .. order, 'BYLEX', 'LIMIT', 0, most)
-  if #ahead == most then return true end
-  for _, member in ipairs(ahead) do
-    if not string.find(member, '^r %S+ q %S+ s ') then return true end
+-- is_held_against(conf, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
+-- order permits, shared, exclusive.
+-- NEEDS graph permits_of read_capacity line_of
+local function is_held_against(conf, part, owner) local graph = KEYS[3]
+  local line, held = line_of(conf, part.resource), 'r ' .. part.resource .. ' h'
+  local low, high = '[' .. held .. ' ', '(' .. held .. '!'
+  if part.code == 'x' then
+    line.holds = line.holds or redis.call('ZLEXCOUNT', graph, low, high)
+    if line.holds == 0 then return false end
+    local own = 'o ' .. owner .. ' h ' .. part.resource
+    return line.holds > redis.call('ZLEXCOUNT', graph, '[' .. own .. ' s', '(' .. own .. '!')
   end
-  return false
+  if line.code == nil then
+    local strongest = redis.call('ZRANGE', graph, high, low, 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
+    line.code, line.by = string.match(strongest or '', '^r %S+ h (%S+) (%S+) ')
+    line.code = line.code or false
+  end
+  if part.code ~= 's' then
+    line.room = line.room or read_capacity(conf, part.resource)
+    local room = line.room
+    return line.code == 'x' or line.code == 's' or not room or not room.open
+      or room.used + permits_of(part.code) > room.max
+  end
+  if line.code == 'x' then return line.by ~= owner end
+  return line.code and line.code ~= 's'
+end
+
+-- is_behind(conf, part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
+-- pass those shared waiters that wait for something else as well, up to 63 of them.
+-- NEEDS graph line_of
+local function is_behind(conf, part, order) local graph = KEYS[3]
+  local line, queue, most = line_of(conf, part.resource), 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
+  if part.code == 's' and not line.read or part.code ~= 's' and line.first == nil then
+    local members = redis.call('ZRANGE', graph, '[' .. queue, '(' .. queue .. '~', 'BYLEX', 'LIMIT', 0, most)
+    line.first, line.read, line.alone, line.last = false, most == 64, false, false
+    for i, member in ipairs(members) do
+      local place, code = string.match(member, '^r %S+ q (%S+) (%S+) ')
+      if i == 1 then line.first = place end
+      if i == 64 then line.last = place end
+      if code ~= 's' then
+        line.alone = place
+        break
+      end
+    end
+    if conf.looks then conf.looks = conf.looks - math.ceil(#members / 8) end
+  end
+  if part.code ~= 's' then return line.first and line.first < order end
+  return line.alone and line.alone < order or line.last and line.last < order
 end
 
 -- find_obstacle(conf, request, order): why a request for that place in line has to wait: the resource, and whether it
@@ -496,7 +532,7 @@ local function find_obstacle(conf, request, order)
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then
       if is_held_against(conf, part, request.owner) then return part.resource, true end
-      if is_behind(part, order) then return part.resource, false end
+      if is_behind(conf, part, order) then return part.resource, false end
     end
   end
 end
@@ -507,9 +543,18 @@ local function next_fence(conf)
   return string.format('%.0f', conf.fence)
 end
 
--- link_request(rid, request): add its members to the graph.
+-- link_request(conf, rid, request): add its members to the graph. What was read of its lines (line_of) is to be read
+-- again, but for one more who shares a lock that is shared or free: that keeps nobody away who would share it, too.
 -- NEEDS graph members_of
-local function link_request(rid, request) local graph = KEYS[3]
+local function link_request(conf, rid, request) local graph = KEYS[3]
+  for _, part in ipairs(conf.lines and request.parts or {}) do
+    local line = conf.lines[part.resource]
+    if line and (line.code == 's' or line.code == false) and part.code == 's' and request.order == '-' then
+      line.code, line.by, line.holds, line.first = 's', request.owner, nil, nil
+    else
+      conf.lines[part.resource] = nil
+    end
+  end
   local scored = {}
   for i, member in ipairs(members_of(rid, request)) do
     scored[2 * i - 1], scored[2 * i] = 0, member
@@ -537,7 +582,7 @@ local function grant(conf, rid, request, status, deadline_ms)
   end
   request.state, request.order, request.until_ms = status, '-', 0
   request.granted_ms, request.deadline_ms = conf.now, deadline_ms
-  link_request(rid, request)
+  link_request(conf, rid, request)
   write_request(conf, rid, request)
   set_deadline(conf, rid, deadline_ms)
 end
@@ -550,13 +595,13 @@ local function read_rules(conf) local config = KEYS[1]
     'detect_visits', 'rate_burst')
   conf.poll_ms, conf.claim_ms = tonumber(row[1] or 2000), tonumber(row[2] or 5000)
   conf.waiter_ms, conf.step_ms = tonumber(row[3] or 15000), tonumber(row[4] or 5000)
-  conf.policy, conf.visits = row[5] or 'requester', tonumber(row[6] or 512)
+  conf.policy, conf.visits = row[5] or 'requester', tonumber(row[6] or 1000)
   conf.rate_burst = tonumber(row[7] or 10)
 end
 
 -- hand_over(conf, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
--- it may follow it, in every line where it stood.
--- NEEDS graph unchecked members_of grant read_rules tell note_freed
+-- it may follow it, in every line where it stood, but for what it has alone.
+-- NEEDS graph unchecked note_line members_of grant read_rules tell
 local function hand_over(conf, rid, request) local graph, unchecked = KEYS[3], KEYS[5]
   read_rules(conf)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
@@ -564,37 +609,52 @@ local function hand_over(conf, rid, request) local graph, unchecked = KEYS[3], K
   conf.waiting = conf.waiting - 1
   grant(conf, rid, request, 'granted', conf.now + conf.claim_ms)
   tell(conf, 'lock.promoted', rid, request, '')
-  if request.parts[2] then note_freed(conf, request) end
+  for i, part in ipairs(request.parts) do
+    if part.code ~= 'x' and (i > 1 or request.parts[2]) then note_line(conf, part.resource, part.code == 's') end
+  end
 end
 
--- promote(conf, resource, left): grant what can be granted to those in line for a resource, first come first served, a
--- run of shared waiters together. Grants and ends are `left` at most; answers how many are left then. What stands in a
--- waiter's way is the same in all its lines, so it is looked for once (conf.tried) until somebody else is granted.
--- NEEDS deadlines members_below set_deadline record_of read_request end_wait find_obstacle hand_over
-local function promote(conf, resource, left) local deadlines = KEYS[4]
-  local most, members = left, members_below('r ' .. resource .. ' q', left)
-  for _, member in ipairs(members) do
+-- promote(conf, freed, left): grant what can be granted to those in line for a resource, first come first served, a
+-- run of shared waiters together. Grants and ends are `left` at most; answers how many are left then, and, where that
+-- was too much for a call, the place up to which all had their turn. What stands in a waiter's way is the same in all
+-- its lines, so it is looked for once (conf.tried) until somebody else is granted. conf.looks: how much may be done.
+-- NEEDS graph deadlines record_of read_request end_wait find_obstacle hand_over
+local function promote(conf, freed, left) local graph, deadlines = KEYS[3], KEYS[4]
+  local line, most, skipped = 'r ' .. freed.resource .. ' q ', 64, 0
+  local low, high = freed.from == '' and '[' .. line or '(' .. line .. freed.from .. '!', '(' .. line .. '~'
+  conf.looks = conf.looks - 5
+  if freed.shared then
+    local first = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', 0, 1)[1]
+    if not first then return left end
+    -- who would share may pass 63 others who would: it is the 64th who may have a turn now
+    if string.find(first, '^r %S+ q %S+ s ') then most, skipped = 1, 63 end
+  end
+  local members = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', skipped, most)
+  conf.looks = conf.looks - math.ceil(#members / 8)
+  for i, member in ipairs(members) do
     local order, code, rid = string.match(member, '^r %S+ q (%S+) (%S+) %S+ (%S+)$')
-    local request = read_request(record_of(conf, rid))
-    local tried = conf.tried[rid]
-    if tonumber(redis.call('ZSCORE', deadlines, rid)) <= conf.now then
-      end_wait(conf, rid, request)
-      left = left - 1
-    elseif not tried or tried.left ~= left then
-      tried = { left = left }
-      tried.obstacle, tried.held = find_obstacle(conf, request, order)
+    local text, tried = record_of(conf, rid), conf.tried[rid]
+    if not tried or tried.text ~= text then
+      tried = { text = text, request = read_request(text) }
+      tried.over = tonumber(redis.call('ZSCORE', deadlines, rid)) <= conf.now
       conf.tried[rid] = tried
-      conf.looks = conf.looks - #request.parts
+      conf.looks = conf.looks - 2 - #tried.request.parts
+    end
+    local request = tried.request
+    if tried.over then
+      end_wait(conf, rid, request)
+      left, conf.looks = left - 1, conf.looks - 10 - 4 * #request.parts
+    elseif tried.left ~= left then
+      tried.left = left
+      tried.obstacle, tried.held = find_obstacle(conf, request, order)
       if not tried.obstacle then
         hand_over(conf, rid, request)
-        left = left - 1
+        left, conf.looks = left - 1, conf.looks - 2 - 12 * #request.parts
       end
     end
-    local stops = tried and tried.obstacle and (code ~= 's' or (tried.held and tried.obstacle == resource))
-    if stops or conf.looks <= 0 then return left end
+    if not tried.over and tried.obstacle and (code ~= 's' or (tried.held and tried.obstacle == freed.resource)) then return left end
+    if left == 0 or conf.looks <= 0 or i == 64 then return left, order end
   end
-  -- those behind who have not been looked at may follow
-  if #members == most and (left < most or most < 64) then set_deadline(conf, 'promote ' .. resource, conf.now) end
   return left
 end
 
@@ -602,8 +662,8 @@ end
 -- that have lost what they rest on. What is too much for one call is left to the next.
 -- NEEDS set_deadline waits_as live_request lacks_support end_request promote
 local function promote_freed(conf)
-  local left, at, seen = conf.grants or 64, 1, {}
-  conf.tried, conf.looks = {}, conf.looks or 2500 -- at least 64 waiters with 32 locks each
+  local left, at = conf.grants or 64, 1
+  conf.tried, conf.looks = {}, conf.looks or 1300
   for owner in pairs(conf.waiting > 0 and conf.losers or {}) do
     local rid = waits_as(owner)
     local request = rid and live_request(conf, rid)
@@ -611,28 +671,30 @@ local function promote_freed(conf)
       end_request(conf, rid, request, 'lost', 'lock.cancelled', ' reason=lost')
     end
   end
-  while conf.freed and conf.freed[at] and conf.waiting > 0 do  -- at most 100,000: resources that one call frees
-    local resource = conf.freed[at]
-    if left > 0 and conf.looks > 0 and seen[resource] ~= left then
-      left = promote(conf, resource, left)
-      seen[resource] = left
-    end
-    if left == 0 or conf.looks <= 0 then set_deadline(conf, 'promote ' .. resource, conf.now) end
+  -- at most 5,000: 32 for each of 64 grants, and what the call itself has freed
+  while conf.freed and conf.freed[at] and conf.waiting > 0 do
+    local freed = conf.freed[at]
+    conf.noted[freed.resource] = nil
+    local from = freed.from
+    if left > 0 and conf.looks > 0 then left, from = promote(conf, freed, left) end
+    if from then set_deadline(conf, 'promote ' .. freed.resource .. string.gsub(from, '^.', ' %0'), conf.now) end
     at = at + 1
   end
-  conf.freed, conf.losers, conf.grants = nil, nil, left
+  conf.freed, conf.noted, conf.losers, conf.grants = nil, nil, nil, left
 end
 
--- end_rids(conf, rids): end requests whose deadline has come: all of them first, for none may be granted what another
--- leaves. Then the next in line have their turn.
+-- end_rids(conf, rids, work): end requests whose deadline has come: all of them first, for none may be granted what
+-- another leaves. Then the next in line have their turn. How many were ended: `work` counts their locks, and more.
 -- NEEDS deadlines note_line record_of live_request end_wait end_request promote_freed
-local function end_rids(conf, rids) local deadlines = KEYS[4]
+local function end_rids(conf, rids, work) local deadlines = KEYS[4]
+  local count = 0
   for _, rid in ipairs(rids) do
-    local resource = string.match(rid, '^promote (.*)$')
+    if work <= 0 then break end
+    local resource, from = string.match(rid, '^promote (%S+) ?(%S*)$')
     local request = not resource and live_request(conf, rid)
     if resource then
       redis.call('ZREM', deadlines, rid)
-      note_line(conf, resource)
+      note_line(conf, resource, false, from)
     elseif request and request.order ~= '-' then
       end_wait(conf, rid, request)
     elseif request then
@@ -640,8 +702,10 @@ local function end_rids(conf, rids) local deadlines = KEYS[4]
     elseif not record_of(conf, rid) then
       redis.call('ZREM', deadlines, rid) -- of something that is not there
     end
+    count, work = count + 1, work - 4 - (request and #request.parts or 0)
   end
   promote_freed(conf)
+  return count
 end
 
 -- sweep_ended(conf, limit): forget how requests ended two minutes ago, and agents whose rate is not used, a hundred times
@@ -666,29 +730,30 @@ end
 -- end_due(conf, limit): end up to so many of the requests whose deadline has come, and forget as many of those that
 -- ended two minutes ago; how many were ended. conf.caught_up: there are no more. conf.due is when there is something
 -- to do again; what can be forgotten may wait for a second, so that not every call has to see to it.
+-- Requests with many locks count for several.
 -- NEEDS deadlines end_rids sweep_ended
 local function end_due(conf, limit) local deadlines = KEYS[4]
   conf.caught_up = conf.now < conf.due
   if conf.caught_up then return 0 end
   local rids = redis.call('ZRANGE', deadlines, 0, conf.now, 'BYSCORE', 'LIMIT', 0, limit)
-  conf.caught_up = #rids < limit
-  if rids[1] then end_rids(conf, rids) end
+  local ended = rids[1] and end_rids(conf, rids, 100 + 5 * limit) or 0
+  conf.caught_up = #rids < limit and ended == #rids
   local next_due = redis.call('ZRANGE', deadlines, 0, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2]
   conf.due = math.min(tonumber(next_due or MAX_SAFE), sweep_ended(conf, limit))
   conf.grants, conf.looks = nil, nil -- what the call itself frees is not to wait for the backlog
-  return #rids
+  return ended
 end
 
--- end_overdue(conf, rids): end those of some requests whose deadline has come, where end_due has not seen to all.
+-- end_overdue(conf, rids, work): end those of some requests whose deadline has come, where end_due has not seen to all.
 -- NEEDS deadlines end_rids
-local function end_overdue(conf, rids) local deadlines = KEYS[4]
+local function end_overdue(conf, rids, work) local deadlines = KEYS[4]
   if conf.caught_up or #rids == 0 then return end
   local due = {}
   for i, deadline_ms in ipairs(redis.call('ZMSCORE', deadlines, unpack(rids))) do  -- at most 1,000: items, or 256 of end_around
     local at = tonumber(deadline_ms or -1)
     if at >= 0 and at <= conf.now then due[#due + 1] = rids[i] end
   end
-  if due[1] then end_rids(conf, due) end
+  if due[1] then end_rids(conf, due, work or MAX_SAFE) end
 end
 
 -- catch_up(conf, rids): end what is overdue, some of it anywhere, and all of these.
@@ -723,7 +788,7 @@ local function recall(conf, rid) local deadlines = KEYS[4]
   return request.order == '-' and 'granted' or 'queued', nil, request
 end
 
--- end_around(conf, parts): end what is overdue among the first to hold these resources or to wait for them; 256 are looked
+-- end_around(conf, parts): end what is overdue, as much as one call may, among the first to hold these resources or to wait for them; 256 are looked
 -- at in a call.
 -- NEEDS members_below end_overdue
 local function end_around(conf, parts)
@@ -734,7 +799,7 @@ local function end_around(conf, parts)
     spare = spare - #members
   end
   conf.spare = spare
-  end_overdue(conf, rids)
+  end_overdue(conf, rids, 200)
 end
 
 -- cover_parts(conf, request): what its owner holds already, strongly enough, is granted under the highest fence it has
@@ -742,16 +807,21 @@ end
 -- all are covered.
 -- NEEDS graph record_of read_request
 local function cover_parts(conf, request) local graph = KEYS[3]
-  local covered = true
+  local covered, fences = true, {}
   for _, part in ipairs(request.parts) do
     local held = 'o ' .. request.owner .. ' h ' .. part.resource
     local members = redis.call('ZRANGE', graph, '(' .. held .. '!', '[' .. held .. ' ', 'BYLEX', 'REV', 'LIMIT', 0, 64)
     local code, fence = string.match(members[1] or '', '^.* (%S+) %S+$'), 0 -- the strongest stands last
     if code == 'x' and (part.code == 's' or part.code == 'x') or code == 's' and part.code == 's' then
       for _, member in ipairs(members) do
-        for _, own in ipairs(read_request(record_of(conf, string.match(member, '^.* (%S+)$'))).parts) do
-          if own.resource == part.resource then fence = math.max(fence, tonumber(own.fence)) end
+        local rid = string.match(member, '^.* (%S+)$')
+        if not fences[rid] then
+          fences[rid] = {}
+          for _, own in ipairs(read_request(record_of(conf, rid)).parts) do
+            fences[rid][own.resource] = tonumber(own.fence)
+          end
         end
+        fence = math.max(fence, fences[rid][part.resource])
       end
       part.fence, part.leans = string.format('%.0f', fence), '+'
     else
@@ -798,79 +868,119 @@ local function is_idle(request)
   return true
 end
 
--- scan_line(search, resource, order, code, by, counted): who waits behind that place in the line of a resource for
--- what stands there, or for somebody who does: whoever conflicts with it, and all behind. A holder's place is ''. Each
--- is noted once, with whom it waits for. From the place `search.from[resource]` on all are known already. counted:
--- permits play a part.
+-- new_search(request): a search for those that wait for the owner of a request, directly or through others. `found`: each
+-- of them by owner, with the wait by which it was found first; `todo`: all by number, of which those up to `at` were
+-- visited, the last one up to `cursor`; `scans`: lines that are still to be read; `from`: by resource, the place behind
+-- which all are known.
+local function new_search(request)
+  return { todo = { { owner = request.owner, depth = 0 } }, count = 1, at = 1, scans = {}, found = {}, from = {},
+    wants = {}, entries = {}, loaded = 0, rooms = {} }
+end
+
+-- scan_line(conf, search, scan): look who waits, behind a place in the line of a resource, for what stands there, or for
+-- somebody who does: whoever conflicts with it, and all behind. A holder's place is ''. Each is noted once, with whom it
+-- waits for. counted: permits play a part. 64 at a time; true once the line has been read.
 -- NEEDS graph permits_of
-local function scan_line(search, resource, order, code, by, counted) local graph = KEYS[3]
-  local line, from = 'r ' .. resource .. ' q ', search.from[resource]
-  if search.left < 0 or from and from <= order then return end
-  local members = redis.call('ZRANGE', graph, order == '' and '[' .. line or '(' .. line .. order .. '!',
-    '(' .. line .. (from or '~'), 'BYLEX', 'LIMIT', 0, search.left + 1)
-  search.left = search.left - #members
-  local last = code ~= 's' and by or nil
-  if last then search.from[resource] = order end
-  counted = counted or permits_of(code)
+local function scan_line(conf, search, scan) local graph = KEYS[3]
+  local resource, line = scan.resource, 'r ' .. scan.resource .. ' q '
+  if not scan.begun then
+    scan.begun, scan.stop = true, search.from[resource] or '~'
+    if scan.stop <= scan.order then return true end
+    if scan.code ~= 's' then
+      scan.last, search.from[resource] = scan.by, scan.order
+    end
+    scan.counted = scan.counted or permits_of(scan.code) ~= nil
+  end
+  local members = redis.call('ZRANGE', graph, scan.order == '' and '[' .. line or '(' .. line .. scan.order .. '!',
+    '(' .. line .. scan.stop, 'BYLEX', 'LIMIT', 0, 64)
+  conf.visits = conf.visits - 1 - #members
   for _, member in ipairs(members) do
     local at, wanted, owner, rid = string.match(member, '^r %S+ q (%S+) (%S+) (%S+) (%S+)$')
-    counted = counted or permits_of(wanted)
-    if last or wanted ~= 's' then
-      if not last then search.from[resource] = at end
+    scan.order, scan.counted = at, scan.counted or permits_of(wanted) ~= nil
+    if scan.last or wanted ~= 's' then
+      if not scan.last then search.from[resource] = at end
       if not search.found[owner] then
-        local node = { owner = owner, rid = rid, code = wanted, resource = resource, counted = counted,
-          waits_for = wanted == 's' and last or by }
+        local waits_for = wanted == 's' and scan.last or scan.by
+        local next_one = search.found[waits_for]
+        local node = { owner = owner, rid = rid, code = wanted, resource = resource, counted = scan.counted,
+          waits_for = waits_for, depth = 1 + (next_one and next_one.depth or 0) }
         search.found[owner] = node
-        search.todo[#search.todo + 1] = node
+        search.count = search.count + 1
+        search.todo[search.count] = node
       end
-      if wanted ~= 's' then last = owner end
+      if wanted ~= 's' then scan.last = owner end
     end
+  end
+  return #members < 64
+end
+
+-- visit_waiter(conf, search, request, node): look at what one that a search has found holds and waits for, 32 at a time: the
+-- lines behind that are to be read, and the request itself may wait for it. `hard`: for what it holds, and that is a
+-- cycle; `maybe`: so, too, but permits play a part; `soft`: it stands ahead of the request, the foremost of these.
+-- NEEDS graph permits_of
+local function visit_waiter(conf, search, request, node) local graph = KEYS[3]
+  local all = 'o ' .. node.owner
+  local members = redis.call('ZRANGE', graph, search.cursor and '(' .. search.cursor or '[' .. all .. ' ', '(' .. all .. '!',
+    'BYLEX', 'LIMIT', 0, 32)
+  conf.visits = conf.visits - 1 - #members
+  for _, member in ipairs(members) do
+    local resource, order, code = string.match(member, '^o %S+ w (%S+) (%S+) (%S+) %S+$')
+    if not resource then
+      order, resource, code = '', string.match(member, '^o %S+ h (%S+) (%S+) %S+$')
+    end
+    if not search.saved then -- is_stuck may need it, as it is now
+      search.entries[#search.entries + 1] = { owner = node.owner, resource = resource, order = order, code = code }
+    end
+    search.scans[#search.scans + 1] =
+      { resource = resource, order = order, code = code, by = node.owner, counted = node.counted }
+    local wanted = search.wants[resource]
+    local permits = wanted and (permits_of(code) or permits_of(wanted))
+    local blocks = wanted and (wanted ~= 's' or code ~= 's')
+    if search.at == 1 then blocks = permits end -- what it has itself may be all that it waits for
+    local block = { owner = node.owner, resource = resource, order = order }
+    if blocks and order == '' and (permits or node.counted) then
+      search.maybe = block
+    elseif blocks and order == '' then
+      search.hard = block
+    elseif blocks and order < request.order and not (search.soft and search.soft.order < order) then
+      search.soft = block
+    end
+    if blocks and (permits or node.counted) then search.permits = true end
+  end
+  search.cursor = members[32]
+  if not search.cursor then
+    search.at = search.at + 1
+    if not search.saved then search.loaded = search.at - 1 end
   end
 end
 
--- find_dependents(conf, request): who waits for the owner of a request, directly or through others, if it waits at its
--- place: a backward search over at most conf.visits entries (over it: `left` is negative). Of those, `hard` holds what
--- the request wants, and ends the search; `maybe` too, but permits play a part; `soft` stands ahead of it, and
--- foremost, `last` nearest.
--- NEEDS members_below permits_of scan_line
-local function find_dependents(conf, request)
-  local search = { owner = request.owner, left = conf.visits, from = {}, found = {}, todo = {}, wants = {} }
+-- find_dependents(conf, search, request): go on with a search until all are found that wait for the owner of the request,
+-- directly or through others, if it waits at its place; or until a cycle is certain. False where that takes more than
+-- conf.visits, which counts the commands and all that they read.
+-- NEEDS scan_line visit_waiter
+local function find_dependents(conf, search, request)
   for _, part in ipairs(request.parts) do
-    if part.fence == '0' then
-      search.wants[part.resource] = part.code
-      scan_line(search, part.resource, request.order, part.code, request.owner, false)
+    if part.fence == '0' then search.wants[part.resource] = part.code end
+    if part.fence == '0' and search.place ~= request.order then
+      search.scans[#search.scans + 1] =
+        { resource = part.resource, order = request.order, code = part.code, by = request.owner, counted = false }
     end
   end
-  local node, at = { owner = request.owner, counted = false }, 0
-  while node and search.left >= 0 and not search.hard do  -- at most 100,000: conf.visits
-    local members = members_below('o ' .. node.owner, search.left + 1)
-    search.left = search.left - #members
-    for _, member in ipairs(members) do
-      local resource, order, code = string.match(member, '^o %S+ w (%S+) (%S+) (%S+) %S+$')
-      if not resource then
-        order, resource, code = '', string.match(member, '^o %S+ h (%S+) (%S+) %S+$')
-      end
-      scan_line(search, resource, order, code, node.owner, node.counted)
-      local wanted = search.wants[resource]
-      local permits = wanted and (permits_of(code) or permits_of(wanted))
-      local blocks = wanted and (wanted ~= 's' or code ~= 's')
-      if at == 0 then blocks = permits end -- what it has itself may be all that it waits for
-      local block = { owner = node.owner, resource = resource, order = order }
-      if blocks and order == '' and (permits or node.counted) then
-        search.maybe = block
-      elseif blocks and order == '' then
-        search.hard = block
-      elseif blocks and order < request.order then
-        if not search.soft or order < search.soft.order then search.soft = block end
-        if not search.last or order > search.last.order then search.last = block end
-      end
-      if blocks and (permits or node.counted) then search.permits = true end
+  search.place = request.order
+  -- at most 20,001: each step takes one of conf.visits, or a line that was read already (32 of each waiter) away
+  while not search.hard do
+    local scan = search.scans[#search.scans]
+    if conf.visits <= 0 then
+      return false
+    elseif scan then
+      if scan_line(conf, search, scan) then table.remove(search.scans) end
+    elseif search.todo[search.at] then
+      visit_waiter(conf, search, request, search.todo[search.at])
+    else
+      return true
     end
-    at = at + 1
-    node = search.todo[at]
   end
-  conf.visits = search.left
-  return search
+  return true
 end
 
 -- place_before(request, order): a place just before another's in all lines of a request: behind the last who
@@ -887,144 +997,228 @@ local function place_before(request, order) local requests, graph = KEYS[2], KEY
   return last .. string.format('%012.0f', 999999999999 - redis.call('HINCRBY', requests, '#seq', 1))
 end
 
--- load_waits(conf, request): all that a request waits for, directly or through others, for is_stuck: `lines` by
--- resource, each with its permits and with who holds it or waits for it; `waits` by owner. nil if that is more than
--- conf.visits entries.
--- NEEDS members_below read_capacity
-local function load_waits(conf, request)
-  local lines, waits, todo, left, at = {}, {}, {}, conf.visits, 1
-  local function add_wait(owner, resource, order, code)
-    local wait = { owner = owner, resource = resource, order = order, code = code }
-    waits[owner] = waits[owner] or {}
-    table.insert(waits[owner], wait)
-    if not lines[resource] then
-      local room = read_capacity(conf, resource)
-      lines[resource] = { max = room and room.status == 'active' and room.max or 0 }
-      todo[#todo + 1] = resource
-    end
-    return wait
-  end
-  for _, part in ipairs(request.parts) do
-    if part.fence == '0' then
-      local wait = add_wait(request.owner, part.resource, request.order, part.code)
-      table.insert(lines[part.resource], wait)
-    end
-  end
-  while todo[at] do  -- at most 100,000: conf.visits
-    local line, members = lines[todo[at]], members_below('r ' .. todo[at], left + 1)
-    at = at + 1
-    left = left - #members
-    if left < 0 then return nil end
+-- load_waits(conf, search): read what all hold and wait for that a search has found, for is_stuck, into `entries`; and how
+-- many permits there are. False where that takes more than conf.visits.
+-- NEEDS members_below permits_of read_capacity
+local function load_waits(conf, search)
+  for n = search.loaded + 1, search.count do
+    local owner = search.todo[n].owner
+    local members = members_below('o ' .. owner, math.max(conf.visits, 1))
+    conf.visits = conf.visits - 1 - #members
+    if conf.visits <= 0 then return false end
     for _, member in ipairs(members) do
-      local order, code, owner = string.match(member, '^r %S+ q (%S+) (%S+) (%S+) %S+$')
-      if not order then
-        order, code, owner = '', string.match(member, '^r %S+ h (%S+) (%S+) %S+$')
+      local resource, order, code = string.match(member, '^o %S+ w (%S+) (%S+) (%S+) %S+$')
+      if not resource then
+        order, resource, code = '', string.match(member, '^o %S+ h (%S+) (%S+) %S+$')
       end
-      table.insert(line, { owner = owner, order = order, code = code })
-      if not waits[owner] then
-        waits[owner] = {}
-        for _, wait in ipairs(members_below('o ' .. owner .. ' w', 32)) do
-          add_wait(owner, string.match(wait, '^o %S+ w (%S+) (%S+) (%S+) %S+$'))
-        end
-      end
+      search.entries[#search.entries + 1] = { owner = owner, resource = resource, order = order, code = code }
     end
+    search.loaded = n
   end
-  return lines, waits
+  for n = search.sized or 1, #search.entries do
+    local entry = search.entries[n]
+    if permits_of(entry.code) and not search.rooms[entry.resource] then
+      local room = read_capacity(conf, entry.resource)
+      search.rooms[entry.resource] = room and room.status == 'active' and room.max or 0
+      conf.visits = conf.visits - 1
+    end
+    search.sized = n + 1
+  end
+  return true
 end
 
--- is_stuck(conf, request): whether a request at its place would wait for ever, permits considered: whoever can run is
--- let run and give back what it has, as long as there is somebody; what is left over is a deadlock. nil: too much to
--- tell.
--- NEEDS permits_of load_waits
-local function is_stuck(conf, request)
-  local lines, waits = load_waits(conf, request)
-  if not lines then return nil end
-  local steps = 40 * conf.visits
-  local function stops(entry, wait)
-    if entry.owner == wait.owner then return not permits_of(entry.code) ~= not permits_of(wait.code) end
-    return (entry.order == '' or entry.order < wait.order) and (entry.code ~= 's' or wait.code ~= 's')
+-- lines_of(conf, search, request): what was loaded of those that a search has found, with the request at its place, as
+-- is_stuck plays it through: `lines` by resource, waiters in order, with how many holds are left (`all`), how many that
+-- are not shared (`alone`), that are not permits (`solid`), and the permits (`taken`); `holds` and `waits` by owner, and
+-- `need`, for how many of its waits it is not yet free.
+-- NEEDS permits_of read_capacity
+local function lines_of(conf, search, request)
+  local state = search.state or { lines = {}, holds = {}, waits = {}, size = 0 }
+  local function add(owner, resource, order, code)
+    local permits = permits_of(code)
+    local line = state.lines[resource] or { holds = {}, own = {} }
+    local entry = { owner = owner, line = line, order = order, code = code, permits = permits, resource = resource }
+    local list = order == '' and state.holds or state.waits
+    state.lines[resource], list[owner] = line, list[owner] or {}
+    table.insert(list[owner], entry)
+    table.insert(order == '' and line.holds or line, entry)
+    line.max, line.mixed = search.rooms[resource], true
+    if order == '' and not permits then line.own[owner] = (line.own[owner] or 0) + 1 end
   end
-  local function is_free(wait)
-    local line, wanted = lines[wait.resource], permits_of(wait.code)
-    if wanted and wanted > line.max then return true end -- not to be had: its next poll ends it
-    local free = line.max
-    for _, entry in ipairs(line) do
-      steps = steps - 1
-      if waits[entry.owner] then
-        if wanted and entry.order == '' and permits_of(entry.code) then
-          free = free - permits_of(entry.code)
-        elseif stops(entry, wait) then
-          return false
-        end
+  for n = state.size + 1, #search.entries do
+    local entry = search.entries[n]
+    add(entry.owner, entry.resource, entry.order, entry.code)
+  end
+  for _, part in ipairs(search.state and {} or request.parts) do
+    if part.fence == '0' then
+      if permits_of(part.code) and not search.rooms[part.resource] then
+        local room = read_capacity(conf, part.resource)
+        search.rooms[part.resource] = room and room.status == 'active' and room.max or 0
       end
-    end
-    return not wanted or wanted <= free
-  end
-  local changed = true
-  while changed and waits[request.owner] and steps > 0 do  -- at most 4,000,000: steps
-    changed = false
-    for owner, wanted in pairs(waits) do
-      local runs = true
-      for _, wait in ipairs(wanted) do runs = runs and is_free(wait) end
-      if runs then waits[owner], changed = nil, true end
+      add(request.owner, part.resource, request.order, part.code)
     end
   end
-  if steps <= 0 then return nil end
-  return waits[request.owner] ~= nil
+  search.state, state.size, state.need = state, #search.entries, {}
+  for _, wait in ipairs(state.waits[request.owner]) do wait.order, wait.line.mixed = request.order, true end
+  for owner in pairs(state.holds) do state.need[owner] = 0 end
+  for owner, waits in pairs(state.waits) do state.need[owner] = #waits end
+  for _, line in pairs(state.lines) do
+    if line.mixed then table.sort(line, function(one, other) return one.order < other.order end) end
+    line.mixed, line.first, line.at, line.all, line.alone, line.solid, line.taken = false, 1, 1, 0, 0, 0, 0
+    for _, wait in ipairs(line) do wait.free = nil end
+    for _, hold in ipairs(line.holds) do
+      line.all, line.alone = line.all + 1, line.alone + (hold.code == 's' and 0 or 1)
+      line.solid, line.taken = line.solid + (hold.permits and 0 or 1), line.taken + (hold.permits or 0)
+    end
+  end
+  conf.visits = conf.visits - math.ceil(#search.entries / 2)
+  return state
 end
 
--- find_place(conf, request, tail): a place in line for a request that has to wait, at which no circle of waits closes:
--- the one that its priority gives it, else the last one, else just ahead of the first who depends on it, and so on:
--- any other place has a circle if these have one. With permits not every circle is for ever, so there it moves by one
--- at a time. Nil, or the search that has found a circle wherever it stands. request.unchecked: the search was too
--- long.
--- NEEDS find_dependents place_before is_stuck
-local function find_place(conf, request, tail)
-  local moved = request.order == tail
-  while conf.visits >= 0 do  -- at most 100,000: each search visits at least one
-    local search = find_dependents(conf, request)
+-- is_stuck(conf, search, request): whether a request at its place would wait for ever, permits considered: whoever can run
+-- is let run and give back what it has, as long as there is somebody; what is left over is a deadlock. Who does not wait
+-- for the request, even through others, can run in the end. If it is: the lines, and who could run, for left_over.
+-- nil: too much to tell.
+-- NEEDS load_waits lines_of
+local function is_stuck(conf, search, request)
+  if not load_waits(conf, search) or conf.visits < #search.entries / 2 then return nil end -- that is what lines_of takes
+  local state = lines_of(conf, search, request)
+  local gone, ready = {}, {}
+  local function set_free(wait)
+    wait.free, state.need[wait.owner] = true, state.need[wait.owner] - 1
+    if state.need[wait.owner] == 0 then ready[#ready + 1] = wait.owner end
+  end
+  local function look(line)
+    for i = line.at, #line do -- those who share, up to the first who does not
+      local wait = line[i]
+      if not gone[wait.owner] and (wait.code ~= 's' or line.alone > 0) then break end
+      if not gone[wait.owner] and not wait.free then set_free(wait) end
+      line.at = i + 1
+    end
+    local wait = line[line.first]
+    for i = line.first, #line do -- who does not share has its turn when all ahead have gone
+      wait, line.first = line[i], i
+      if not gone[wait.owner] then break end
+    end
+    if not wait or wait.code == 's' or wait.free or gone[wait.owner] then return end
+    local others = wait.permits and line.solid or line.all - (line.own[wait.owner] or 0)
+    if others == 0 and (not wait.permits or line.taken + wait.permits <= line.max) then set_free(wait) end
+  end
+  for owner, need in pairs(state.need) do
+    if need == 0 then ready[#ready + 1] = owner end
+    for _, wait in ipairs(state.waits[owner] or {}) do
+      -- permits that are not to be had: its next poll ends it
+      if wait.permits and wait.permits > wait.line.max then set_free(wait) end
+    end
+  end
+  for _, line in pairs(state.lines) do look(line) end
+  local at = 1
+  while ready[at] do -- at most 20,000: each owner once
+    local owner = ready[at]
+    if owner == request.owner then return false end
+    gone[owner], at = true, at + 1
+    for _, hold in ipairs(state.holds[owner] or {}) do
+      local line = hold.line
+      line.all, line.alone = line.all - 1, line.alone - (hold.code == 's' and 0 or 1)
+      line.solid, line.taken = line.solid - (hold.permits and 0 or 1), line.taken - (hold.permits or 0)
+      look(line)
+    end
+    for _, wait in ipairs(state.waits[owner] or {}) do look(wait.line) end
+  end
+  return true, state, gone
+end
+
+-- left_over(search, request, state, gone): of what is_stuck has left over: the place of the foremost waiter ahead of the
+-- request, if there is one. The request has to go before it: behind it, at any place, it keeps at least as many from
+-- their turn, so that one is left over there, too. search.maybe: a holder of what the request waits for.
+local function left_over(search, request, state, gone)
+  local foremost
+  search.maybe = nil
+  for resource, wanted in pairs(search.wants) do
+    local line = state.lines[resource]
+    for _, wait in ipairs(line) do
+      local blocks = wait.order < request.order and not gone[wait.owner] and (wanted ~= 's' or wait.code ~= 's')
+      if blocks and not (foremost and foremost < wait.order) then foremost = wait.order end
+    end
+  end
+  for owner, holds in pairs(state.holds) do
+    for _, hold in ipairs(gone[owner] and {} or holds) do
+      local wanted = search.wants[hold.resource]
+      local blocks = wanted and (wanted ~= 's' or hold.code ~= 's')
+        and (owner ~= request.owner or hold.permits or string.sub(wanted, 1, 1) == 'p')
+      -- the same one each time, in whatever order a table gives them
+      if blocks and not (search.maybe and search.maybe.owner < owner) then
+        search.maybe = { owner = owner, resource = hold.resource, order = '' }
+      end
+    end
+  end
+  return foremost
+end
+
+-- find_place(conf, request, tail, search): a place in line for a request that has to wait, at which no cycle of waits
+-- closes: the one that its priority gives it, else the last one, else just ahead of the first who depends on it, and so
+-- on: any other place has a cycle if these have one. With permits not every cycle is for ever, so there it moves ahead
+-- of those that are stuck. Nil, or the search that has found a cycle wherever it stands. request.unchecked: the
+-- search was too long; request.search is how far it has come, and `search` that of an earlier call.
+-- NEEDS new_search find_dependents place_before is_stuck left_over
+local function find_place(conf, request, tail, search)
+  local moved = search ~= nil or request.order == tail
+  search = search or new_search(request)
+  for _ = 1, 1000 do
+    search.short = nil
+    if not find_dependents(conf, search, request) then break end
+    local ahead = search.soft and search.soft.order
     if not search.hard then
-      if search.left < 0 then break end
-      if not search.maybe and not search.soft then return nil end
-      local stuck = true
-      if search.permits then stuck = is_stuck(conf, request) end
-      if stuck == nil then break end
-      if not stuck then return nil end
+      if not search.maybe and not ahead then return nil end
+      if search.permits then
+        local stuck, state, gone = is_stuck(conf, search, request)
+        search.short = stuck == nil and request.order or nil
+        if stuck == nil then break end
+        if not stuck then return nil end
+        ahead = left_over(search, request, state, gone)
+      end
     end
     if not moved then
       request.order, moved = tail, true
-    elseif search.hard or not search.soft then
+      search = new_search(request)
+    elseif search.hard or not ahead then
       return search
     else
-      request.order = place_before(request, (search.permits and search.last or search.soft).order)
+      conf.visits = conf.visits - 1 - #request.parts
+      request.order = place_before(request, ahead)
+      if search.soft and search.soft.order >= request.order then search.soft = nil end
     end
   end
-  request.unchecked = true
+  request.unchecked, request.search = true, search
 end
 
--- circle_of(request, search): the circle that a search has found: `<owner>><code>><resource>` for each, who waits for
--- the resource in that mode, which the next has or is ahead for; and the waits of the others, in that order.
+-- circle_of(request, search): the cycle that a search has found: `<owner>><code>><resource>` for each, who waits for
+-- the resource in that mode, which the next has or is ahead for; and the waits of the others, in that order. Of one of
+-- more than 256, or 30,000 bytes, the beginning, and `+<n>` for the others.
 local function circle_of(request, search)
   local block = search.hard or search.maybe
   local words, nodes = { request.owner .. '>' .. search.wants[block.resource] .. '>' .. block.resource }, {}
-  local node = search.found[block.owner]
-  while node and #words < 64 do  -- at most 64: words
+  local node, size = search.found[block.owner], #words[1]
+  local length = 1 + (node and node.depth or 0)
+  while node and #words < 256 and size < 30000 do -- at most 256: words
     words[#words + 1] = node.owner .. '>' .. node.code .. '>' .. node.resource
     nodes[#nodes + 1] = node
+    size = size + 1 + #words[#words]
     node = search.found[node.waits_for]
   end
+  if node then words[#words + 1] = string.format('+%d', length - #words) end
   return table.concat(words, ' '), nodes
 end
 
 -- choose_victim(conf, request, nodes): which of the waits of a circle is to end, by the policy; nil: that of the
 -- request.
--- NEEDS record_of read_request
+-- NEEDS record_of
 local function choose_victim(conf, request, nodes)
   if conf.policy == 'requester' then return nil end
   local victim, rank, born = nil, tonumber(request.priority), tonumber(request.born_ms)
   for _, node in ipairs(nodes) do
-    local other = read_request(record_of(conf, node.rid))
-    local its_rank, its_born = tonumber(other.priority), tonumber(other.born_ms)
+    local its_priority, its_born_ms = string.match(record_of(conf, node.rid), '^%S+ %S+ %S+ (%d) %d+ (%d+) ')
+    local its_rank, its_born = tonumber(its_priority), tonumber(its_born_ms)
     if conf.policy == 'youngest' then its_rank = rank end
     if its_rank > rank or (its_rank == rank and its_born > born) then victim, rank, born = node, its_rank, its_born end
   end
@@ -1054,7 +1248,7 @@ end
 -- NEEDS set_deadline unchecked link_request write_request tell
 local function join_line(conf, rid, request) local unchecked = KEYS[5]
   request.state = 'waits'
-  link_request(rid, request)
+  link_request(conf, rid, request)
   write_request(conf, rid, request)
   set_deadline(conf, rid, math.min(request.until_ms, conf.now + conf.waiter_ms))
   conf.waiting = conf.waiting + 1

@@ -96,8 +96,8 @@ for i = 1, settings_count do
       v = arg_uint(v, 1, 1000000)
       if not v then return refuse('settings[' .. i .. '].rate_burst', raw, 'an integer from 1 to 1000000') end
     elseif name == 'detect_visits' then
-      v = arg_uint(v, 16, 100000)
-      if not v then return refuse('settings[' .. i .. '].detect_visits', raw, 'an integer from 16 to 100000') end
+      v = arg_uint(v, 16, 20000)
+      if not v then return refuse('settings[' .. i .. '].detect_visits', raw, 'an integer from 16 to 20000') end
     elseif name == 'events_max' then
       v = arg_uint(v, 0, 10000000)
       if not v then return refuse('settings[' .. i .. '].events_max', raw, 'an integer from 0 to 10000000') end

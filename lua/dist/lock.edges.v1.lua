@@ -3,20 +3,20 @@
 -- lock.edges.v1: who waits for whom: a page of the waits-for graph, resource by resource. Who waits for somebody who
 -- waits for a third is not told to wait for the third; what is reachable is the same. `cursor` is what the last page
 -- answered, '' to begin; an empty cursor in the answer: no more. rid and blocker_rid are the stamps of an edge: while
--- both are there, so is the edge. A page may pass its limit by the edges of one resource, of which it reads 1,000
--- holders and 1,000 waiters, up to 10,000 edges.
+-- both are there, so is the edge. A page ends at its limit, or when it has looked at enough; the
+-- next one goes on where it ended, also inside a resource. Of each resource it reads the first 1,000 holders and waiters.
 --
 -- KEYS   config    hash           {base}:config
 -- KEYS   requests  hash           {base}:requests
 -- KEYS   graph     zset           {base}:graph
--- ARGV   cursor    bytes 0..200   ?=
+-- ARGV   cursor    bytes 0..2000  ?=
 -- ARGV   limit     int 1..1000    ?=1000
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- RETURN ok        now_ms:int cursor:text edges:list(edge)
 -- EACH   edge      waits owner:id rid:id resource:id code:text blocker:id blocker_rid:id held:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   4 + 3n commands for n resources
+-- COST   4 + 3n commands for n resources; looks at 2,000 commands and edges, two holders or waiters counting as one
 -- INCLUDE base_time open_domain members_below edges_of
 
 local LAYOUT = 1
@@ -43,8 +43,8 @@ if #KEYS ~= 3 then
 end
 
 local cursor = ARGV[1]
-if not cursor or #cursor > 200 then
-  return refuse('cursor', cursor and #cursor, '0 to 200 bytes long')
+if not cursor or #cursor > 2000 then
+  return refuse('cursor', cursor and #cursor, '0 to 2000 bytes long')
 end
 local limit = ARGV[2]
 if limit == '' then
@@ -113,35 +113,45 @@ local function members_below(words, limit) local graph = KEYS[3]
   return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
 end
 
--- edges_of(resource, answers): add the edges of those who wait for a resource. Who comes behind another that it has to
--- wait for waits for the nearest one; a run of shared waiters waits together.
+-- edges_of(resource, answers, page, order, at): add the edges of those who wait for a resource, from the waiter at that
+-- place on, and of its edges from the one with that number on. Who comes behind another that it has to wait for waits
+-- for the nearest one; a run of shared waiters waits together. Where the page is full: with which waiter and edge to go
+-- on. page: `left`, how many edges it may still have, and `work`, how much may still be looked at.
 -- NEEDS members_below
-local function edges_of(resource, answers)
+local function edges_of(resource, answers, page, order, at)
   local line = 'r ' .. resource
   local waiters = members_below(line .. ' q', 1000)
   if #waiters == 0 then return end
-  local holders, run, last = {}, {}, nil
-  for i, member in ipairs(members_below(line .. ' h', 1000)) do
-    local code, owner, rid = string.match(member, '^r %S+ h (%S+) (%S+) (%S+)$')
-    holders[i] = { code = code, owner = owner, rid = rid, held = 1 }
+  local holders, alone, run, last = members_below(line .. ' h', 1000), {}, {}, nil
+  page.work = page.work - math.ceil((#waiters + #holders) / 2)
+  -- holds are sorted: permits, shared, exclusive
+  local mixed = not string.find((holders[1] or '') .. (holders[#holders] or ''), '^r %S+ h s .* h s %S+ %S+$')
+  for _, member in ipairs(mixed and holders or {}) do
+    if not string.find(member, '^r %S+ h s ') then alone[#alone + 1] = member end
   end
   for _, member in ipairs(waiters) do
-    local code, owner, rid = string.match(member, '^r %S+ q %S+ (%S+) (%S+) (%S+)$')
-    local function wait_for(others)
-      for _, other in ipairs(others) do
-        if #answers < 10000 and other.owner ~= owner and (code ~= 's' or other.code ~= 's') then
-          answers[#answers + 1] = { 'waits', owner, rid, resource, code, other.owner, other.rid, other.held }
-        end
+    local place, code, owner, rid = string.match(member, '^r %S+ q (%S+) (%S+) (%S+) (%S+)$')
+    local others, behind = {}, code == 's' and {} or run
+    if not last then
+      others = code == 's' and alone or holders
+    elseif code == 's' or #run == 0 then
+      others = { last }
+    end
+    for i = place == order and at or 1, place < order and 0 or #others + #behind do
+      if page.left <= 0 or page.work <= 0 then return place, i end
+      page.work = page.work - 1
+      local held = not last and i <= #others
+      local its_owner, its_rid = string.match(others[i] or behind[i - #others],
+        held and '^r %S+ h %S+ (%S+) (%S+)$' or '^r %S+ q %S+ %S+ (%S+) (%S+)$')
+      if its_owner ~= owner then
+        page.left = page.left - 1
+        answers[#answers + 1] = { 'waits', owner, rid, resource, code, its_owner, its_rid, held and 1 or 0 }
       end
     end
-    if not last then wait_for(holders) end
-    if last and (code == 's' or #run == 0) then wait_for({ last }) end
-    local own = { code = code, owner = owner, rid = rid, held = 0 }
     if code == 's' then
-      run[#run + 1] = own
+      run[#run + 1] = member
     else
-      wait_for(run)
-      run, last = {}, own
+      run, last = {}, member
     end
   end
 end
@@ -150,12 +160,19 @@ local graph = KEYS[3]
 
 local conf, refused = open_domain({})
 if refused then return refused end
-local answers, at = {}, cursor
+local at, place, nth = string.match(cursor, '^(%S*) ?(%S*) ?(%d*)$')
+if not at then return refuse('cursor', cursor, 'empty, or what the page before answered') end
+local answers, page = {}, { left = limit, work = 2000 }
 for _ = 1, 1000 do
-  local low = at == '' and '[r ' or '(r ' .. at .. '!'
-  at = string.match(redis.call('ZRANGE', graph, low, '(r!', 'BYLEX', 'LIMIT', 0, 1)[1] or '', '^r (%S+)') or ''
-  if at == '' then break end
-  edges_of(at, answers)
-  if #answers >= limit then break end
+  if page.left <= 0 or page.work <= 0 then break end
+  if place == '' then
+    local low = at == '' and '[r ' or '(r ' .. at .. '!'
+    at = string.match(redis.call('ZRANGE', graph, low, '(r!', 'BYLEX', 'LIMIT', 0, 1)[1] or '', '^r (%S+)') or ''
+    if at == '' then break end
+    page.work = page.work - 3
+  end
+  place, nth = edges_of(at, answers, page, place, tonumber(nth))
+  if place then return { 'ok', conf.now, at .. ' ' .. place .. string.format(' %d', nth), answers } end
+  place = ''
 end
 return { 'ok', conf.now, at, answers }

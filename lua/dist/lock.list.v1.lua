@@ -3,7 +3,7 @@
 -- lock.list.v1: a page of the requests that hold or wait: all, or those of an owner, of an agent, or for resources of
 -- a type (`<type>:<id>`). `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means
 -- that there is no more. By resource, unless an owner or an agent is named; a request for several resources comes
--- once. A page may hold fewer than limit. `locks` as show has them.
+-- once. A page may hold fewer than limit, above all where requests have many locks each. `locks` as show has them.
 --
 -- KEYS   config    hash           {base}:config
 -- KEYS   requests  hash           {base}:requests
@@ -20,7 +20,7 @@
 -- EACH   item      found rid:id state:text owner:id agent:id priority:int since_ms:int born_ms:int ttl_ms:int until_ms:int granted_ms:int deadline_ms:int place:int locks:text purpose:bytes
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   4 + 3n commands
+-- COST   4 + 3n commands, and one for each lock of a waiter; ends at 20 x limit
 -- INCLUDE base_time open_domain read_request record_of parts_text place_of describe
 
 local LAYOUT = 1
@@ -195,6 +195,7 @@ end
 local page = redis.call('ZRANGE', graph, cursor ~= '' and '(' .. cursor or '[' .. range, '(' .. range .. '~', 'BYLEX',
   'LIMIT', 0, limit)
 local answers = {}
+local last, work = #page == limit and page[#page] or '', 20 * limit
 for _, member in ipairs(page) do
   local rid = string.match(member, '^.* (%S+)$')
   local request = read_request(record_of(conf, rid))
@@ -207,6 +208,14 @@ for _, member in ipairs(page) do
   local resource = string.match(member, '^r (%S+)') or string.match(member, '^o %S+ %l (%S+)') or first
   local wanted = (owner == '' or request.owner == owner)
     and (state == 'all' or (state == 'waiting') == waits)
-  if wanted and first and resource == first then answers[#answers + 1] = describe(rid, request) end
+  work = work - 4 - #request.parts
+  if wanted and first and resource == first then
+    answers[#answers + 1] = describe(rid, request)
+    work = work - #request.parts
+  end
+  if work <= 0 and member ~= page[#page] then
+    last = member
+    break
+  end
 end
-return { 'ok', conf.now, #page == limit and page[#page] or '', answers }
+return { 'ok', conf.now, last, answers }

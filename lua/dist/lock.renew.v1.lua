@@ -30,8 +30,8 @@
 -- INCLUDE base_time open_domain record_of read_request live_request close_domain
 -- RARELY note_line members_of set_record remember emit parts_text tell note_freed permits_of read_capacity
 -- RARELY write_capacity use_permits end_request end_wait set_deadline members_below waits_as strongest lacks_support
--- RARELY is_held_against is_behind find_obstacle next_fence link_request write_request grant read_rules hand_over
--- RARELY promote promote_freed end_rids sweep_ended end_due end_overdue catch_up claim_grant create_base
+-- RARELY line_of is_held_against is_behind find_obstacle next_fence link_request write_request grant read_rules
+-- RARELY hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up claim_grant create_base
 
 local LAYOUT = 1
 local CREATED = 1
@@ -186,10 +186,17 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- note_line(conf, resource): somebody in line for it may have a turn now: for promote_freed to look at.
-local function note_line(conf, resource)
-  conf.freed = conf.freed or {}
-  conf.freed[#conf.freed + 1] = resource
+-- note_line(conf, resource, shared, from): somebody in line for it, behind that place, may have a turn now: for
+-- promote_freed to look at, once. shared: all that has gone is one who shared it, or would have.
+local function note_line(conf, resource, shared, from)
+  conf.freed, conf.noted = conf.freed or {}, conf.noted or {}
+  local noted = conf.noted[resource]
+  if not noted then
+    noted = { resource = resource, shared = shared, from = from or '' }
+    conf.freed[#conf.freed + 1], conf.noted[resource] = noted, noted
+  end
+  noted.shared = noted.shared and shared
+  if (from or '') < noted.from then noted.from = from or '' end
 end
 
 -- members_of(rid, request): its members of the graph: for each lock one by resource and one by owner, at last one by
@@ -267,11 +274,13 @@ local function tell(conf, event, rid, request, detail)
   if event == 'lock.promoted' or event == 'lock.cancelled' or event == 'lock.deadlock' then hint(rid) end
 end
 
--- note_freed(conf, request): note the lines of what a request leaves or lets others share, and who may have lost what its
--- own wait rests on.
+-- note_freed(conf, request): note the lines of what a request has left, and who may have lost what its own wait rests on.
 -- NEEDS note_line
 local function note_freed(conf, request)
-  for _, part in ipairs(request.parts) do note_line(conf, part.resource) end
+  for _, part in ipairs(request.parts) do
+    note_line(conf, part.resource, part.code == 's')
+    if conf.lines then conf.lines[part.resource] = nil end
+  end
   if request.order == '-' then
     conf.losers = conf.losers or {}
     conf.losers[request.owner] = true
@@ -372,38 +381,65 @@ local function lacks_support(request)
   return false
 end
 
--- is_held_against(conf, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
--- order permits, shared, exclusive.
--- NEEDS graph permits_of read_capacity
-local function is_held_against(conf, part, owner) local graph = KEYS[3]
-  local held = 'r ' .. part.resource .. ' h'
-  local low, high = '[' .. held .. ' ', '(' .. held .. '!'
-  if part.code == 'x' then
-    local own = 'o ' .. owner .. ' h ' .. part.resource
-    return redis.call('ZLEXCOUNT', graph, low, high) > redis.call('ZLEXCOUNT', graph, '[' .. own .. ' s', '(' .. own .. '!')
-  end
-  local code, by = string.match(redis.call('ZRANGE', graph, high, low, 'BYLEX', 'REV', 'LIMIT', 0, 1)[1] or '',
-    '^r %S+ h (%S+) (%S+) %S+$')
-  if part.code ~= 's' then
-    local room = read_capacity(conf, part.resource)
-    return code == 'x' or code == 's' or not room or not room.open
-      or room.used + permits_of(part.code) > room.max
-  end
-  if code == 'x' then return by ~= owner end
-  return code ~= nil and code ~= 's'
+-- line_of(conf, resource): what was read of the holders and waiters of a resource, for the rest of the call, or until they
+-- change (link_request, note_freed): `holds`, how many there are; `code` and `by`, the mode and owner of the strongest;
+-- `first`, the place of the first waiter; once `read`, `alone`, that of the first who would not share, and `last`, that of the
+-- 64th. What there is not is false, what was not read is nil.
+local function line_of(conf, resource)
+  conf.lines = conf.lines or {}
+  conf.lines[resource] = conf.lines[resource] or {}
+  if conf.looks then conf.looks = conf.looks - 1 end
+  return conf.lines[resource]
 end
 
--- is_behind(part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
--- pass those shared waiters that wait for something else as well, up to 64 of them.
--- NEEDS graph
-local function is_behind(part, order) local graph = KEYS[3]
-  local line, most = 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
-  local ahead = redis.call('ZRANGE', graph, '[' .. line, '(' .. line .. order, 'BYLEX', 'LIMIT', 0, most)
-  if #ahead == most then return true end
-  for _, member in ipairs(ahead) do
-    if not string.find(member, '^r %S+ q %S+ s ') then return true end
+-- is_held_against(conf, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
+-- order permits, shared, exclusive.
+-- NEEDS graph permits_of read_capacity line_of
+local function is_held_against(conf, part, owner) local graph = KEYS[3]
+  local line, held = line_of(conf, part.resource), 'r ' .. part.resource .. ' h'
+  local low, high = '[' .. held .. ' ', '(' .. held .. '!'
+  if part.code == 'x' then
+    line.holds = line.holds or redis.call('ZLEXCOUNT', graph, low, high)
+    if line.holds == 0 then return false end
+    local own = 'o ' .. owner .. ' h ' .. part.resource
+    return line.holds > redis.call('ZLEXCOUNT', graph, '[' .. own .. ' s', '(' .. own .. '!')
   end
-  return false
+  if line.code == nil then
+    local strongest = redis.call('ZRANGE', graph, high, low, 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
+    line.code, line.by = string.match(strongest or '', '^r %S+ h (%S+) (%S+) ')
+    line.code = line.code or false
+  end
+  if part.code ~= 's' then
+    line.room = line.room or read_capacity(conf, part.resource)
+    local room = line.room
+    return line.code == 'x' or line.code == 's' or not room or not room.open
+      or room.used + permits_of(part.code) > room.max
+  end
+  if line.code == 'x' then return line.by ~= owner end
+  return line.code and line.code ~= 's'
+end
+
+-- is_behind(conf, part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
+-- pass those shared waiters that wait for something else as well, up to 63 of them.
+-- NEEDS graph line_of
+local function is_behind(conf, part, order) local graph = KEYS[3]
+  local line, queue, most = line_of(conf, part.resource), 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
+  if part.code == 's' and not line.read or part.code ~= 's' and line.first == nil then
+    local members = redis.call('ZRANGE', graph, '[' .. queue, '(' .. queue .. '~', 'BYLEX', 'LIMIT', 0, most)
+    line.first, line.read, line.alone, line.last = false, most == 64, false, false
+    for i, member in ipairs(members) do
+      local place, code = string.match(member, '^r %S+ q (%S+) (%S+) ')
+      if i == 1 then line.first = place end
+      if i == 64 then line.last = place end
+      if code ~= 's' then
+        line.alone = place
+        break
+      end
+    end
+    if conf.looks then conf.looks = conf.looks - math.ceil(#members / 8) end
+  end
+  if part.code ~= 's' then return line.first and line.first < order end
+  return line.alone and line.alone < order or line.last and line.last < order
 end
 
 -- find_obstacle(conf, request, order): why a request for that place in line has to wait: the resource, and whether it
@@ -413,7 +449,7 @@ local function find_obstacle(conf, request, order)
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then
       if is_held_against(conf, part, request.owner) then return part.resource, true end
-      if is_behind(part, order) then return part.resource, false end
+      if is_behind(conf, part, order) then return part.resource, false end
     end
   end
 end
@@ -424,9 +460,18 @@ local function next_fence(conf)
   return string.format('%.0f', conf.fence)
 end
 
--- link_request(rid, request): add its members to the graph.
+-- link_request(conf, rid, request): add its members to the graph. What was read of its lines (line_of) is to be read
+-- again, but for one more who shares a lock that is shared or free: that keeps nobody away who would share it, too.
 -- NEEDS graph members_of
-local function link_request(rid, request) local graph = KEYS[3]
+local function link_request(conf, rid, request) local graph = KEYS[3]
+  for _, part in ipairs(conf.lines and request.parts or {}) do
+    local line = conf.lines[part.resource]
+    if line and (line.code == 's' or line.code == false) and part.code == 's' and request.order == '-' then
+      line.code, line.by, line.holds, line.first = 's', request.owner, nil, nil
+    else
+      conf.lines[part.resource] = nil
+    end
+  end
   local scored = {}
   for i, member in ipairs(members_of(rid, request)) do
     scored[2 * i - 1], scored[2 * i] = 0, member
@@ -454,7 +499,7 @@ local function grant(conf, rid, request, status, deadline_ms)
   end
   request.state, request.order, request.until_ms = status, '-', 0
   request.granted_ms, request.deadline_ms = conf.now, deadline_ms
-  link_request(rid, request)
+  link_request(conf, rid, request)
   write_request(conf, rid, request)
   set_deadline(conf, rid, deadline_ms)
 end
@@ -467,13 +512,13 @@ local function read_rules(conf) local config = KEYS[1]
     'detect_visits', 'rate_burst')
   conf.poll_ms, conf.claim_ms = tonumber(row[1] or 2000), tonumber(row[2] or 5000)
   conf.waiter_ms, conf.step_ms = tonumber(row[3] or 15000), tonumber(row[4] or 5000)
-  conf.policy, conf.visits = row[5] or 'requester', tonumber(row[6] or 512)
+  conf.policy, conf.visits = row[5] or 'requester', tonumber(row[6] or 1000)
   conf.rate_burst = tonumber(row[7] or 10)
 end
 
 -- hand_over(conf, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
--- it may follow it, in every line where it stood.
--- NEEDS graph unchecked members_of grant read_rules tell note_freed
+-- it may follow it, in every line where it stood, but for what it has alone.
+-- NEEDS graph unchecked note_line members_of grant read_rules tell
 local function hand_over(conf, rid, request) local graph, unchecked = KEYS[3], KEYS[5]
   read_rules(conf)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
@@ -481,37 +526,52 @@ local function hand_over(conf, rid, request) local graph, unchecked = KEYS[3], K
   conf.waiting = conf.waiting - 1
   grant(conf, rid, request, 'granted', conf.now + conf.claim_ms)
   tell(conf, 'lock.promoted', rid, request, '')
-  if request.parts[2] then note_freed(conf, request) end
+  for i, part in ipairs(request.parts) do
+    if part.code ~= 'x' and (i > 1 or request.parts[2]) then note_line(conf, part.resource, part.code == 's') end
+  end
 end
 
--- promote(conf, resource, left): grant what can be granted to those in line for a resource, first come first served, a
--- run of shared waiters together. Grants and ends are `left` at most; answers how many are left then. What stands in a
--- waiter's way is the same in all its lines, so it is looked for once (conf.tried) until somebody else is granted.
--- NEEDS deadlines members_below set_deadline record_of read_request end_wait find_obstacle hand_over
-local function promote(conf, resource, left) local deadlines = KEYS[4]
-  local most, members = left, members_below('r ' .. resource .. ' q', left)
-  for _, member in ipairs(members) do
+-- promote(conf, freed, left): grant what can be granted to those in line for a resource, first come first served, a
+-- run of shared waiters together. Grants and ends are `left` at most; answers how many are left then, and, where that
+-- was too much for a call, the place up to which all had their turn. What stands in a waiter's way is the same in all
+-- its lines, so it is looked for once (conf.tried) until somebody else is granted. conf.looks: how much may be done.
+-- NEEDS graph deadlines record_of read_request end_wait find_obstacle hand_over
+local function promote(conf, freed, left) local graph, deadlines = KEYS[3], KEYS[4]
+  local line, most, skipped = 'r ' .. freed.resource .. ' q ', 64, 0
+  local low, high = freed.from == '' and '[' .. line or '(' .. line .. freed.from .. '!', '(' .. line .. '~'
+  conf.looks = conf.looks - 5
+  if freed.shared then
+    local first = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', 0, 1)[1]
+    if not first then return left end
+    -- who would share may pass 63 others who would: it is the 64th who may have a turn now
+    if string.find(first, '^r %S+ q %S+ s ') then most, skipped = 1, 63 end
+  end
+  local members = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', skipped, most)
+  conf.looks = conf.looks - math.ceil(#members / 8)
+  for i, member in ipairs(members) do
     local order, code, rid = string.match(member, '^r %S+ q (%S+) (%S+) %S+ (%S+)$')
-    local request = read_request(record_of(conf, rid))
-    local tried = conf.tried[rid]
-    if tonumber(redis.call('ZSCORE', deadlines, rid)) <= conf.now then
-      end_wait(conf, rid, request)
-      left = left - 1
-    elseif not tried or tried.left ~= left then
-      tried = { left = left }
-      tried.obstacle, tried.held = find_obstacle(conf, request, order)
+    local text, tried = record_of(conf, rid), conf.tried[rid]
+    if not tried or tried.text ~= text then
+      tried = { text = text, request = read_request(text) }
+      tried.over = tonumber(redis.call('ZSCORE', deadlines, rid)) <= conf.now
       conf.tried[rid] = tried
-      conf.looks = conf.looks - #request.parts
+      conf.looks = conf.looks - 2 - #tried.request.parts
+    end
+    local request = tried.request
+    if tried.over then
+      end_wait(conf, rid, request)
+      left, conf.looks = left - 1, conf.looks - 10 - 4 * #request.parts
+    elseif tried.left ~= left then
+      tried.left = left
+      tried.obstacle, tried.held = find_obstacle(conf, request, order)
       if not tried.obstacle then
         hand_over(conf, rid, request)
-        left = left - 1
+        left, conf.looks = left - 1, conf.looks - 2 - 12 * #request.parts
       end
     end
-    local stops = tried and tried.obstacle and (code ~= 's' or (tried.held and tried.obstacle == resource))
-    if stops or conf.looks <= 0 then return left end
+    if not tried.over and tried.obstacle and (code ~= 's' or (tried.held and tried.obstacle == freed.resource)) then return left end
+    if left == 0 or conf.looks <= 0 or i == 64 then return left, order end
   end
-  -- those behind who have not been looked at may follow
-  if #members == most and (left < most or most < 64) then set_deadline(conf, 'promote ' .. resource, conf.now) end
   return left
 end
 
@@ -519,8 +579,8 @@ end
 -- that have lost what they rest on. What is too much for one call is left to the next.
 -- NEEDS set_deadline waits_as live_request lacks_support end_request promote
 local function promote_freed(conf)
-  local left, at, seen = conf.grants or 64, 1, {}
-  conf.tried, conf.looks = {}, conf.looks or 2500 -- at least 64 waiters with 32 locks each
+  local left, at = conf.grants or 64, 1
+  conf.tried, conf.looks = {}, conf.looks or 1300
   for owner in pairs(conf.waiting > 0 and conf.losers or {}) do
     local rid = waits_as(owner)
     local request = rid and live_request(conf, rid)
@@ -528,28 +588,30 @@ local function promote_freed(conf)
       end_request(conf, rid, request, 'lost', 'lock.cancelled', ' reason=lost')
     end
   end
-  while conf.freed and conf.freed[at] and conf.waiting > 0 do  -- at most 100,000: resources that one call frees
-    local resource = conf.freed[at]
-    if left > 0 and conf.looks > 0 and seen[resource] ~= left then
-      left = promote(conf, resource, left)
-      seen[resource] = left
-    end
-    if left == 0 or conf.looks <= 0 then set_deadline(conf, 'promote ' .. resource, conf.now) end
+  -- at most 5,000: 32 for each of 64 grants, and what the call itself has freed
+  while conf.freed and conf.freed[at] and conf.waiting > 0 do
+    local freed = conf.freed[at]
+    conf.noted[freed.resource] = nil
+    local from = freed.from
+    if left > 0 and conf.looks > 0 then left, from = promote(conf, freed, left) end
+    if from then set_deadline(conf, 'promote ' .. freed.resource .. string.gsub(from, '^.', ' %0'), conf.now) end
     at = at + 1
   end
-  conf.freed, conf.losers, conf.grants = nil, nil, left
+  conf.freed, conf.noted, conf.losers, conf.grants = nil, nil, nil, left
 end
 
--- end_rids(conf, rids): end requests whose deadline has come: all of them first, for none may be granted what another
--- leaves. Then the next in line have their turn.
+-- end_rids(conf, rids, work): end requests whose deadline has come: all of them first, for none may be granted what
+-- another leaves. Then the next in line have their turn. How many were ended: `work` counts their locks, and more.
 -- NEEDS deadlines note_line record_of live_request end_wait end_request promote_freed
-local function end_rids(conf, rids) local deadlines = KEYS[4]
+local function end_rids(conf, rids, work) local deadlines = KEYS[4]
+  local count = 0
   for _, rid in ipairs(rids) do
-    local resource = string.match(rid, '^promote (.*)$')
+    if work <= 0 then break end
+    local resource, from = string.match(rid, '^promote (%S+) ?(%S*)$')
     local request = not resource and live_request(conf, rid)
     if resource then
       redis.call('ZREM', deadlines, rid)
-      note_line(conf, resource)
+      note_line(conf, resource, false, from)
     elseif request and request.order ~= '-' then
       end_wait(conf, rid, request)
     elseif request then
@@ -557,8 +619,10 @@ local function end_rids(conf, rids) local deadlines = KEYS[4]
     elseif not record_of(conf, rid) then
       redis.call('ZREM', deadlines, rid) -- of something that is not there
     end
+    count, work = count + 1, work - 4 - (request and #request.parts or 0)
   end
   promote_freed(conf)
+  return count
 end
 
 -- sweep_ended(conf, limit): forget how requests ended two minutes ago, and agents whose rate is not used, a hundred times
@@ -583,29 +647,30 @@ end
 -- end_due(conf, limit): end up to so many of the requests whose deadline has come, and forget as many of those that
 -- ended two minutes ago; how many were ended. conf.caught_up: there are no more. conf.due is when there is something
 -- to do again; what can be forgotten may wait for a second, so that not every call has to see to it.
+-- Requests with many locks count for several.
 -- NEEDS deadlines end_rids sweep_ended
 local function end_due(conf, limit) local deadlines = KEYS[4]
   conf.caught_up = conf.now < conf.due
   if conf.caught_up then return 0 end
   local rids = redis.call('ZRANGE', deadlines, 0, conf.now, 'BYSCORE', 'LIMIT', 0, limit)
-  conf.caught_up = #rids < limit
-  if rids[1] then end_rids(conf, rids) end
+  local ended = rids[1] and end_rids(conf, rids, 100 + 5 * limit) or 0
+  conf.caught_up = #rids < limit and ended == #rids
   local next_due = redis.call('ZRANGE', deadlines, 0, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2]
   conf.due = math.min(tonumber(next_due or MAX_SAFE), sweep_ended(conf, limit))
   conf.grants, conf.looks = nil, nil -- what the call itself frees is not to wait for the backlog
-  return #rids
+  return ended
 end
 
--- end_overdue(conf, rids): end those of some requests whose deadline has come, where end_due has not seen to all.
+-- end_overdue(conf, rids, work): end those of some requests whose deadline has come, where end_due has not seen to all.
 -- NEEDS deadlines end_rids
-local function end_overdue(conf, rids) local deadlines = KEYS[4]
+local function end_overdue(conf, rids, work) local deadlines = KEYS[4]
   if conf.caught_up or #rids == 0 then return end
   local due = {}
   for i, deadline_ms in ipairs(redis.call('ZMSCORE', deadlines, unpack(rids))) do  -- at most 1,000: items, or 256 of end_around
     local at = tonumber(deadline_ms or -1)
     if at >= 0 and at <= conf.now then due[#due + 1] = rids[i] end
   end
-  if due[1] then end_rids(conf, due) end
+  if due[1] then end_rids(conf, due, work or MAX_SAFE) end
 end
 
 -- catch_up(conf, rids): end what is overdue, some of it anywhere, and all of these.

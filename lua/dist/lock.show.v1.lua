@@ -1,6 +1,7 @@
 #!lua flags=no-writes
 -- generated from lua/lock/show.v1.lua by lua/bundle.py; do not edit
--- lock.show.v1: who holds a resource and who waits for it, in line, with what they said; at most so many of each.
+-- lock.show.v1: who holds a resource and who waits for it, in line, with what they said; at most `limit` of each,
+-- and fewer where they have many locks each: `holders` and `waiters` say how many there are.
 -- locks: `<code>/<fence>=<resource>`, several with commas; code is x, s or p and the number of permits; fence 0 while
 -- waiting.
 --
@@ -16,7 +17,7 @@
 -- EACH   item      found rid:id state:text owner:id agent:id priority:int since_ms:int born_ms:int ttl_ms:int until_ms:int granted_ms:int deadline_ms:int place:int locks:text purpose:bytes
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   8 + 3n commands
+-- COST   8 + 3n commands, and one for each lock of a waiter; ends at 20 x limit
 -- INCLUDE base_time open_domain read_capacity members_below read_request record_of
 -- RARELY parts_text place_of describe
 
@@ -200,11 +201,14 @@ if room then
 end
 local counts = {}
 for i, kind in ipairs({ 'h', 'q' }) do
-  local line = 'r ' .. resource .. ' ' .. kind
+  local line, work = 'r ' .. resource .. ' ' .. kind, 10 * limit
   counts[i] = redis.call('ZLEXCOUNT', graph, '[' .. line .. ' ', '(' .. line .. '!')
   for _, member in ipairs(members_below(line, limit)) do
     local rid = string.match(member, '^.* (%S+)$')
-    answers[#answers + 1] = arg_rare().describe(rid, read_request(record_of(conf, rid)))
+    local request = read_request(record_of(conf, rid))
+    answers[#answers + 1] = arg_rare().describe(rid, request)
+    work = work - 4 - 2 * #request.parts
+    if work <= 0 then break end
   end
 end
 return { 'ok', conf.now, counts[1], counts[2], about, answers }

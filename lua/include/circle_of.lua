@@ -1,13 +1,17 @@
--- circle_of(request, search): the circle that a search has found: `<owner>><code>><resource>` for each, who waits for
--- the resource in that mode, which the next has or is ahead for; and the waits of the others, in that order.
+-- circle_of(request, search): the cycle that a search has found: `<owner>><code>><resource>` for each, who waits for
+-- the resource in that mode, which the next has or is ahead for; and the waits of the others, in that order. Of one of
+-- more than 256, or 30,000 bytes, the beginning, and `+<n>` for the others.
 local function circle_of(request, search)
   local block = search.hard or search.maybe
   local words, nodes = { request.owner .. '>' .. search.wants[block.resource] .. '>' .. block.resource }, {}
-  local node = search.found[block.owner]
-  while node and #words < 64 do  -- at most 64: words
+  local node, size = search.found[block.owner], #words[1]
+  local length = 1 + (node and node.depth or 0)
+  while node and #words < 256 and size < 30000 do -- at most 256: words
     words[#words + 1] = node.owner .. '>' .. node.code .. '>' .. node.resource
     nodes[#nodes + 1] = node
+    size = size + 1 + #words[#words]
     node = search.found[node.waits_for]
   end
+  if node then words[#words + 1] = string.format('+%d', length - #words) end
   return table.concat(words, ' '), nodes
 end

@@ -3,16 +3,21 @@
 -- all are covered.
 -- NEEDS graph record_of read_request
 local function cover_parts(conf, request)
-  local covered = true
+  local covered, fences = true, {}
   for _, part in ipairs(request.parts) do
     local held = 'o ' .. request.owner .. ' h ' .. part.resource
     local members = redis.call('ZRANGE', graph, '(' .. held .. '!', '[' .. held .. ' ', 'BYLEX', 'REV', 'LIMIT', 0, 64)
     local code, fence = string.match(members[1] or '', '^.* (%S+) %S+$'), 0 -- the strongest stands last
     if code == 'x' and (part.code == 's' or part.code == 'x') or code == 's' and part.code == 's' then
       for _, member in ipairs(members) do
-        for _, own in ipairs(read_request(record_of(conf, string.match(member, '^.* (%S+)$'))).parts) do
-          if own.resource == part.resource then fence = math.max(fence, tonumber(own.fence)) end
+        local rid = string.match(member, '^.* (%S+)$')
+        if not fences[rid] then
+          fences[rid] = {}
+          for _, own in ipairs(read_request(record_of(conf, rid)).parts) do
+            fences[rid][own.resource] = tonumber(own.fence)
+          end
         end
+        fence = math.max(fence, fences[rid][part.resource])
       end
       part.fence, part.leans = string.format('%.0f', fence), '+'
     else

@@ -1,32 +1,42 @@
--- edges_of(resource, answers): add the edges of those who wait for a resource. Who comes behind another that it has to
--- wait for waits for the nearest one; a run of shared waiters waits together.
+-- edges_of(resource, answers, page, order, at): add the edges of those who wait for a resource, from the waiter at that
+-- place on, and of its edges from the one with that number on. Who comes behind another that it has to wait for waits
+-- for the nearest one; a run of shared waiters waits together. Where the page is full: with which waiter and edge to go
+-- on. page: `left`, how many edges it may still have, and `work`, how much may still be looked at.
 -- NEEDS members_below
-local function edges_of(resource, answers)
+local function edges_of(resource, answers, page, order, at)
   local line = 'r ' .. resource
   local waiters = members_below(line .. ' q', 1000)
   if #waiters == 0 then return end
-  local holders, run, last = {}, {}, nil
-  for i, member in ipairs(members_below(line .. ' h', 1000)) do
-    local code, owner, rid = string.match(member, '^r %S+ h (%S+) (%S+) (%S+)$')
-    holders[i] = { code = code, owner = owner, rid = rid, held = 1 }
+  local holders, alone, run, last = members_below(line .. ' h', 1000), {}, {}, nil
+  page.work = page.work - math.ceil((#waiters + #holders) / 2)
+  -- holds are sorted: permits, shared, exclusive
+  local mixed = not string.find((holders[1] or '') .. (holders[#holders] or ''), '^r %S+ h s .* h s %S+ %S+$')
+  for _, member in ipairs(mixed and holders or {}) do
+    if not string.find(member, '^r %S+ h s ') then alone[#alone + 1] = member end
   end
   for _, member in ipairs(waiters) do
-    local code, owner, rid = string.match(member, '^r %S+ q %S+ (%S+) (%S+) (%S+)$')
-    local function wait_for(others)
-      for _, other in ipairs(others) do
-        if #answers < 10000 and other.owner ~= owner and (code ~= 's' or other.code ~= 's') then
-          answers[#answers + 1] = { 'waits', owner, rid, resource, code, other.owner, other.rid, other.held }
-        end
+    local place, code, owner, rid = string.match(member, '^r %S+ q (%S+) (%S+) (%S+) (%S+)$')
+    local others, behind = {}, code == 's' and {} or run
+    if not last then
+      others = code == 's' and alone or holders
+    elseif code == 's' or #run == 0 then
+      others = { last }
+    end
+    for i = place == order and at or 1, place < order and 0 or #others + #behind do
+      if page.left <= 0 or page.work <= 0 then return place, i end
+      page.work = page.work - 1
+      local held = not last and i <= #others
+      local its_owner, its_rid = string.match(others[i] or behind[i - #others],
+        held and '^r %S+ h %S+ (%S+) (%S+)$' or '^r %S+ q %S+ %S+ (%S+) (%S+)$')
+      if its_owner ~= owner then
+        page.left = page.left - 1
+        answers[#answers + 1] = { 'waits', owner, rid, resource, code, its_owner, its_rid, held and 1 or 0 }
       end
     end
-    if not last then wait_for(holders) end
-    if last and (code == 's' or #run == 0) then wait_for({ last }) end
-    local own = { code = code, owner = owner, rid = rid, held = 0 }
     if code == 's' then
-      run[#run + 1] = own
+      run[#run + 1] = member
     else
-      wait_for(run)
-      run, last = {}, own
+      run, last = {}, member
     end
   end
 end

@@ -1,4 +1,4 @@
--- end_around(conf, parts): end what is overdue among the first to hold these resources or to wait for them; 256 are looked
+-- end_around(conf, parts): end what is overdue, as much as one call may, among the first to hold these resources or to wait for them; 256 are looked
 -- at in a call.
 -- NEEDS members_below end_overdue
 local function end_around(conf, parts)
@@ -9,5 +9,5 @@ local function end_around(conf, parts)
     spare = spare - #members
   end
   conf.spare = spare
-  end_overdue(conf, rids)
+  end_overdue(conf, rids, 200)
 end

@@ -1,13 +1,15 @@
--- end_rids(conf, rids): end requests whose deadline has come: all of them first, for none may be granted what another
--- leaves. Then the next in line have their turn.
+-- end_rids(conf, rids, work): end requests whose deadline has come: all of them first, for none may be granted what
+-- another leaves. Then the next in line have their turn. How many were ended: `work` counts their locks, and more.
 -- NEEDS deadlines note_line record_of live_request end_wait end_request promote_freed
-local function end_rids(conf, rids)
+local function end_rids(conf, rids, work)
+  local count = 0
   for _, rid in ipairs(rids) do
-    local resource = string.match(rid, '^promote (.*)$')
+    if work <= 0 then break end
+    local resource, from = string.match(rid, '^promote (%S+) ?(%S*)$')
     local request = not resource and live_request(conf, rid)
     if resource then
       redis.call('ZREM', deadlines, rid)
-      note_line(conf, resource)
+      note_line(conf, resource, false, from)
     elseif request and request.order ~= '-' then
       end_wait(conf, rid, request)
     elseif request then
@@ -15,6 +17,8 @@ local function end_rids(conf, rids)
     elseif not record_of(conf, rid) then
       redis.call('ZREM', deadlines, rid) -- of something that is not there
     end
+    count, work = count + 1, work - 4 - (request and #request.parts or 0)
   end
   promote_freed(conf)
+  return count
 end

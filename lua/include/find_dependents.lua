@@ -1,44 +1,28 @@
--- find_dependents(conf, request): who waits for the owner of a request, directly or through others, if it waits at its
--- place: a backward search over at most conf.visits entries (over it: `left` is negative). Of those, `hard` holds what
--- the request wants, and ends the search; `maybe` too, but permits play a part; `soft` stands ahead of it, and
--- foremost, `last` nearest.
--- NEEDS members_below permits_of scan_line
-local function find_dependents(conf, request)
-  local search = { owner = request.owner, left = conf.visits, from = {}, found = {}, todo = {}, wants = {} }
+-- find_dependents(conf, search, request): go on with a search until all are found that wait for the owner of the request,
+-- directly or through others, if it waits at its place; or until a cycle is certain. False where that takes more than
+-- conf.visits, which counts the commands and all that they read.
+-- NEEDS scan_line visit_waiter
+local function find_dependents(conf, search, request)
   for _, part in ipairs(request.parts) do
-    if part.fence == '0' then
-      search.wants[part.resource] = part.code
-      scan_line(search, part.resource, request.order, part.code, request.owner, false)
+    if part.fence == '0' then search.wants[part.resource] = part.code end
+    if part.fence == '0' and search.place ~= request.order then
+      search.scans[#search.scans + 1] =
+        { resource = part.resource, order = request.order, code = part.code, by = request.owner, counted = false }
     end
   end
-  local node, at = { owner = request.owner, counted = false }, 0
-  while node and search.left >= 0 and not search.hard do  -- at most 100,000: conf.visits
-    local members = members_below('o ' .. node.owner, search.left + 1)
-    search.left = search.left - #members
-    for _, member in ipairs(members) do
-      local resource, order, code = string.match(member, '^o %S+ w (%S+) (%S+) (%S+) %S+$')
-      if not resource then
-        order, resource, code = '', string.match(member, '^o %S+ h (%S+) (%S+) %S+$')
-      end
-      scan_line(search, resource, order, code, node.owner, node.counted)
-      local wanted = search.wants[resource]
-      local permits = wanted and (permits_of(code) or permits_of(wanted))
-      local blocks = wanted and (wanted ~= 's' or code ~= 's')
-      if at == 0 then blocks = permits end -- what it has itself may be all that it waits for
-      local block = { owner = node.owner, resource = resource, order = order }
-      if blocks and order == '' and (permits or node.counted) then
-        search.maybe = block
-      elseif blocks and order == '' then
-        search.hard = block
-      elseif blocks and order < request.order then
-        if not search.soft or order < search.soft.order then search.soft = block end
-        if not search.last or order > search.last.order then search.last = block end
-      end
-      if blocks and (permits or node.counted) then search.permits = true end
+  search.place = request.order
+  -- at most 20,001: each step takes one of conf.visits, or a line that was read already (32 of each waiter) away
+  while not search.hard do
+    local scan = search.scans[#search.scans]
+    if conf.visits <= 0 then
+      return false
+    elseif scan then
+      if scan_line(conf, search, scan) then table.remove(search.scans) end
+    elseif search.todo[search.at] then
+      visit_waiter(conf, search, request, search.todo[search.at])
+    else
+      return true
     end
-    at = at + 1
-    node = search.todo[at]
   end
-  conf.visits = search.left
-  return search
+  return true
 end

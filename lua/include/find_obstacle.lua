@@ -5,7 +5,7 @@ local function find_obstacle(conf, request, order)
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then
       if is_held_against(conf, part, request.owner) then return part.resource, true end
-      if is_behind(part, order) then return part.resource, false end
+      if is_behind(conf, part, order) then return part.resource, false end
     end
   end
 end

@@ -1,28 +1,36 @@
--- find_place(conf, request, tail): a place in line for a request that has to wait, at which no circle of waits closes:
--- the one that its priority gives it, else the last one, else just ahead of the first who depends on it, and so on:
--- any other place has a circle if these have one. With permits not every circle is for ever, so there it moves by one
--- at a time. Nil, or the search that has found a circle wherever it stands. request.unchecked: the search was too
--- long.
--- NEEDS find_dependents place_before is_stuck
-local function find_place(conf, request, tail)
-  local moved = request.order == tail
-  while conf.visits >= 0 do  -- at most 100,000: each search visits at least one
-    local search = find_dependents(conf, request)
+-- find_place(conf, request, tail, search): a place in line for a request that has to wait, at which no cycle of waits
+-- closes: the one that its priority gives it, else the last one, else just ahead of the first who depends on it, and so
+-- on: any other place has a cycle if these have one. With permits not every cycle is for ever, so there it moves ahead
+-- of those that are stuck. Nil, or the search that has found a cycle wherever it stands. request.unchecked: the
+-- search was too long; request.search is how far it has come, and `search` that of an earlier call.
+-- NEEDS new_search find_dependents place_before is_stuck left_over
+local function find_place(conf, request, tail, search)
+  local moved = search ~= nil or request.order == tail
+  search = search or new_search(request)
+  for _ = 1, 1000 do
+    search.short = nil
+    if not find_dependents(conf, search, request) then break end
+    local ahead = search.soft and search.soft.order
     if not search.hard then
-      if search.left < 0 then break end
-      if not search.maybe and not search.soft then return nil end
-      local stuck = true
-      if search.permits then stuck = is_stuck(conf, request) end
-      if stuck == nil then break end
-      if not stuck then return nil end
+      if not search.maybe and not ahead then return nil end
+      if search.permits then
+        local stuck, state, gone = is_stuck(conf, search, request)
+        search.short = stuck == nil and request.order or nil
+        if stuck == nil then break end
+        if not stuck then return nil end
+        ahead = left_over(search, request, state, gone)
+      end
     end
     if not moved then
       request.order, moved = tail, true
-    elseif search.hard or not search.soft then
+      search = new_search(request)
+    elseif search.hard or not ahead then
       return search
     else
-      request.order = place_before(request, (search.permits and search.last or search.soft).order)
+      conf.visits = conf.visits - 1 - #request.parts
+      request.order = place_before(request, ahead)
+      if search.soft and search.soft.order >= request.order then search.soft = nil end
     end
   end
-  request.unchecked = true
+  request.unchecked, request.search = true, search
 end

@@ -10,7 +10,7 @@ local function grant(conf, rid, request, status, deadline_ms)
   end
   request.state, request.order, request.until_ms = status, '-', 0
   request.granted_ms, request.deadline_ms = conf.now, deadline_ms
-  link_request(rid, request)
+  link_request(conf, rid, request)
   write_request(conf, rid, request)
   set_deadline(conf, rid, deadline_ms)
 end

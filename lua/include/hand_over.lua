@@ -1,6 +1,6 @@
 -- hand_over(conf, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
--- it may follow it, in every line where it stood.
--- NEEDS graph unchecked members_of grant read_rules tell note_freed
+-- it may follow it, in every line where it stood, but for what it has alone.
+-- NEEDS graph unchecked note_line members_of grant read_rules tell
 local function hand_over(conf, rid, request)
   read_rules(conf)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
@@ -8,5 +8,7 @@ local function hand_over(conf, rid, request)
   conf.waiting = conf.waiting - 1
   grant(conf, rid, request, 'granted', conf.now + conf.claim_ms)
   tell(conf, 'lock.promoted', rid, request, '')
-  if request.parts[2] then note_freed(conf, request) end
+  for i, part in ipairs(request.parts) do
+    if part.code ~= 'x' and (i > 1 or request.parts[2]) then note_line(conf, part.resource, part.code == 's') end
+  end
 end

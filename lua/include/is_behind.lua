@@ -1,12 +1,22 @@
--- is_behind(part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
--- pass those shared waiters that wait for something else as well, up to 64 of them.
--- NEEDS graph
-local function is_behind(part, order)
-  local line, most = 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
-  local ahead = redis.call('ZRANGE', graph, '[' .. line, '(' .. line .. order, 'BYLEX', 'LIMIT', 0, most)
-  if #ahead == most then return true end
-  for _, member in ipairs(ahead) do
-    if not string.find(member, '^r %S+ q %S+ s ') then return true end
+-- is_behind(conf, part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
+-- pass those shared waiters that wait for something else as well, up to 63 of them.
+-- NEEDS graph line_of
+local function is_behind(conf, part, order)
+  local line, queue, most = line_of(conf, part.resource), 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
+  if part.code == 's' and not line.read or part.code ~= 's' and line.first == nil then
+    local members = redis.call('ZRANGE', graph, '[' .. queue, '(' .. queue .. '~', 'BYLEX', 'LIMIT', 0, most)
+    line.first, line.read, line.alone, line.last = false, most == 64, false, false
+    for i, member in ipairs(members) do
+      local place, code = string.match(member, '^r %S+ q (%S+) (%S+) ')
+      if i == 1 then line.first = place end
+      if i == 64 then line.last = place end
+      if code ~= 's' then
+        line.alone = place
+        break
+      end
+    end
+    if conf.looks then conf.looks = conf.looks - math.ceil(#members / 8) end
   end
-  return false
+  if part.code ~= 's' then return line.first and line.first < order end
+  return line.alone and line.alone < order or line.last and line.last < order
 end

@@ -1,20 +1,26 @@
 -- is_held_against(conf, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
 -- order permits, shared, exclusive.
--- NEEDS graph permits_of read_capacity
+-- NEEDS graph permits_of read_capacity line_of
 local function is_held_against(conf, part, owner)
-  local held = 'r ' .. part.resource .. ' h'
+  local line, held = line_of(conf, part.resource), 'r ' .. part.resource .. ' h'
   local low, high = '[' .. held .. ' ', '(' .. held .. '!'
   if part.code == 'x' then
+    line.holds = line.holds or redis.call('ZLEXCOUNT', graph, low, high)
+    if line.holds == 0 then return false end
     local own = 'o ' .. owner .. ' h ' .. part.resource
-    return redis.call('ZLEXCOUNT', graph, low, high) > redis.call('ZLEXCOUNT', graph, '[' .. own .. ' s', '(' .. own .. '!')
+    return line.holds > redis.call('ZLEXCOUNT', graph, '[' .. own .. ' s', '(' .. own .. '!')
   end
-  local code, by = string.match(redis.call('ZRANGE', graph, high, low, 'BYLEX', 'REV', 'LIMIT', 0, 1)[1] or '',
-    '^r %S+ h (%S+) (%S+) %S+$')
+  if line.code == nil then
+    local strongest = redis.call('ZRANGE', graph, high, low, 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
+    line.code, line.by = string.match(strongest or '', '^r %S+ h (%S+) (%S+) ')
+    line.code = line.code or false
+  end
   if part.code ~= 's' then
-    local room = read_capacity(conf, part.resource)
-    return code == 'x' or code == 's' or not room or not room.open
+    line.room = line.room or read_capacity(conf, part.resource)
+    local room = line.room
+    return line.code == 'x' or line.code == 's' or not room or not room.open
       or room.used + permits_of(part.code) > room.max
   end
-  if code == 'x' then return by ~= owner end
-  return code ~= nil and code ~= 's'
+  if line.code == 'x' then return line.by ~= owner end
+  return line.code and line.code ~= 's'
 end

@@ -1,40 +1,52 @@
--- is_stuck(conf, request): whether a request at its place would wait for ever, permits considered: whoever can run is
--- let run and give back what it has, as long as there is somebody; what is left over is a deadlock. nil: too much to
--- tell.
--- NEEDS permits_of load_waits
-local function is_stuck(conf, request)
-  local lines, waits = load_waits(conf, request)
-  if not lines then return nil end
-  local steps = 40 * conf.visits
-  local function stops(entry, wait)
-    if entry.owner == wait.owner then return not permits_of(entry.code) ~= not permits_of(wait.code) end
-    return (entry.order == '' or entry.order < wait.order) and (entry.code ~= 's' or wait.code ~= 's')
+-- is_stuck(conf, search, request): whether a request at its place would wait for ever, permits considered: whoever can run
+-- is let run and give back what it has, as long as there is somebody; what is left over is a deadlock. Who does not wait
+-- for the request, even through others, can run in the end. If it is: the lines, and who could run, for left_over.
+-- nil: too much to tell.
+-- NEEDS load_waits lines_of
+local function is_stuck(conf, search, request)
+  if not load_waits(conf, search) or conf.visits < #search.entries / 2 then return nil end -- that is what lines_of takes
+  local state = lines_of(conf, search, request)
+  local gone, ready = {}, {}
+  local function set_free(wait)
+    wait.free, state.need[wait.owner] = true, state.need[wait.owner] - 1
+    if state.need[wait.owner] == 0 then ready[#ready + 1] = wait.owner end
   end
-  local function is_free(wait)
-    local line, wanted = lines[wait.resource], permits_of(wait.code)
-    if wanted and wanted > line.max then return true end -- not to be had: its next poll ends it
-    local free = line.max
-    for _, entry in ipairs(line) do
-      steps = steps - 1
-      if waits[entry.owner] then
-        if wanted and entry.order == '' and permits_of(entry.code) then
-          free = free - permits_of(entry.code)
-        elseif stops(entry, wait) then
-          return false
-        end
-      end
+  local function look(line)
+    for i = line.at, #line do -- those who share, up to the first who does not
+      local wait = line[i]
+      if not gone[wait.owner] and (wait.code ~= 's' or line.alone > 0) then break end
+      if not gone[wait.owner] and not wait.free then set_free(wait) end
+      line.at = i + 1
     end
-    return not wanted or wanted <= free
+    local wait = line[line.first]
+    for i = line.first, #line do -- who does not share has its turn when all ahead have gone
+      wait, line.first = line[i], i
+      if not gone[wait.owner] then break end
+    end
+    if not wait or wait.code == 's' or wait.free or gone[wait.owner] then return end
+    local others = wait.permits and line.solid or line.all - (line.own[wait.owner] or 0)
+    if others == 0 and (not wait.permits or line.taken + wait.permits <= line.max) then set_free(wait) end
   end
-  local changed = true
-  while changed and waits[request.owner] and steps > 0 do  -- at most 4,000,000: steps
-    changed = false
-    for owner, wanted in pairs(waits) do
-      local runs = true
-      for _, wait in ipairs(wanted) do runs = runs and is_free(wait) end
-      if runs then waits[owner], changed = nil, true end
+  for owner, need in pairs(state.need) do
+    if need == 0 then ready[#ready + 1] = owner end
+    for _, wait in ipairs(state.waits[owner] or {}) do
+      -- permits that are not to be had: its next poll ends it
+      if wait.permits and wait.permits > wait.line.max then set_free(wait) end
     end
   end
-  if steps <= 0 then return nil end
-  return waits[request.owner] ~= nil
+  for _, line in pairs(state.lines) do look(line) end
+  local at = 1
+  while ready[at] do -- at most 20,000: each owner once
+    local owner = ready[at]
+    if owner == request.owner then return false end
+    gone[owner], at = true, at + 1
+    for _, hold in ipairs(state.holds[owner] or {}) do
+      local line = hold.line
+      line.all, line.alone = line.all - 1, line.alone - (hold.code == 's' and 0 or 1)
+      line.solid, line.taken = line.solid - (hold.permits and 0 or 1), line.taken - (hold.permits or 0)
+      look(line)
+    end
+    for _, wait in ipairs(state.waits[owner] or {}) do look(wait.line) end
+  end
+  return true, state, gone
 end

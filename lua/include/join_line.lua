@@ -2,7 +2,7 @@
 -- NEEDS set_deadline unchecked link_request write_request tell
 local function join_line(conf, rid, request)
   request.state = 'waits'
-  link_request(rid, request)
+  link_request(conf, rid, request)
   write_request(conf, rid, request)
   set_deadline(conf, rid, math.min(request.until_ms, conf.now + conf.waiter_ms))
   conf.waiting = conf.waiting + 1

@@ -1,5 +1,12 @@
--- note_line(conf, resource): somebody in line for it may have a turn now: for promote_freed to look at.
-local function note_line(conf, resource)
-  conf.freed = conf.freed or {}
-  conf.freed[#conf.freed + 1] = resource
+-- note_line(conf, resource, shared, from): somebody in line for it, behind that place, may have a turn now: for
+-- promote_freed to look at, once. shared: all that has gone is one who shared it, or would have.
+local function note_line(conf, resource, shared, from)
+  conf.freed, conf.noted = conf.freed or {}, conf.noted or {}
+  local noted = conf.noted[resource]
+  if not noted then
+    noted = { resource = resource, shared = shared, from = from or '' }
+    conf.freed[#conf.freed + 1], conf.noted[resource] = noted, noted
+  end
+  noted.shared = noted.shared and shared
+  if (from or '') < noted.from then noted.from = from or '' end
 end

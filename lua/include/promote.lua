@@ -1,30 +1,43 @@
--- promote(conf, resource, left): grant what can be granted to those in line for a resource, first come first served, a
--- run of shared waiters together. Grants and ends are `left` at most; answers how many are left then. What stands in a
--- waiter's way is the same in all its lines, so it is looked for once (conf.tried) until somebody else is granted.
--- NEEDS deadlines members_below set_deadline record_of read_request end_wait find_obstacle hand_over
-local function promote(conf, resource, left)
-  local most, members = left, members_below('r ' .. resource .. ' q', left)
-  for _, member in ipairs(members) do
+-- promote(conf, freed, left): grant what can be granted to those in line for a resource, first come first served, a
+-- run of shared waiters together. Grants and ends are `left` at most; answers how many are left then, and, where that
+-- was too much for a call, the place up to which all had their turn. What stands in a waiter's way is the same in all
+-- its lines, so it is looked for once (conf.tried) until somebody else is granted. conf.looks: how much may be done.
+-- NEEDS graph deadlines record_of read_request end_wait find_obstacle hand_over
+local function promote(conf, freed, left)
+  local line, most, skipped = 'r ' .. freed.resource .. ' q ', 64, 0
+  local low, high = freed.from == '' and '[' .. line or '(' .. line .. freed.from .. '!', '(' .. line .. '~'
+  conf.looks = conf.looks - 5
+  if freed.shared then
+    local first = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', 0, 1)[1]
+    if not first then return left end
+    -- who would share may pass 63 others who would: it is the 64th who may have a turn now
+    if string.find(first, '^r %S+ q %S+ s ') then most, skipped = 1, 63 end
+  end
+  local members = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', skipped, most)
+  conf.looks = conf.looks - math.ceil(#members / 8)
+  for i, member in ipairs(members) do
     local order, code, rid = string.match(member, '^r %S+ q (%S+) (%S+) %S+ (%S+)$')
-    local request = read_request(record_of(conf, rid))
-    local tried = conf.tried[rid]
-    if tonumber(redis.call('ZSCORE', deadlines, rid)) <= conf.now then
-      end_wait(conf, rid, request)
-      left = left - 1
-    elseif not tried or tried.left ~= left then
-      tried = { left = left }
-      tried.obstacle, tried.held = find_obstacle(conf, request, order)
+    local text, tried = record_of(conf, rid), conf.tried[rid]
+    if not tried or tried.text ~= text then
+      tried = { text = text, request = read_request(text) }
+      tried.over = tonumber(redis.call('ZSCORE', deadlines, rid)) <= conf.now
       conf.tried[rid] = tried
-      conf.looks = conf.looks - #request.parts
+      conf.looks = conf.looks - 2 - #tried.request.parts
+    end
+    local request = tried.request
+    if tried.over then
+      end_wait(conf, rid, request)
+      left, conf.looks = left - 1, conf.looks - 10 - 4 * #request.parts
+    elseif tried.left ~= left then
+      tried.left = left
+      tried.obstacle, tried.held = find_obstacle(conf, request, order)
       if not tried.obstacle then
         hand_over(conf, rid, request)
-        left = left - 1
+        left, conf.looks = left - 1, conf.looks - 2 - 12 * #request.parts
       end
     end
-    local stops = tried and tried.obstacle and (code ~= 's' or (tried.held and tried.obstacle == resource))
-    if stops or conf.looks <= 0 then return left end
+    if not tried.over and tried.obstacle and (code ~= 's' or (tried.held and tried.obstacle == freed.resource)) then return left end
+    if left == 0 or conf.looks <= 0 or i == 64 then return left, order end
   end
-  -- those behind who have not been looked at may follow
-  if #members == most and (left < most or most < 64) then set_deadline(conf, 'promote ' .. resource, conf.now) end
   return left
 end

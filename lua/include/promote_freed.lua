@@ -2,8 +2,8 @@
 -- that have lost what they rest on. What is too much for one call is left to the next.
 -- NEEDS set_deadline waits_as live_request lacks_support end_request promote
 local function promote_freed(conf)
-  local left, at, seen = conf.grants or 64, 1, {}
-  conf.tried, conf.looks = {}, conf.looks or 2500 -- at least 64 waiters with 32 locks each
+  local left, at = conf.grants or 64, 1
+  conf.tried, conf.looks = {}, conf.looks or 1300
   for owner in pairs(conf.waiting > 0 and conf.losers or {}) do
     local rid = waits_as(owner)
     local request = rid and live_request(conf, rid)
@@ -11,14 +11,14 @@ local function promote_freed(conf)
       end_request(conf, rid, request, 'lost', 'lock.cancelled', ' reason=lost')
     end
   end
-  while conf.freed and conf.freed[at] and conf.waiting > 0 do  -- at most 100,000: resources that one call frees
-    local resource = conf.freed[at]
-    if left > 0 and conf.looks > 0 and seen[resource] ~= left then
-      left = promote(conf, resource, left)
-      seen[resource] = left
-    end
-    if left == 0 or conf.looks <= 0 then set_deadline(conf, 'promote ' .. resource, conf.now) end
+  -- at most 5,000: 32 for each of 64 grants, and what the call itself has freed
+  while conf.freed and conf.freed[at] and conf.waiting > 0 do
+    local freed = conf.freed[at]
+    conf.noted[freed.resource] = nil
+    local from = freed.from
+    if left > 0 and conf.looks > 0 then left, from = promote(conf, freed, left) end
+    if from then set_deadline(conf, 'promote ' .. freed.resource .. string.gsub(from, '^.', ' %0'), conf.now) end
     at = at + 1
   end
-  conf.freed, conf.losers, conf.grants = nil, nil, left
+  conf.freed, conf.noted, conf.losers, conf.grants = nil, nil, nil, left
 end

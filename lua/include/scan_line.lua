@@ -1,29 +1,36 @@
--- scan_line(search, resource, order, code, by, counted): who waits behind that place in the line of a resource for
--- what stands there, or for somebody who does: whoever conflicts with it, and all behind. A holder's place is ''. Each
--- is noted once, with whom it waits for. From the place `search.from[resource]` on all are known already. counted:
--- permits play a part.
+-- scan_line(conf, search, scan): look who waits, behind a place in the line of a resource, for what stands there, or for
+-- somebody who does: whoever conflicts with it, and all behind. A holder's place is ''. Each is noted once, with whom it
+-- waits for. counted: permits play a part. 64 at a time; true once the line has been read.
 -- NEEDS graph permits_of
-local function scan_line(search, resource, order, code, by, counted)
-  local line, from = 'r ' .. resource .. ' q ', search.from[resource]
-  if search.left < 0 or from and from <= order then return end
-  local members = redis.call('ZRANGE', graph, order == '' and '[' .. line or '(' .. line .. order .. '!',
-    '(' .. line .. (from or '~'), 'BYLEX', 'LIMIT', 0, search.left + 1)
-  search.left = search.left - #members
-  local last = code ~= 's' and by or nil
-  if last then search.from[resource] = order end
-  counted = counted or permits_of(code)
+local function scan_line(conf, search, scan)
+  local resource, line = scan.resource, 'r ' .. scan.resource .. ' q '
+  if not scan.begun then
+    scan.begun, scan.stop = true, search.from[resource] or '~'
+    if scan.stop <= scan.order then return true end
+    if scan.code ~= 's' then
+      scan.last, search.from[resource] = scan.by, scan.order
+    end
+    scan.counted = scan.counted or permits_of(scan.code) ~= nil
+  end
+  local members = redis.call('ZRANGE', graph, scan.order == '' and '[' .. line or '(' .. line .. scan.order .. '!',
+    '(' .. line .. scan.stop, 'BYLEX', 'LIMIT', 0, 64)
+  conf.visits = conf.visits - 1 - #members
   for _, member in ipairs(members) do
     local at, wanted, owner, rid = string.match(member, '^r %S+ q (%S+) (%S+) (%S+) (%S+)$')
-    counted = counted or permits_of(wanted)
-    if last or wanted ~= 's' then
-      if not last then search.from[resource] = at end
+    scan.order, scan.counted = at, scan.counted or permits_of(wanted) ~= nil
+    if scan.last or wanted ~= 's' then
+      if not scan.last then search.from[resource] = at end
       if not search.found[owner] then
-        local node = { owner = owner, rid = rid, code = wanted, resource = resource, counted = counted,
-          waits_for = wanted == 's' and last or by }
+        local waits_for = wanted == 's' and scan.last or scan.by
+        local next_one = search.found[waits_for]
+        local node = { owner = owner, rid = rid, code = wanted, resource = resource, counted = scan.counted,
+          waits_for = waits_for, depth = 1 + (next_one and next_one.depth or 0) }
         search.found[owner] = node
-        search.todo[#search.todo + 1] = node
+        search.count = search.count + 1
+        search.todo[search.count] = node
       end
-      if wanted ~= 's' then last = owner end
+      if wanted ~= 's' then scan.last = owner end
     end
   end
+  return #members < 64
 end

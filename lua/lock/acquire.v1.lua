@@ -6,7 +6,7 @@
 -- priority being a head start; with wait_ms=0 `busy` is the answer instead. An owner that waits already may take what
 -- nobody has or wants; else `owner_waits` names its request; cancel it where that is an old try of yours.
 -- `deadlock`: to wait would close a circle: `owner>mode>resource` for each who waits, for what the next one has or is
--- ahead for. checked=0: call detect. Where a call that is sent again hears `granted` of what was handed over meanwhile,
+-- ahead for; 256 at most, and `+<n>` for those that are not named. checked=0: call detect. Where a call that is sent again hears `granted` of what was handed over meanwhile,
 -- poll or renew before deadline_ms.
 --
 -- KEYS   config    hash           {base}:config
@@ -50,11 +50,11 @@
 -- INCLUDE base_time open_domain emit
 -- RARELY code_of note_line record_of read_request live_request members_of set_record remember parts_text tell
 -- RARELY note_freed permits_of read_capacity write_capacity use_permits end_request end_wait set_deadline members_below
--- RARELY waits_as strongest lacks_support is_held_against is_behind find_obstacle next_fence link_request write_request
--- RARELY grant read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up new_request
--- RARELY recall end_around cover_parts unavailable refuse_rate is_idle scan_line find_dependents place_before
--- RARELY load_waits is_stuck find_place circle_of choose_victim end_deadlock break_circle join_line admit decide
--- RARELY create_base close_domain place_of wait_answer
+-- RARELY waits_as strongest lacks_support line_of is_held_against is_behind find_obstacle next_fence link_request
+-- RARELY write_request grant read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue
+-- RARELY catch_up new_request recall end_around cover_parts unavailable refuse_rate is_idle new_search scan_line
+-- RARELY visit_waiter find_dependents place_before load_waits lines_of is_stuck left_over find_place circle_of
+-- RARELY choose_victim end_deadlock break_circle join_line admit decide create_base close_domain place_of wait_answer
 
 local conf, refused = open_domain({ rid })
 if refused then return refused end

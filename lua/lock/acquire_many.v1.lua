@@ -44,11 +44,11 @@
 -- INCLUDE code_of base_time open_domain fences_of
 -- RARELY note_line record_of read_request live_request members_of set_record remember emit parts_text tell note_freed
 -- RARELY permits_of read_capacity write_capacity use_permits end_request end_wait set_deadline members_below waits_as
--- RARELY strongest lacks_support is_held_against is_behind find_obstacle next_fence link_request write_request grant
--- RARELY read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up new_request
--- RARELY recall end_around cover_parts unavailable refuse_rate is_idle scan_line find_dependents place_before
--- RARELY load_waits is_stuck find_place circle_of choose_victim end_deadlock break_circle join_line admit decide
--- RARELY create_base close_domain place_of wait_answer
+-- RARELY strongest lacks_support line_of is_held_against is_behind find_obstacle next_fence link_request write_request
+-- RARELY grant read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up new_request
+-- RARELY recall end_around cover_parts unavailable refuse_rate is_idle new_search scan_line visit_waiter
+-- RARELY find_dependents place_before load_waits lines_of is_stuck left_over find_place circle_of choose_victim
+-- RARELY end_deadlock break_circle join_line admit decide create_base close_domain place_of wait_answer
 
 local parts, seen = {}, {}
 for i = 1, item_count do

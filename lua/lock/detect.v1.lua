@@ -1,18 +1,23 @@
--- lock.detect.v1: look for circles among those waiters whose search was too long when they came, with more patience;
+-- lock.detect.v1: search for deadlock cycles among those waiters whose search was too long when they came (`checked` 0);
 -- end one wait of each by the policy. A waiter may move forward in line, never back. Each agent has its turn every 30
--- seconds at most. more=1: there are others.
+-- seconds at most. visits: how many commands, holds and waits the call may look at in all. A search that takes more is
+-- kept, and the next call goes on with it, so that a cycle of any length is found by calls that are short. more=1: there
+-- are others, or such a search: call again. Where permits play a part, what all hold and wait for that depend on the
+-- waiter has to be looked at in one call: if that is more than `visits`, its next turn is in 30 seconds; then call with
+-- limit=1 and the largest `visits`. `circle` names 256 owners at most; `+<n>` at its end: so many are not named.
 --
 -- KEYS   config    hash           {base}:config
 -- KEYS   requests  hash           {base}:requests
 -- KEYS   graph     zset           {base}:graph
 -- KEYS   deadlines zset           {base}:deadlines
 -- KEYS   unchecked zset           {base}:unchecked
+-- KEYS   saved     hash           {base}:search
 -- KEYS   capacity  hash           {base}:capacity
 -- KEYS   rates     zset           {base}:rates
 -- KEYS   events    stream         {base}:events
 -- KEYS   channel   prefix/channel {base}:channel: id
 -- ARGV   limit     int 1..16      ?=4
--- ARGV   visits    int 100..100000 ?=10000
+-- ARGV   visits    int 100..20000 ?=2000
 -- ARGV   trace     bytes 0..128   ?=
 -- ARGV   source    bytes 0..200   ?=
 -- ARGV   now_ms    int 0..9000000000000 ?=0
@@ -23,26 +28,42 @@
 -- ROLE   work
 -- REPLAY goes_on
 -- FLAGS  allow-oom
--- COST   6 commands, 30 and more for each waiter
+-- COST   6 commands, 30 and more for each waiter; looks at `visits` commands, holds and waits in all, then hands over
 -- INCLUDE base_time open_domain read_rules
 -- RARELY note_line record_of read_request live_request members_of set_record remember emit parts_text tell note_freed
 -- RARELY permits_of read_capacity write_capacity use_permits end_request end_wait set_deadline members_below waits_as
--- RARELY strongest lacks_support is_held_against is_behind find_obstacle next_fence link_request write_request grant
--- RARELY hand_over promote promote_freed end_rids sweep_ended end_due scan_line find_dependents place_before load_waits
--- RARELY is_stuck find_place circle_of choose_victim end_deadlock break_circle check_wait create_base close_domain
+-- RARELY strongest lacks_support line_of is_held_against is_behind find_obstacle next_fence link_request write_request
+-- RARELY grant hand_over promote promote_freed end_rids sweep_ended end_due new_search scan_line visit_waiter
+-- RARELY find_dependents place_before load_waits lines_of is_stuck left_over find_place circle_of choose_victim
+-- RARELY end_deadlock break_circle still_waits save_search open_search check_wait create_base close_domain
 
 local conf, refused = open_domain({})
 if refused then return refused end
-end_due(conf, 100)
+end_due(conf, 16)
 read_rules(conf)
+conf.visits = visits
+local begun, first, place = open_search(conf)
 local rids = redis.call('ZRANGE', unchecked, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 65)
-local answers, checked = {}, 0
-for _, rid in ipairs(rids) do
-  if checked == limit then break end
-  conf.visits = visits
-  local told = check_wait(conf, rid)
+local answers, checked, more = {}, 0, rids[65] ~= nil
+if first and record_of(conf, first) and string.find(record_of(conf, first), ' ' .. place .. ' ', 1, true) then
+  table.insert(rids, 1, first)
+else
+  begun = nil
+end
+for i, rid in ipairs(rids) do
+  if checked == limit or conf.visits <= 0 then
+    more = true
+    break
+  end
+  local told, later
+  if i == 1 or rid ~= first then told, later = check_wait(conf, rid, i == 1 and begun or nil) end
+  if i == 1 and begun and not later then redis.call('UNLINK', saved) end
   if told ~= nil then checked = checked + 1 end
   if told then answers[#answers + 1] = told end
+  if later then
+    more = more or not later.short or later.short ~= later.short_at
+    break
+  end
 end
 close_domain(conf)
-return { 'ok', conf.now, checked, (rids[65] or checked == limit and rids[limit + 1]) and 1 or 0, answers }
+return { 'ok', conf.now, checked, more and 1 or 0, answers }

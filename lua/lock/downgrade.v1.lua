@@ -26,8 +26,8 @@
 -- INCLUDE base_time open_domain record_of members_of link_request
 -- RARELY note_line read_request live_request set_record remember emit parts_text tell note_freed permits_of
 -- RARELY read_capacity write_capacity use_permits end_request end_wait set_deadline members_below waits_as strongest
--- RARELY lacks_support is_held_against is_behind find_obstacle next_fence write_request grant read_rules hand_over
--- RARELY promote promote_freed end_rids sweep_ended end_due end_overdue catch_up create_base close_domain
+-- RARELY lacks_support line_of is_held_against is_behind find_obstacle next_fence write_request grant read_rules
+-- RARELY hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up create_base close_domain
 
 local conf, refused = open_domain({ rid })
 if refused then return refused end
@@ -37,11 +37,11 @@ local status = request and 'waiting' or record_of(conf, rid) and 'lost' or 'unkn
 if request and request.order == '-' then
   status = 'downgraded'
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
+  note_freed(conf, request) -- as it was: what it had shared before lets nobody in
   for _, part in ipairs(request.parts) do
     if part.code == 'x' then part.code = 's' end
   end
-  note_freed(conf, request)
-  link_request(rid, request)
+  link_request(conf, rid, request)
   write_request(conf, rid, request)
   promote_freed(conf)
 end

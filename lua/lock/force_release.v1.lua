@@ -28,9 +28,9 @@
 -- COST   8 + 3n commands where nobody waits
 -- INCLUDE base_time open_domain record_of read_request members_below next_fence
 -- RARELY note_line live_request members_of set_record remember emit parts_text tell note_freed permits_of read_capacity
--- RARELY write_capacity use_permits end_request end_wait set_deadline waits_as strongest lacks_support is_held_against
--- RARELY is_behind find_obstacle link_request write_request grant read_rules hand_over promote promote_freed end_rids
--- RARELY sweep_ended end_due create_base close_domain
+-- RARELY write_capacity use_permits end_request end_wait set_deadline waits_as strongest lacks_support line_of
+-- RARELY is_held_against is_behind find_obstacle link_request write_request grant read_rules hand_over promote
+-- RARELY promote_freed end_rids sweep_ended end_due create_base close_domain
 
 local conf, refused = open_domain({ '#forced:' .. rid })
 if refused then return refused end
@@ -43,9 +43,15 @@ else
   local held = owner ~= '' and 'o ' .. owner .. ' h ' .. resource or 'r ' .. resource .. ' h'
   local members = members_below(held, 101)
   more = members[101] and '1' or '0'
+  local work = 1000
   for i = 1, math.min(#members, 100) do
+    if work <= 0 then
+      more = '1'
+      break
+    end
     rids[i] = string.match(members[i], '^.* (%S+)$')
     local request = read_request(record_of(conf, rids[i]))
+    work = work - 4 - #request.parts
     end_request(conf, rids[i], request, 'revoked ' .. reason, 'lock.released', ' by=force reason=' .. reason)
   end
   stored = next_fence(conf)

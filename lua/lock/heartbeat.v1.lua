@@ -27,9 +27,9 @@
 -- COST   4 + 2n commands
 -- INCLUDE base_time open_domain note_line read_capacity write_capacity
 -- RARELY record_of read_request live_request members_of set_record remember emit parts_text tell note_freed permits_of
--- RARELY use_permits end_request end_wait set_deadline members_below waits_as strongest lacks_support is_held_against
--- RARELY is_behind find_obstacle next_fence link_request write_request grant read_rules hand_over promote promote_freed
--- RARELY end_rids sweep_ended end_due create_base close_domain
+-- RARELY use_permits end_request end_wait set_deadline members_below waits_as strongest lacks_support line_of
+-- RARELY is_held_against is_behind find_obstacle next_fence link_request write_request grant read_rules hand_over
+-- RARELY promote promote_freed end_rids sweep_ended end_due create_base close_domain
 
 local conf, refused = open_domain({})
 if refused then return refused end
@@ -44,6 +44,7 @@ for i, resource in ipairs(item_resource) do
   end
   answers[i] = { not room and 'no_capacity' or room.status == 'draining' and 'draining' or 'active' }
 end
+conf.lines = nil -- it has read them before
 promote_freed(conf)
 close_domain(conf)
 return { 'ok', conf.now, answers }

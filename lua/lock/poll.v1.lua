@@ -32,9 +32,9 @@
 -- INCLUDE base_time open_domain record_of read_request live_request emit parts_text tell set_deadline write_request
 -- INCLUDE claim_grant fences_of close_domain
 -- RARELY note_line members_of set_record remember note_freed permits_of read_capacity write_capacity use_permits
--- RARELY end_request end_wait members_below waits_as strongest lacks_support is_held_against is_behind find_obstacle
--- RARELY next_fence link_request grant read_rules hand_over promote promote_freed end_rids sweep_ended end_due
--- RARELY end_overdue catch_up end_around unavailable place_of wait_answer create_base
+-- RARELY end_request end_wait members_below waits_as strongest lacks_support line_of is_held_against is_behind
+-- RARELY find_obstacle next_fence link_request grant read_rules hand_over promote promote_freed end_rids sweep_ended
+-- RARELY end_due end_overdue catch_up end_around unavailable place_of wait_answer create_base
 
 local conf, refused = open_domain(item_rid)
 if refused then return refused end
@@ -45,7 +45,7 @@ for i, rid in ipairs(item_rid) do
   if request and request.order ~= '-' and not conf.caught_up then
     -- its own lines do not wait for the backlog either
     end_around(conf, request.parts)
-    note_freed(conf, request)
+    for _, part in ipairs(request.parts) do note_line(conf, part.resource) end
     promote_freed(conf)
     request = live_request(conf, rid)
   end

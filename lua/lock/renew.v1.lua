@@ -28,8 +28,8 @@
 -- INCLUDE base_time open_domain record_of read_request live_request close_domain
 -- RARELY note_line members_of set_record remember emit parts_text tell note_freed permits_of read_capacity
 -- RARELY write_capacity use_permits end_request end_wait set_deadline members_below waits_as strongest lacks_support
--- RARELY is_held_against is_behind find_obstacle next_fence link_request write_request grant read_rules hand_over
--- RARELY promote promote_freed end_rids sweep_ended end_due end_overdue catch_up claim_grant create_base
+-- RARELY line_of is_held_against is_behind find_obstacle next_fence link_request write_request grant read_rules
+-- RARELY hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up claim_grant create_base
 
 local conf, refused = open_domain(item_rid)
 if refused then return refused end

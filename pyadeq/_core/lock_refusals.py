@@ -44,7 +44,7 @@ def lock_error(state: RequestState, names: str, owner: str, born: float | None =
     outcome = state.outcome if state.status == "ended" else state.status
     match outcome:
         case "deadlock":
-            return DeadlockError(state.cycle, born)
+            return DeadlockError(state.cycle, born, state.cycle_cut)
         case "owner_waits":
             return OwnerWaits(
                 f"{what}: its owner waits for another lock already, in request {state.rid}", str(state.rid)

@@ -54,7 +54,7 @@ def _state(answer: Answer, now_ms: int, resource: str | None = None) -> RequestS
     elif "fences" in fields:
         fields["fences"] = {part["resource"]: part["fence"] for part in fields["fences"]}
     if "circle" in fields:
-        fields["cycle"] = circle(fields.pop("circle"))
+        fields["cycle"], fields["cycle_cut"] = circle(fields.pop("circle"))
     if "retry" in fields:
         fields["retry_after"] = fields.pop("retry")
     return RequestState.model_validate({"status": answer.status, **fields})
@@ -82,7 +82,10 @@ def edges(answer: Answer) -> EdgePage:
 
 
 def detected(answer: Answer) -> Detected:
-    found = [FoundDeadlock(rid=item["rid"], cycle=circle(item["circle"])) for item in answer["items"]]
+    found = []
+    for item in answer["items"]:
+        cycle, cut = circle(item["circle"])
+        found.append(FoundDeadlock(rid=item["rid"], cycle=cycle, cycle_cut=cut))
     return Detected(checked=answer["checked"], more=bool(answer["more"]), deadlocks=found)
 
 
@@ -131,10 +134,12 @@ def _mode(code: str) -> dict[str, Any]:
     return {"mode": {"x": "exclusive", "s": "shared"}[code]}
 
 
-def circle(text: str) -> tuple[CycleEdge, ...]:
-    """`<owner>><code>><resource>`, several with spaces between."""
-    steps = [step.split(">", 2) for step in text.split()]
-    return tuple(CycleEdge(owner=owner, resource=resource, **_mode(code)) for owner, code, resource in steps)
+def circle(text: str) -> tuple[tuple[CycleEdge, ...], int]:
+    """`<owner>><code>><resource>`, several with spaces between; `+<n>` at the end: that many more are not named."""
+    steps = text.split()
+    cut = int(steps.pop()) if steps[-1].startswith("+") and ">" not in steps[-1] else 0
+    parts = [step.split(">", 2) for step in steps]
+    return tuple(CycleEdge(owner=owner, resource=resource, **_mode(code)) for owner, code, resource in parts), cut
 
 
 def circle_text(cycle: Sequence[CycleEdge]) -> str:

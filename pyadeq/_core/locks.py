@@ -185,7 +185,7 @@ class LockCalls:
     def edges(self, cursor: str = "", limit: int = 1000) -> Call[EdgePage]:
         return self._call("edges", replies.edges, cursor=cursor, limit=limit)
 
-    def detect(self, limit: int = 4, visits: int = 10_000) -> Call[Detected]:
+    def detect(self, limit: int = 4, visits: int = 2_000) -> Call[Detected]:
         return self._call("detect", replies.detected, limit=limit, visits=visits)
 
     def abort(self, rids: Sequence[str], cycle: Sequence[CycleEdge]) -> Call[list[str]]:

@@ -32,6 +32,8 @@ Wanted: TypeAlias = str | tuple[str, LockMode] | LockRequest
 WAIT = 60.0
 LONGEST_WAIT_MS = 86_400_000
 DETECT_EVERY = 2.0
+PATIENCE_AFTER, MOST_VISITS = 30.0, 20_000
+"""Seconds after which a search that is too long for one call gets a larger one, and how much that may look at."""
 LATE = 0.002
 """Seconds by which the last poll comes after the end of the wait, for the server's clock to have passed it too."""
 MOST_PAST = 4096
@@ -185,6 +187,7 @@ class Acquiring(LocksBase):
     def _wait(self, rid: str, wish: _Wish, state: RequestState, end: float) -> tuple[RequestState, float]:
         """Poll when somebody says that there is news, and from time to time; end: on the domain's clock."""
         detect_at = monotonic() + DETECT_EVERY
+        patient_at = monotonic() + PATIENCE_AFTER
         with self._listening(rid) as ear:
             while True:
                 sent = self._here()
@@ -193,15 +196,18 @@ class Acquiring(LocksBase):
                     return state, sent
                 if not state.checked and monotonic() >= detect_at:
                     detect_at = monotonic() + DETECT_EVERY
-                    self._detect()
+                    patient = monotonic() >= patient_at
+                    if patient:
+                        patient_at = monotonic() + PATIENCE_AFTER
+                    self._detect(patient)
                 assert state.poll is not None
                 ear.wait(min(state.poll, max(end - state.now, 0.0) + LATE))
                 self._check_open()
 
-    def _detect(self) -> None:
+    def _detect(self, patient: bool) -> None:
         """Look for the deadlocks that the search at the enqueue had no time for. The next poll says who it was."""
         with suppress(DurabilityError):
-            self._runner.send(self.calls.detect())
+            self._runner.send(self.calls.detect(1, MOST_VISITS) if patient else self.calls.detect())
 
     def _made_way(self, state: RequestState) -> bool:
         """Whether the owner was only in its own way, and is no more: the request it waits with has ended here.

@@ -80,7 +80,7 @@ class TendingLocks(LookingAtLocks):
         """End leases and waits past their time; how many. Other calls do it on the way."""
         return (self._runner.send(self.calls.reap(limit))).ended
 
-    def detect(self, limit: int = 4, visits: int = 10_000) -> Detected:
+    def detect(self, limit: int = 4, visits: int = 2_000) -> Detected:
         """Look for deadlocks that were not found at once for lack of budget, and end a request in each."""
         return self._runner.send(self.calls.detect(limit, visits))
 

@@ -23,12 +23,12 @@ def test_an_agent_has_its_turn_when_it_has_come_and_not_before(
 
 
 def test_a_long_circle_is_told_in_part(lock_bench: LockBench) -> None:
-    lock_bench.real(lock_bench.calls.configure(detect_visits=2_000))
-    ring(lock_bench, 64)
-    state = lock_bench.run(lock_bench.acquire("q", "r0", "o64", wait=60))
+    lock_bench.real(lock_bench.calls.configure(detect_visits=5_000))
+    ring(lock_bench, 300)
+    state = lock_bench.run(lock_bench.acquire("q", "r0", "o300", wait=60))
     assert state.status == "deadlock"
-    assert [edge.owner for edge in state.cycle][:3] == ["o64", "o0", "o1"]
-    assert len(state.cycle) == 64
+    assert [edge.owner for edge in state.cycle][:3] == ["o300", "o0", "o1"]
+    assert (len(state.cycle), state.cycle_cut) == (256, 45)
 
 
 def waiters(lock_bench: LockBench, number: int, agent: str | None = None) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Final
 UNREACHABLE: Final = {
     "a request names one resource at least": [
         "*: no round over `request.parts`",
-        "include/cover_parts.lua: no round over `read_request(record_of(conf, string.match(member, '%S+$'))).parts`",
+        "include/cover_parts.lua: no round over `read_request(record_of(conf, rid)).parts`",
         "include/link_request.lua: no round over `members_of(rid, request)`",
         "include/read_request.lua: no round over `string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)')`",
     ],
@@ -30,6 +30,17 @@ UNREACHABLE: Final = {
         "include/free_limits.lua: no round over `redis.call('HMGET', running, unpack(ids))`",
         "include/open_lines.lua: no round over `keys`",
         "include/read_limits.lua: no round over `keys`",
+    ],
+    "the request itself is part of what is_stuck plays through, and waits": [
+        "include/is_stuck.lua: no round over `state.lines`",
+        "include/is_stuck.lua: no round over `state.need`",
+        "include/left_over.lua: no round over `line`",
+        "include/left_over.lua: no round over `search.wants`",
+        "include/lines_of.lua: no round over `state.lines`",
+        "include/lines_of.lua: no round over `state.waits[request.owner]`",
+        "include/lines_of.lua: no round over `state.waits`",
+        "include/save_search.lua: no round over `#row`",
+        "include/save_search.lua: no round over `state.todo`",
     ],
     "the loop stands behind a test that there is one": [
         "include/ack_tasks.lua: no round over `ids`",

@@ -45,13 +45,13 @@ COMMANDS: Final = {
     **dict.fromkeys(["XADD", "XTRIM"], ("stream", True)),
     **dict.fromkeys(["SPUBLISH"], ("channel", True)),
     **dict.fromkeys(["EXISTS"], ("", False)),
-    **dict.fromkeys(["DEL", "EXPIRE", "PERSIST", "PEXPIRE"], ("", True)),
+    **dict.fromkeys(["DEL", "EXPIRE", "PERSIST", "PEXPIRE", "UNLINK"], ("", True)),
     **dict.fromkeys(["INFO", "TIME"], ("", False)),
 }
 # Which arguments are keys, where it is not the first alone.
 KEY_ARGUMENTS: Final = {
     **dict.fromkeys(["INFO", "TIME"], slice(0)),
-    **dict.fromkeys(["DEL", "EXISTS", "MGET"], slice(None)),
+    **dict.fromkeys(["DEL", "EXISTS", "MGET", "UNLINK"], slice(None)),
     "MSET": slice(None, None, 2),
 }
 STATUS_REPLIES: Final = {"LTRIM", "MSET", "SET"}

@@ -50,8 +50,9 @@ def test_how_a_request_stands() -> None:
 
 def test_a_cycle_there_and_back() -> None:
     text = "a>x>db:1 b>s>db:2 c>p3>agent:1"
-    assert circle_text(circle(text)) == text
-    assert circle("a>x+>db:1") == (CycleEdge("a", "exclusive", "db:1"),)
+    assert circle_text(circle(text)[0]) == text
+    assert circle("a>x+>db:1") == ((CycleEdge("a", "exclusive", "db:1"),), 0)
+    assert circle("a>x>db:1 +36") == ((CycleEdge("a", "exclusive", "db:1"),), 36)
     long = [CycleEdge("o" * 200, "exclusive", "r" * 200)] * 500
     assert 29_000 < len(circle_text(long)) <= 30_000
 

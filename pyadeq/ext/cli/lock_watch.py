@@ -115,7 +115,10 @@ def _detail(text: str) -> dict[str, Any]:
         value, text = rest.split(" ", 1) if name == "by" and " " in rest else (rest, "")
         detail[name] = value
     if "cycle" in detail:
-        detail["cycle"] = [_step(step) for step in detail["cycle"].split(" ")]
+        steps = detail["cycle"].split(" ")
+        if ">" not in steps[-1]:  # +<n>: owners of a long cycle that are not named
+            detail["cycle_cut"] = int(steps.pop())
+        detail["cycle"] = [_step(step) for step in steps]
     return detail
 
 

@@ -196,7 +196,7 @@ def locks(facts: Facts) -> Finding:
             f"domain {worst.domain}: {many} not been searched for deadlocks for a minute",
             why,
             f"adeq lock graph --domain {worst.domain}",
-            f"adeq lock configure --domain {worst.domain} --detect-visits 10000",
+            f"adeq lock configure --domain {worst.domain} --detect-visits 2000",
         )
     if not facts.domains:
         return ok("no lock domain to look at")

@@ -47,7 +47,7 @@ class Style:
 
     policy: str = "requester"
     rated: bool = False
-    visits: int = 512
+    visits: int = 1000
     calm: bool = False  # long leases, hardly any time passes, few give back: lines and deadlocks form
     permits: tuple[str, ...] = ("k",)
     owners: tuple[str, ...] = OWNERS
@@ -57,7 +57,7 @@ class Style:
         return cls(
             policy=random.choice(("requester", "requester", "requester", "priority", "youngest")),
             rated=random.random() < 0.15,
-            visits=random.choice((512, 512, 512, 16)),
+            visits=random.choice((1000, 1000, 1000, 16)),
             calm=random.random() < 0.6,
             permits=random.choice((("k",), ("k",), (), ("k", "a"), RESOURCES)),
             owners=OWNERS[: random.choice((3, 5, 5, 5, 7))],

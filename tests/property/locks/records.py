@@ -16,7 +16,7 @@ SETTINGS = {
     "policy": "requester",
     "rate_per_minute": 0,
     "rate_burst": 10,
-    "detect_visits": 512,
+    "detect_visits": 1000,
 }
 Settings = dict[str, Any]
 

@@ -52,7 +52,8 @@ def test_64_are_granted_by_one_call_and_the_rest_is_remembered(driver: Driver) -
         raw(driver, step.verb, **step.args)
     _, store, events = driver.link.send("release", {"item": [("first-r",), ("first-t",)]}, driver.oracle.clock)
     assert [event["event"] for event in events].count("lock.promoted") == 64
-    assert [store.deadlines.get(f"promote {lock}") for lock in "rt"] == [str(START)] * 2
+    left = {name.split(" ")[1]: due for name, due in store.deadlines.items() if name.startswith("promote ")}
+    assert left == {"r": str(START), "t": str(START)}
     _, store, events = driver.link.send("reap", {"limit": 2}, driver.oracle.clock)
     assert [event["event"] for event in events].count("lock.promoted") == 8
     assert not [name for name in store.deadlines if name.startswith("promote")]
@@ -157,6 +158,70 @@ def test_a_ring_above_the_budget_is_left_to_the_detector(driver: Driver) -> None
     assert len(found) == 1
     assert len(found[0][1]["circle"].split(" ")) == 30
     assert not driver.link.send("reap", {"limit": 1}, driver.oracle.clock)[1].unchecked
+
+
+def detect_until_done(driver: Driver, visits: int) -> list[Any]:
+    """The deadlocks that calls of `detect` find until none has more to look at; each call is short."""
+    found: list[Any] = []
+    for _ in range(1000):
+        _, fields = raw(driver, "detect", limit=4, visits=visits)
+        found += fields["items"]
+        driver.do(Step("clock", {"ms": 1}))
+        if not fields["more"]:
+            return found
+    raise AssertionError(f"no end after 1,000 calls: {found}")
+
+
+def test_a_long_ring_is_found_by_many_short_calls(driver: Driver) -> None:
+    start(driver, detect_visits=16, waiter_ms=HOUR)
+    assert make_ring(driver, 90)[1]["checked"] == 0
+    found = detect_until_done(driver, 100)
+    assert len(found) == 1
+    assert len(found[0][1]["circle"].split(" ")) == 90
+
+
+def test_a_ring_that_opens_meanwhile_is_no_deadlock(driver: Driver) -> None:
+    """All but one call see the ring; then somebody gives up waiting, and nobody else has to."""
+    start(driver, detect_visits=16, waiter_ms=HOUR)
+    make_ring(driver, 90)
+    calls = 0
+    while not driver.link.client.hget(f"{driver.link.base}:search", "#hard"):
+        assert not raw(driver, "detect", limit=4, visits=100)[1]["items"]
+        calls += 1
+    assert calls > 2
+    raw(driver, "cancel", item=[("o040-waits",)])
+    assert not detect_until_done(driver, 100)
+
+
+def test_edges_go_on_inside_a_resource(driver: Driver) -> None:
+    start(driver)
+    do(driver, "set_capacity", resource="k", max=30)
+    for n in range(30):
+        do(driver, "acquire", **asked(f"h{n:02}", "k", mode="permit").args)
+    do(driver, "acquire", **asked("x", "k").args)
+    for n in range(3):
+        do(driver, "acquire", **asked(f"s{n}", "k", mode="shared").args)
+    cursor, edges = "", []
+    for _ in range(20):
+        _, fields = raw(driver, "edges", cursor=cursor, limit=7)
+        assert len(fields["edges"]) <= 7
+        edges += [(edge["owner"], edge["blocker"]) for _, edge in fields["edges"]]
+        cursor = fields["cursor"]
+        if not cursor:
+            break
+    assert sorted(edges) == sorted([("x", f"h{n:02}") for n in range(30)] + [(f"s{n}", "x") for n in range(3)])
+
+
+def test_who_becomes_the_64th_that_shares_has_its_turn(driver: Driver) -> None:
+    """64 who would share wait for something else; the 65th wants nothing else, and has it when one of them goes."""
+    start(driver)
+    do(driver, "acquire", **asked("other", "s").args)
+    for n in range(64):
+        item = [("r", "shared", 1), ("s", "shared", 1)]
+        raw(driver, "acquire_many", rid=f"w{n:02}", owner=f"w{n:02}", issued_ms=START, wait_ms=HOUR, item=item)
+    assert raw(driver, "acquire", **asked("last", "r", mode="shared").args)[0] == "queued"
+    raw(driver, "cancel", item=[("w07",)])
+    assert raw(driver, "poll", item=[("last",)])[1]["items"][0][0] == "granted"
 
 
 def test_those_behind_a_many_follow_it_in_its_other_lines(driver: Driver) -> None:

@@ -1,0 +1,31 @@
+-- still_waits(conf, request, state): whether the cycle that calls before have found is there still: each of it has waited
+-- all the time, and for the next one of it. nil where that takes more than conf.visits.
+-- NEEDS members_below strongest
+local function still_waits(conf, request, state)
+  local block = state.hard or state.maybe
+  local owner = state.confirmed or block.owner
+  if not state.confirmed and not strongest(block.owner, block.resource) then return false end
+  for _ = 1, 20000 do
+    local node = state.found[owner]
+    if not node then return true end
+    conf.visits = conf.visits - 4
+    if conf.visits <= 0 then
+      state.confirmed = owner
+      return nil
+    end
+    local wait = members_below('o ' .. owner .. ' w ' .. node.resource, 1)[1]
+    local order, rid = string.match(wait or '', '^o %S+ w %S+ (%S+) %S+ (%S+)$')
+    if rid ~= node.rid then return false end
+    local by, code = node.waits_for, strongest(node.waits_for, node.resource)
+    if not code then
+      local ahead, its_code = request.order, state.wants[node.resource]
+      if by ~= request.owner then
+        ahead, its_code = string.match(members_below('o ' .. by .. ' w ' .. node.resource, 1)[1] or '',
+          '^o %S+ w %S+ (%S+) (%S+) ')
+      end
+      code = ahead and ahead < order and its_code or nil
+    end
+    if not code or code == 's' and node.code == 's' then return false end
+    owner = by
+  end
+end
