@@ -133,13 +133,14 @@ function arg_rare()
 -- promote_freed to look at, once. shared: all that has gone is one who shared it, or would have.
 local function note_line(conf, resource, shared, from)
   conf.freed, conf.noted = conf.freed or {}, conf.noted or {}
+  from = from or ''
   local noted = conf.noted[resource]
   if not noted then
-    noted = { resource = resource, shared = shared, from = from or '' }
+    noted = { resource = resource, shared = shared, from = from }
     conf.freed[#conf.freed + 1], conf.noted[resource] = noted, noted
   end
   noted.shared = noted.shared and shared
-  if (from or '') < noted.from then noted.from = from or '' end
+  if from < noted.from then noted.from = from end
 end
 
 -- record_of(conf, rid): the record of a request as this call has left it; false if there is none.
@@ -522,9 +523,9 @@ local function promote(conf, freed, left) local graph, deadlines = KEYS[3], KEYS
   conf.looks = conf.looks - math.ceil(#members / 8)
   for i, member in ipairs(members) do
     local order, code, rid = string.match(member, '^r %S+ q (%S+) (%S+) %S+ (%S+)$')
-    local text, tried = record_of(conf, rid), conf.tried[rid]
-    if not tried or tried.text ~= text then
-      tried = { text = text, request = read_request(text) }
+    local tried = conf.tried[rid] -- those whose records change meanwhile leave the line
+    if not tried then
+      tried = { request = read_request(record_of(conf, rid)) }
       tried.over = tonumber(redis.call('ZSCORE', deadlines, rid)) <= conf.now
       conf.tried[rid] = tried
       conf.looks = conf.looks - 2 - #tried.request.parts
@@ -574,7 +575,7 @@ end
 
 -- end_rids(conf, rids, work): end requests whose deadline has come: all of them first, for none may be granted what
 -- another leaves. Then the next in line have their turn. How many were ended: `work` counts their locks, and more.
--- NEEDS deadlines note_line record_of live_request end_wait end_request promote_freed
+-- NEEDS deadlines note_line live_request end_wait end_request promote_freed
 local function end_rids(conf, rids, work) local deadlines = KEYS[4]
   local count = 0
   for _, rid in ipairs(rids) do
@@ -588,7 +589,7 @@ local function end_rids(conf, rids, work) local deadlines = KEYS[4]
       end_wait(conf, rid, request)
     elseif request then
       end_request(conf, rid, request, 'expired', 'lock.expired', '')
-    elseif not record_of(conf, rid) then
+    else
       redis.call('ZREM', deadlines, rid) -- of something that is not there
     end
     count, work = count + 1, work - 4 - (request and #request.parts or 0)

@@ -1,6 +1,6 @@
 -- end_rids(conf, rids, work): end requests whose deadline has come: all of them first, for none may be granted what
 -- another leaves. Then the next in line have their turn. How many were ended: `work` counts their locks, and more.
--- NEEDS deadlines note_line record_of live_request end_wait end_request promote_freed
+-- NEEDS deadlines note_line live_request end_wait end_request promote_freed
 local function end_rids(conf, rids, work)
   local count = 0
   for _, rid in ipairs(rids) do
@@ -14,7 +14,7 @@ local function end_rids(conf, rids, work)
       end_wait(conf, rid, request)
     elseif request then
       end_request(conf, rid, request, 'expired', 'lock.expired', '')
-    elseif not record_of(conf, rid) then
+    else
       redis.call('ZREM', deadlines, rid) -- of something that is not there
     end
     count, work = count + 1, work - 4 - (request and #request.parts or 0)

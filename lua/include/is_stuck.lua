@@ -14,8 +14,10 @@ local function is_stuck(conf, search, request)
   local function look(line)
     for i = line.at, #line do -- those who share, up to the first who does not
       local wait = line[i]
-      if not gone[wait.owner] and (wait.code ~= 's' or line.alone > 0) then break end
-      if not gone[wait.owner] and not wait.free then set_free(wait) end
+      if not gone[wait.owner] then
+        if wait.code ~= 's' or line.alone > 0 then break end
+        set_free(wait)
+      end
       line.at = i + 1
     end
     local wait = line[line.first]
@@ -23,7 +25,7 @@ local function is_stuck(conf, search, request)
       wait, line.first = line[i], i
       if not gone[wait.owner] then break end
     end
-    if not wait or wait.code == 's' or wait.free or gone[wait.owner] then return end
+    if not wait or wait.code == 's' or wait.free then return end -- whoever has gone was free
     local others = wait.permits and line.solid or line.all - (line.own[wait.owner] or 0)
     if others == 0 and (not wait.permits or line.taken + wait.permits <= line.max) then set_free(wait) end
   end

@@ -17,9 +17,9 @@ local function promote(conf, freed, left)
   conf.looks = conf.looks - math.ceil(#members / 8)
   for i, member in ipairs(members) do
     local order, code, rid = string.match(member, '^r %S+ q (%S+) (%S+) %S+ (%S+)$')
-    local text, tried = record_of(conf, rid), conf.tried[rid]
-    if not tried or tried.text ~= text then
-      tried = { text = text, request = read_request(text) }
+    local tried = conf.tried[rid] -- those whose records change meanwhile leave the line
+    if not tried then
+      tried = { request = read_request(record_of(conf, rid)) }
       tried.over = tonumber(redis.call('ZSCORE', deadlines, rid)) <= conf.now
       conf.tried[rid] = tried
       conf.looks = conf.looks - 2 - #tried.request.parts
