@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 KINDS = {"config", "graph", "requests", "deadlines", "capacity", "rates", "unchecked", "search", "events"}
+GOING = {"search"}  # what is found anew if it is gone
 OUTCOMES = {
     "released", "expired", "cancelled", "timed_out", "abandoned", "lost", "deadlock", "revoked", "busy", "unavailable",
     "forced", "owner_waits",
 }  # fmt: skip
 OWN = {"#now", "#offset", "#fence", "#seq", "#waiting", "#due"}  # fields of `requests` that are the domain's own
 LATEST = 2.0**53
-MOST_SHARED = 64  # shared waiters with more of them ahead are not looked at
+MOST_SHARED = 63  # so many shared waiters may be passed; those with more of them ahead are not looked at
 RECORD = re.compile(
     r"(?P<state>waits|granted|held) (?P<owner>\S+) (?P<agent>\S+) (?P<priority>\d) (?P<since_ms>\d+)"
     r" (?P<born_ms>\d+) (?P<ttl_ms>\d+) (?P<until_ms>\d+) (?P<order>\S+) (?P<granted_ms>\d+)"
@@ -156,7 +157,9 @@ class LockAudit:
 
     def problems(self) -> Iterator[str]:
         yield from (f"{name}: unknown" for name in self.names if name not in KINDS)
-        yield from (f"{name} goes by itself" for name in self.names if self.client.pttl(f"{self.base}:{name}") != -1)
+        going = {name for name in self.names if self.client.pttl(f"{self.base}:{name}") != -1}
+        yield from (f"{name} goes by itself" for name in sorted(going - GOING))
+        yield from (f"{name} does not go by itself" for name in sorted(GOING & set(self.names) - going))
         yield from self.unread
         yield from self._members()
         yield from self._deadlines()

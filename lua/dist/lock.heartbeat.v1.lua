@@ -137,16 +137,17 @@ local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
 end
 
 -- note_line(conf, resource, shared, from): somebody in line for it, behind that place, may have a turn now: for
--- promote_freed to look at, once. shared: all that has gone is one who shared it, or would have.
+-- promote_freed to look at, once. shared: who has gone shared it, or would have. `gone` counts those; any other
+-- counts for all that may pass others.
 local function note_line(conf, resource, shared, from)
   conf.freed, conf.noted = conf.freed or {}, conf.noted or {}
   from = from or ''
   local noted = conf.noted[resource]
   if not noted then
-    noted = { resource = resource, shared = shared, from = from }
+    noted = { resource = resource, gone = 0, from = from }
     conf.freed[#conf.freed + 1], conf.noted[resource] = noted, noted
   end
-  noted.shared = noted.shared and shared
+  noted.gone = noted.gone + (shared and 1 or 64)
   if from < noted.from then noted.from = from end
 end
 
@@ -521,14 +522,14 @@ end
 -- its lines, so it is looked for once (conf.tried) until somebody else is granted. conf.looks: how much may be done.
 -- NEEDS graph deadlines record_of read_request end_wait find_obstacle hand_over
 local function promote(conf, freed, left) local graph, deadlines = KEYS[3], KEYS[4]
-  local line, most, skipped = 'r ' .. freed.resource .. ' q ', 64, 0
+  local line, most, skipped, had = 'r ' .. freed.resource .. ' q ', 64, 0, left
   local low, high = freed.from == '' and '[' .. line or '(' .. line .. freed.from .. '!', '(' .. line .. '~'
   conf.looks = conf.looks - 5
-  if freed.shared then
+  if freed.gone < 64 then
     local first = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', 0, 1)[1]
     if not first then return left end
-    -- who would share may pass 63 others who would: it is the 64th who may have a turn now
-    if string.find(first, '^r %S+ q %S+ s ') then most, skipped = 1, 63 end
+    -- who would share may pass 63 others who would: the last of the first 64 may have a turn now, as many as have gone
+    if string.find(first, '^r %S+ q %S+ s ') then most, skipped = freed.gone, 64 - freed.gone end
   end
   local members = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', skipped, most)
   conf.looks = conf.looks - math.ceil(#members / 8)
@@ -554,7 +555,8 @@ local function promote(conf, freed, left) local graph, deadlines = KEYS[3], KEYS
       end
     end
     if not tried.over and tried.obstacle and (code ~= 's' or (tried.held and tried.obstacle == freed.resource)) then return left end
-    if left == 0 or conf.looks <= 0 or i == 64 then return left, order end
+    if left == 0 or conf.looks <= 0 then return left, order end
+    if i == most and (skipped == 0 or left < had) then return left, order end -- those behind may follow
   end
   return left
 end

@@ -81,7 +81,7 @@ def detect_a_ring_that_has_opened(bench: LockBench, n: int) -> AnyCall:
 
 
 @scenario(0)
-def detect_a_ring_whose_lock_was_given_back(bench: LockBench, _: int) -> AnyCall:
+def detect_a_ring_whose_lock_is_damaged(bench: LockBench, _: int) -> AnyCall:
     call = until_found(bench, 60)
     bench.ask(
         "ZREM",
@@ -260,19 +260,24 @@ def detect_what_nobody_holds_between_two_calls(bench: LockBench, n: int) -> AnyC
     return bench.calls.detect(1, 400)
 
 
-@scenario(0, 1)
-def detect_permits_that_drain_beside_others(bench: LockBench, n: int) -> AnyCall:
-    """Those that are gone, and those that are to go: nobody gets one of them."""
+@scenario(0)
+def detect_permits_that_drain_beside_others(bench: LockBench, _: int) -> AnyCall:
+    """Those that are to go: nobody gets one of them."""
     bench.real(bench.calls.configure(detect_visits=16))
     permits(bench, "p", 1)
     permits(bench, "u", 1)
     asked(bench, "h p=1", "other u=1", *[f"q e{at}" for at in range(20)], "q r", "h r")
     bench.real(ask(bench, "q", "p=1", "u=1"))
     bench.real(bench.calls.drain("u"))
-    if n:
-        bench.ask("HDEL", ":capacity", "u")
     begin(bench, "q")
     return bench.calls.detect(1, 400)
+
+
+@scenario(0)
+def detect_permits_beside_a_damaged_capacity(bench: LockBench, _: int) -> AnyCall:
+    call = detect_permits_that_drain_beside_others(bench, 0)
+    bench.ask("HDEL", ":capacity", "u")
+    return call
 
 
 def shared_ring(bench: LockBench, n: int) -> None:
@@ -353,7 +358,7 @@ def acquire_permits_while_their_holders_go_on(bench: LockBench, _: int) -> AnyCa
 
 
 @scenario(0)
-def acquire_permits_of_what_drains_beside_others(bench: LockBench, _: int) -> AnyCall:
+def acquire_permits_beside_a_damaged_capacity(bench: LockBench, _: int) -> AnyCall:
     permits(bench, "p", 2)
     permits(bench, "u", 2)
     asked(bench, "a u=1 r", "b u=1 p=2")
@@ -534,7 +539,7 @@ def edges_of_one_at_a_time(bench: LockBench, _: int) -> AnyCall:
 
 
 @scenario(0)
-def edges_of_permits_and_shared_holds(bench: LockBench, _: int) -> AnyCall:
+def edges_of_a_damaged_line(bench: LockBench, _: int) -> AnyCall:
     asked(bench, "a r=shared", "b r=shared", "c r")
     bench.ask("ZADD", ":graph", 0, "r r h p1 damaged damaged")
     return bench.calls.edges()
@@ -546,6 +551,14 @@ def edges_with_another_cursor(bench: LockBench, _: int) -> AnyCall:
 
 
 @scenario(64)
+def release_two_in_front_of_those_who_share(bench: LockBench, n: int) -> AnyCall:
+    """Two leave the line, so two more may pass who is left of it."""
+    asked(bench, "other s")
+    rids = asked(bench, *[f"w{at} r=shared s=shared" for at in range(n)], "last r=shared", "later r=shared")
+    return bench.calls.release(rids[:2])
+
+
+@scenario(64, 65)
 def release_to_the_64th_who_shares(bench: LockBench, n: int) -> AnyCall:
     asked(bench, "other s")
     rids = asked(bench, *[f"w{at} r=shared s=shared" for at in range(n)], "last r=shared", "later r=shared")

@@ -116,7 +116,7 @@ BY_CORNERS: dict[str, tuple[Scenario, Mutant]] = {
     ),
     "the rest of a line is forgotten": (
         corners.test_a_long_run_goes_on_though_one_of_it_has_to_wait_elsewhere,
-        ("if left == 0 or conf.looks <= 0 or i == 64 then", "if left == 0 or conf.looks <= 0 then"),
+        ("if i == most and (skipped == 0 or left < had) then", "if false then"),
     ),
     "the other lines are forgotten": (
         corners.test_64_are_granted_by_one_call_and_the_rest_is_remembered,
@@ -168,6 +168,14 @@ BY_CORNERS: dict[str, tuple[Scenario, Mutant]] = {
     ),
     "the 64th who shares is not looked at": (
         corners.test_who_becomes_the_64th_that_shares_has_its_turn,
-        ("then most, skipped = 1, 63 end", "then return left end"),
+        ("then most, skipped = freed.gone, 64 - freed.gone end", "then return left end"),
+    ),
+    "who comes behind the 64th that shares is not looked at": (
+        corners.test_who_comes_behind_the_64th_that_shares_has_its_turn,
+        ("(skipped == 0 or left < had)", "(skipped == 0)"),
+    ),
+    "one has its turn where two have left": (
+        corners.test_as_many_that_share_have_their_turn_as_have_left,
+        ("then most, skipped = freed.gone, 64 - freed.gone end", "then most, skipped = 1, 63 end"),
     ),
 }

@@ -212,16 +212,35 @@ def test_edges_go_on_inside_a_resource(driver: Driver) -> None:
     assert sorted(edges) == sorted([("x", f"h{n:02}") for n in range(30)] + [(f"s{n}", "x") for n in range(3)])
 
 
-def test_who_becomes_the_64th_that_shares_has_its_turn(driver: Driver) -> None:
-    """64 who would share wait for something else; the 65th wants nothing else, and has it when one of them goes."""
+def line_of_64_and_two(driver: Driver) -> None:
+    """64 who would share wait for something else; the two behind them want nothing else."""
     start(driver)
     do(driver, "acquire", **asked("other", "s").args)
     for n in range(64):
         item = [("r", "shared", 1), ("s", "shared", 1)]
         raw(driver, "acquire_many", rid=f"w{n:02}", owner=f"w{n:02}", issued_ms=START, wait_ms=HOUR, item=item)
-    assert raw(driver, "acquire", **asked("last", "r", mode="shared").args)[0] == "queued"
+    for rid in ("last", "later"):
+        assert raw(driver, "acquire", **asked(rid, "r", mode="shared").args)[0] == "queued"
+
+
+def test_who_becomes_the_64th_that_shares_has_its_turn(driver: Driver) -> None:
+    line_of_64_and_two(driver)
     raw(driver, "cancel", item=[("w07",)])
     assert raw(driver, "poll", item=[("last",)])[1]["items"][0][0] == "granted"
+
+
+def test_who_comes_behind_the_64th_that_shares_has_its_turn(driver: Driver) -> None:
+    """When the 64th has it, and so is no longer in line, it is the next one that 63 are ahead of."""
+    line_of_64_and_two(driver)
+    raw(driver, "cancel", item=[("w07",)])
+    assert raw(driver, "poll", item=[("later",)])[1]["items"][0][0] == "granted"
+
+
+def test_as_many_that_share_have_their_turn_as_have_left(driver: Driver) -> None:
+    line_of_64_and_two(driver)
+    raw(driver, "cancel", item=[("w07",), ("w08",)])
+    answers = raw(driver, "poll", item=[("last",), ("later",)])[1]["items"]
+    assert [answer[0] for answer in answers] == ["granted", "granted"]
 
 
 def test_those_behind_a_many_follow_it_in_its_other_lines(driver: Driver) -> None:
