@@ -64,15 +64,19 @@ class Nodes:
 
     async def aclose(self) -> None:
         """Close our connections, for good."""
-        self._settle_in()
         self.closed = True
+        await self.disconnect()
+
+    async def disconnect(self) -> None:
+        """Close our connections; the next exchange connects anew."""
+        self._settle_in()
         wires, self._wires = self._wires, {}
         for wire in wires.values():
             await wire.aclose()
 
     def _settle_in(self) -> None:
         """On another event loop, connect anew. Connections of a loop that has ended can be neither used nor closed."""
-        if self._home.has_moved():
+        if self._home.has_moved() and self._wires:
             self._wires = {}
             self._moves += 1
             if self._moves == 1:

@@ -65,15 +65,19 @@ class Nodes:
 
     def close(self) -> None:
         """Close our connections, for good."""
-        self._settle_in()
         self.closed = True
+        self.disconnect()
+
+    def disconnect(self) -> None:
+        """Close our connections; the next exchange connects anew."""
+        self._settle_in()
         wires, self._wires = self._wires, {}
         for wire in wires.values():
             wire.close()
 
     def _settle_in(self) -> None:
         """On another event loop, connect anew. Connections of a loop that has ended can be neither used nor closed."""
-        if self._home.has_moved():
+        if self._home.has_moved() and self._wires:
             self._wires = {}
             self._moves += 1
             if self._moves == 1:

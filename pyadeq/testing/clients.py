@@ -75,7 +75,7 @@ class _AioClient(aio.Adeq):
         finally:
             self._calls -= 1
             if not (self._stays_open or self._calls):
-                await self._nodes.aclose()
+                await self._nodes.disconnect()
 
     @asynccontextmanager
     async def staying_open(self) -> AsyncIterator[None]:
@@ -85,6 +85,7 @@ class _AioClient(aio.Adeq):
         finally:
             self._stays_open = False
             await self.aclose()
+            self._nodes.closed = False  # async fixtures end after the function, and may call again
 
 
 def connect(url: str, prefix: str, clock: Callable[[], int] | None) -> _Client:

@@ -80,8 +80,8 @@ OLDER = "string.gsub({}, '^=(%S+) (.*)$', '%2 %1')"
 CHANGES = {
     "lua/preamble.py": [("\nLAYOUT = 1\n", "\nLAYOUT = 2\n")],
     "lua/include/open_queue.lua": [
-        ("'epoch')", "'epoch', 'layout')"),
-        ("    ended = 0,\n", "    ended = 0,\n    layout = tonumber(row[14] or CREATED),\n"),
+        ("'timeout_ms')", "'timeout_ms', 'layout')"),
+        ("    ended = 0,\n", "    ended = 0,\n    layout = tonumber(row[15] or CREATED),\n"),
     ],
     "lua/include/write_lease.lua": [
         ("  return token", "  local ran = conf.now_text .. ' ' .. runs .. ' ' .. fence\n  return token"),

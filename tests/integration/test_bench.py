@@ -126,7 +126,7 @@ def test_a_path_is_beside_an_empty_script(monkeypatch: pytest.MonkeyPatch) -> No
         assert len(figure.values) == len(figure.floor) == 2
         assert figure.commands is not None
         assert figure.commands >= 1
-    told = adeq("bench", "paths", "--tasks", "2000", "--rounds", "1").stdout
+    told = adeq("bench", "paths", "--tasks", "2000", "--rounds", "1", "-o", "wide").stdout
     assert told.splitlines()[3].split()[-1] == "commands"
 
 

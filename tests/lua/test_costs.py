@@ -23,7 +23,7 @@ HEADING = """\
 # After a change: ADEQ_UPDATE_COSTS=1 python -m pytest tests/lua/test_costs.py
 
 """
-SCANS = {"limits", "weights", "workers"}  # who is on a page of theirs depends on the server's hash seed
+SCANS = {"limits", "stats", "weights", "workers"}  # who is on a page of theirs depends on the server's hash seed
 ROOM = 1.05  # for their replies
 RECORDED: dict[str, dict[str, int]] = {} if UPDATE else tomllib.loads(FILE.read_text())
 

@@ -88,6 +88,7 @@ def _columns(names: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequenc
     empty = [name for n, name in enumerate(names) if n and rows and not any(row[n] for row in rows)]
     least = [*widths[:-1], min(widths[-1], max(len(names[-1]), PROSE))]
     kept = list(range(len(names)))
+    spare = [one for one in spare if one in names]
     for name in dict.fromkeys([*(one for one in spare if one in empty), *empty, *spare]):
         needed = widths if name in empty else least  # the last column may be cut for others, unless they are empty
         if _total([needed[n] for n in kept]) <= limit:

@@ -128,8 +128,8 @@ async def test_the_client_stays_as_it_was(tcp: EmbeddedServer, base_name: str) -
 
 
 async def test_a_client_of_another_kind_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"client: a builtins\.str is not supported here; allowed: Redis"):
-        Adeq("redis://localhost")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"client: a builtins\.bytes is not supported here; allowed: Redis"):
+        Adeq(b"redis://localhost")  # type: ignore[arg-type]
 
 
 async def test_only_pyadeq_tries_again(base_name: str) -> None:
