@@ -381,7 +381,7 @@ local function first_leases(conf, limit) local running, leases = KEYS[2], KEYS[3
     if place[a] ~= place[b] then return place[a] < place[b] end
     return a < b
   end)
-  for i = 1, math.min(limit, #ids) do first[i] = ids[i] end
+  for i = 1, limit do first[i] = ids[i] end
   return first
 end
 

@@ -394,6 +394,14 @@ def repair_a_line_that_is_sound(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(0)
+def repair_a_line_that_is_looked_at_for_nothing(bench: Workbench, _: int) -> AnyCall:
+    bench.fill(1)
+    bench.ask("ZADD", ":limit:lines", bench.now, "user:u")
+    bench.ask("HSET", ":config", "limits", "1")
+    return bench.calls.repair(limit="user:u")
+
+
+@scenario(0)
 def repair_a_line_that_is_not_there(bench: Workbench, _: int) -> AnyCall:
     bench.fill(1)
     return bench.calls.repair(limit="user:u")

@@ -27,6 +27,9 @@ UNREACHABLE: Final = {
     "whoever calls it has found one at least": [
         "include/end_overdue.lua: no round over `redis.call('ZMSCORE', deadlines, unpack(rids))`",
         "include/end_rids.lua: no round over `rids`",
+        "include/first_leases.lua: no round over `#page`",
+        "include/first_leases.lua: no round over `ids`",
+        "include/first_leases.lua: no round over `limit`",
         "include/free_limits.lua: no round over `redis.call('HMGET', running, unpack(ids))`",
         "include/open_lines.lua: no round over `keys`",
         "include/read_limits.lua: no round over `keys`",

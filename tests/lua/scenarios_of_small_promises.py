@@ -1,0 +1,203 @@
+"""Paths of histories that are rare: ids and keys that are used again, leases that expire all at once."""
+
+from __future__ import annotations
+
+from pyadeq.models import Task
+from pyadeq.schedule_models import Every
+from tests.lua.scenario import AnyCall, acks, scenario
+from tests.lua.workbench import Workbench
+
+
+def with_two_keys(bench: Workbench) -> None:
+    """A task for which a key stands that its record does not know."""
+    bench.fill(1, unique="u", idempotency_key="k")
+    bench.fill(1, unique="u", idempotency_key="l")
+
+
+@scenario(1)
+def enqueue_by_a_second_key(bench: Workbench, n: int) -> AnyCall:
+    with_two_keys(bench)
+    return bench.calls.enqueue([("x", Task(payload=b"x", idempotency_key="l"))], "r")
+
+
+@scenario(1)
+def enqueue_by_a_second_key_of_what_was_purged(bench: Workbench, n: int) -> AnyCall:
+    with_two_keys(bench)
+    bench.real(bench.calls.purge("p"))
+    return bench.calls.enqueue([("x", Task(payload=b"x", idempotency_key="l"))], "r")
+
+
+@scenario(1)
+def enqueue_a_third_key(bench: Workbench, n: int) -> AnyCall:
+    with_two_keys(bench)
+    return bench.calls.enqueue([("x", Task(payload=b"x", unique="u", idempotency_key="m"))], "r")
+
+
+@scenario(1)
+def enqueue_its_own_key_when_that_is_over(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.configure(idempotency=1))
+    bench.fill(1, unique="u", idempotency_key="k")
+    bench.pass_time(1_000)
+    return bench.calls.enqueue([("x", Task(payload=b"x", unique="u", idempotency_key="k"))], "r")
+
+
+@scenario(1)
+def purge_what_has_two_keys(bench: Workbench, n: int) -> AnyCall:
+    with_two_keys(bench)
+    return bench.calls.purge("r")
+
+
+@scenario(1)
+def purge_two_that_have_two_keys(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.configure(idempotency=60))
+    with_two_keys(bench)
+    bench.fill(1, unique="v", idempotency_key="m")
+    bench.fill(1, unique="v", idempotency_key="n")
+    return bench.calls.purge("r")
+
+
+def used_again(bench: Workbench, times: int) -> None:
+    """An id that so many calls have used, one after the other, within a minute."""
+    bench.real(bench.calls.configure(finished_max=0))
+    for at in range(times):
+        bench.real(bench.calls.enqueue([("a", Task(payload=b"x"))], f"r{at}"))
+        bench.real(bench.calls.ack(acks(bench.claim(1))))
+
+
+@scenario(1, 2)
+def enqueue_an_id_that_is_used_again(bench: Workbench, n: int) -> AnyCall:
+    used_again(bench, n)
+    return bench.calls.enqueue([("a", Task(payload=b"x"))], "r")
+
+
+@scenario(1)
+def enqueue_again_when_another_has_the_id(bench: Workbench, n: int) -> AnyCall:
+    used_again(bench, 2)
+    bench.real(bench.calls.enqueue([("a", Task(payload=b"x"))], "r2"))
+    return bench.calls.enqueue([("a", Task(payload=b"x"))], "r0")
+
+
+@scenario(1)
+def enqueue_into_a_line_with_fair_shares(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.configure(fair=True))
+    bench.limit("user:u", concurrency=1)
+    bench.lease(1, user="u")
+    bench.fill(1, user="u")
+    bench.claim(1)
+    return bench.calls.enqueue([("x", Task(payload=b"x", user="u")), ("y", Task(payload=b"x"))], "r")
+
+
+@scenario(1)
+def enqueue_into_a_line_of_an_empty_lane_with_fair_shares(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.configure(fair=True))
+    bench.limit("user:u", concurrency=1)
+    bench.lease(1, user="u")
+    bench.fill(1, user="u")
+    bench.claim(1)
+    return bench.calls.enqueue([("x", Task(payload=b"x", user="u", lane="group/g"))], "r")
+
+
+@scenario(1)
+def purge_an_id_that_is_used_again(bench: Workbench, n: int) -> AnyCall:
+    used_again(bench, 2)
+    bench.real(bench.calls.enqueue([("a", Task(payload=b"x"))], "r"))
+    return bench.calls.purge("p")
+
+
+@scenario(1)
+def reap_some_of_many(bench: Workbench, n: int) -> AnyCall:
+    ids = ["c", "b", "a"]
+    bench.real(bench.calls.enqueue([(id, Task(payload=b"x")) for id in ids], "r"))
+    bench.claim(3)
+    bench.pass_time(1)
+    bench.lease(1)
+    bench.pass_time(15_000)
+    return bench.calls.reap(2)
+
+
+@scenario(1)
+def reap_some_of_many_damaged(bench: Workbench, n: int) -> AnyCall:
+    leases = bench.lease(4)
+    bench.ask("HDEL", ":running", *[lease.id for lease in leases[:2]])
+    bench.pass_time(15_000)
+    return bench.calls.reap(1)
+
+
+@scenario(1)
+def cancel_with_fair_shares(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.configure(fair=True))
+    return bench.calls.cancel(bench.fill(n, user="u"), "r")
+
+
+@scenario(1)
+def claim_that_leaves_ends(bench: Workbench, n: int) -> AnyCall:
+    late = bench.now / 1000 + 1
+    bench.fill(100, lane="group/h", expires_at=late)
+    (root,) = bench.fill(1, expires_at=late)
+    bench.fill(150, after=[root])
+    bench.pass_time(1_000)
+    bench.worker()
+    return bench.calls.claim("w", "i", 0, 10**6, limit=1, lanes=["any"])
+
+
+def just_told(bench: Workbench) -> None:
+    """Expired tasks that one call finds, and whose ends it has just told when it comes to its limit."""
+    late = bench.now / 1000 + 1
+    bench.fill(100, lane="group/h", expires_at=late)
+    (root,) = bench.fill(1, expires_at=late)
+    bench.fill(1, expires_at=late, ordering_key="k")
+    bench.fill(1, ordering_key="k")
+    bench.fill(99, after=[root])
+    bench.pass_time(1_000)
+    bench.worker()
+
+
+@scenario(1)
+def claim_that_leaves_no_ends(bench: Workbench, n: int) -> AnyCall:
+    just_told(bench)
+    return bench.calls.claim("w", "i", 0, 10**6, limit=2, lanes=["any"])
+
+
+@scenario(1)
+def settle_that_leaves_no_ends(bench: Workbench, n: int) -> AnyCall:
+    just_told(bench)
+    return bench.calls.settle("w", "i", 0, 10**6, limit=2, lanes=["any"])
+
+
+@scenario(1)
+def settle_that_leaves_ends(bench: Workbench, n: int) -> AnyCall:
+    late = bench.now / 1000 + 1
+    bench.fill(100, lane="group/h", expires_at=late)
+    (root,) = bench.fill(1, expires_at=late)
+    bench.fill(150, after=[root])
+    bench.pass_time(1_000)
+    bench.worker()
+    return bench.calls.settle("w", "i", 0, 10**6, limit=1, lanes=["any"])
+
+
+@scenario(1)
+def steer_schedule_remove_with_a_run(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.firing(bench.due()))
+    return bench.calls.remove_schedule("s", "r")
+
+
+@scenario(1)
+def steer_schedule_remove_without_runs(bench: Workbench, n: int) -> AnyCall:
+    bench.schedule()
+    return bench.calls.remove_schedule("s", "r")
+
+
+@scenario(1)
+def put_schedule_that_was_removed_with_a_run(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.firing(bench.due()))
+    bench.real(bench.calls.remove_schedule("s", "r"))
+    return bench.calls.put_schedule("s", Every(60), Task(payload=b"x"), "p", bench.now / 1000)
+
+
+@scenario(1, 2)
+def progress_late(bench: Workbench, n: int) -> AnyCall:
+    leases = bench.lease(n)
+    call = bench.calls.progress([(lease, {"ppm": 1}) for lease in leases], "one")
+    bench.real(call)
+    bench.real(bench.calls.progress([(lease, {"ppm": 2}) for lease in leases], "two"))
+    return call
