@@ -471,13 +471,13 @@ local function index_task(conf, by_index, id, own) local by_user, by_tag, childr
 end
 
 -- write_record(id, stamp, conf, own, size): the record of a new task. `ties` says that it has more than the usual at its
--- first lease, its return or its end. An older task of this id may have left a stub: its settlement and the
--- calls that enqueued it, the last eight, stay known.
+-- first lease, its return or its end. An older task of this id may have left a stub: its settlement, as `settled_earlier`, and
+-- the calls that enqueued it, the last eight, stay known.
 -- `source` is the task's own, or that of the call.
 -- NEEDS task trace source
 local function write_record(id, stamp, conf, own, size) local task = KEYS[4]
   local key = task .. id
-  local old = conf.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier') or {}
+  local old = conf.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled') or {}
   if source == '' then
     redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))  -- at most 80: two for each pair of an item
   else
@@ -491,7 +491,8 @@ local function write_record(id, stamp, conf, own, size) local task = KEYS[4]
   if old[1] then
     local calls = string.match(old[2] .. ' ' .. (old[3] or ''), '^' .. string.rep('%S* ?', 8))
     redis.call('HSET', key, 'earlier', calls)
-    redis.call('HDEL', key, 'gone')
+    redis.call('HDEL', key, 'gone', 'settled')
+    if old[4] then redis.call('HSET', key, 'settled_earlier', old[4]) end
     redis.call('PERSIST', key)
   end
 end
@@ -785,7 +786,8 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     by_index[index] = members
   end
   for i, id in ipairs(ids) do
-    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier'), #keys
+    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier',
+      'settled_earlier'), #keys
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
     if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
@@ -794,7 +796,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
     if left_ms > 0 and own[4] then
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
-      if own[5] then stub[6], stub[7] = 'settled', own[5] end
+      if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
       if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
       stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
     end
@@ -1022,7 +1024,7 @@ end
 -- NEEDS lanes wake delayed deadlines shares
 local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[8], KEYS[9], KEYS[10], KEYS[13], KEYS[33]
   redis.call('SREM', lanes, lane)
-  if conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
+  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -1066,8 +1068,9 @@ local function cancel_one(conf, id, tally, dead_too) local running, leases = KEY
 end
 
 -- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
--- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a circle. How many, and
--- the last of them with its score.
+-- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
+-- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. How many, and the
+-- last of them with its score.
 -- NEEDS task children rank_after cancel_one note_end
 local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[4], KEYS[18]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
@@ -1075,7 +1078,7 @@ local function cancel_children(conf, id, last_id, last_score, stamp, limit, tall
   for i = 1, #page, 2 do
     cancel_one(conf, page[i], tally)
     local row = redis.call('EXISTS', children .. page[i]) == 1 and redis.call('HMGET', task .. page[i], 'created_ms', 'pruned')
-    if row and row[1] and row[2] ~= stamp then
+    if row and row[1] and tonumber(row[2] or 0) < tonumber(stamp) then
       redis.call('HSET', task .. page[i], 'pruned', stamp)
       note_end(conf, 't', page[i], nil, stamp)
     end

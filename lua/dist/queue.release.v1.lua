@@ -294,11 +294,11 @@ end
 -- settled_before(id, token, answers): what this token's settlement answered, if it is among these; else lease_lost.
 -- NEEDS task
 local function settled_before(id, token, answers) local task = KEYS[4]
-  local settled = redis.call('HGET', task .. id, 'settled') or ''
-  local by, answer, value = string.match(settled, '^(%S+) (%S+) ?(%d*)$')
-  if by ~= token or not answers[answer] then return { 'lease_lost' } end
-  if value == '' then return { answer } end
-  return { answer, tonumber(value) }
+  for _, settled in ipairs(redis.call('HMGET', task .. id, 'settled', 'settled_earlier')) do
+    local by, answer, value = string.match(settled or '', '^(%S+) (%S+) ?(%d*)$')
+    if by == token and answers[answer] then return { answer, value ~= '' and tonumber(value) or nil } end
+  end
+  return { 'lease_lost' }
 end
 
 -- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
@@ -414,7 +414,8 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     by_index[index] = members
   end
   for i, id in ipairs(ids) do
-    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier'), #keys
+    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier',
+      'settled_earlier'), #keys
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
     if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
@@ -423,7 +424,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
     if left_ms > 0 and own[4] then
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
-      if own[5] then stub[6], stub[7] = 'settled', own[5] end
+      if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
       if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
       stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
     end
@@ -617,7 +618,7 @@ end
 -- NEEDS lanes wake delayed deadlines shares
 local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[6], KEYS[7], KEYS[11], KEYS[12], KEYS[32]
   redis.call('SREM', lanes, lane)
-  if conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
+  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -661,8 +662,9 @@ local function cancel_one(conf, id, tally, dead_too) local running, leases = KEY
 end
 
 -- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
--- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a circle. How many, and
--- the last of them with its score.
+-- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
+-- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. How many, and the
+-- last of them with its score.
 -- NEEDS task children rank_after cancel_one note_end
 local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[4], KEYS[17]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
@@ -670,7 +672,7 @@ local function cancel_children(conf, id, last_id, last_score, stamp, limit, tall
   for i = 1, #page, 2 do
     cancel_one(conf, page[i], tally)
     local row = redis.call('EXISTS', children .. page[i]) == 1 and redis.call('HMGET', task .. page[i], 'created_ms', 'pruned')
-    if row and row[1] and row[2] ~= stamp then
+    if row and row[1] and tonumber(row[2] or 0) < tonumber(stamp) then
       redis.call('HSET', task .. page[i], 'pruned', stamp)
       note_end(conf, 't', page[i], nil, stamp)
     end

@@ -464,7 +464,8 @@ local function remove_tasks(conf, ids, since, why) local task, result, payload, 
     by_index[index] = members
   end
   for i, id in ipairs(ids) do
-    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier'), #keys
+    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier',
+      'settled_earlier'), #keys
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
     if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
@@ -473,7 +474,7 @@ local function remove_tasks(conf, ids, since, why) local task, result, payload, 
     local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
     if left_ms > 0 and own[4] then
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
-      if own[5] then stub[6], stub[7] = 'settled', own[5] end
+      if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
       if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
       stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
     end
@@ -526,7 +527,7 @@ end
 -- NEEDS lanes wake delayed deadlines shares
 local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[7], KEYS[8], KEYS[9], KEYS[15], KEYS[29]
   redis.call('SREM', lanes, lane)
-  if conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
+  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -740,12 +741,13 @@ local function restore_task(conf, id, record, score, tally)
   return restore_wait(conf, id, record, score)
 end
 
--- drop_lease(id, held): end what is left of a lease, an entry of `running` or nil, without a look at the lines of its limits:
--- a sweep sees to these within 5 s.
--- NEEDS running leases holding
-local function drop_lease(id, held) local running, leases, holding = KEYS[11], KEYS[12], KEYS[25]
+-- drop_lease(conf, id, held): end what is left of a lease, an entry of `running` or nil. The next claims look at the lines of
+-- its limits.
+-- NEEDS running leases holding limit_lines
+local function drop_lease(conf, id, held) local running, leases, holding, limit_lines = KEYS[11], KEYS[12], KEYS[25], KEYS[27]
   for key in string.gmatch(held and string.match(held, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
     redis.call('ZREM', holding .. key, id)
+    redis.call('ZADD', limit_lines, 'XX', 'LT', conf.now - BAND, key)
   end
   redis.call('HDEL', running, id)
   redis.call('ZREM', leases, id)
@@ -767,7 +769,7 @@ end
 local function repair_task(conf, id, tally) local ready, delayed, blocked, running, leases, finished, dead, deadlines, holding, waiting, limit_lines = KEYS[6], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[25], KEYS[26], KEYS[27]
   local record, held = read_record(id), redis.call('HGET', running, id)
   if not record or not record.created_ms then
-    drop_lease(id, held)
+    drop_lease(conf, id, held)
     return 'gone'
   end
   local lane, lease = record.lane or 'any', read_lease(held)
@@ -785,7 +787,7 @@ local function repair_task(conf, id, tally) local ready, delayed, blocked, runni
   local state = keep and states[keep]
   local score = keep == blocked and redis.call('ZSCORE', blocked, id)
   if keep then
-    drop_lease(id, held)
+    drop_lease(conf, id, held)
   elseif lease and (due or not settled) then
     redis.call('ZADD', leases, 'NX', string.format('%.0f', conf.now + conf.lease_ms), id)
     redis.call('ZREM', deadlines, id)
@@ -794,7 +796,7 @@ local function repair_task(conf, id, tally) local ready, delayed, blocked, runni
     end
     state = 'running'
   else
-    drop_lease(id, held)
+    drop_lease(conf, id, held)
     state = restore_task(conf, id, record, lease and tonumber(lease.score), tally)
   end
   if record.limited_by and not score then
@@ -836,7 +838,10 @@ local function repair_line(conf, key, from) local task, blocked, running, leases
     local keys = held[i] and due[i] and string.match(held[i], '^[^|]* limits=([^ |]+)') or ''
     if not string.find(',' .. keys .. ',', ',' .. key .. ',', 1, true) then stale[#stale + 1] = id end
   end
-  if #stale > 0 and not dry_run then redis.call('ZREM', holding .. key, unpack(stale)) end  -- at most 1,000: the page
+  if #stale > 0 and not dry_run then
+    redis.call('ZREM', holding .. key, unpack(stale))  -- at most 1,000: the page
+    redis.call('ZADD', limit_lines, 'XX', 'LT', conf.now - BAND, key)
+  end
   wrong, long, stale = #stale, #ids, {}
   local line = redis.call('ZRANGE', waiting .. key, from, from + 999, 'WITHSCORES')
   for i = 1, #line, 2 do

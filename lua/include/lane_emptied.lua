@@ -3,7 +3,7 @@
 -- NEEDS lanes wake delayed deadlines shares
 local function lane_emptied(conf, lane)
   redis.call('SREM', lanes, lane)
-  if conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
+  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else

@@ -10,7 +10,10 @@ local function repair_line(conf, key, from)
     local keys = held[i] and due[i] and string.match(held[i], '^[^|]* limits=([^ |]+)') or ''
     if not string.find(',' .. keys .. ',', ',' .. key .. ',', 1, true) then stale[#stale + 1] = id end
   end
-  if #stale > 0 and not dry_run then redis.call('ZREM', holding .. key, unpack(stale)) end  -- at most 1,000: the page
+  if #stale > 0 and not dry_run then
+    redis.call('ZREM', holding .. key, unpack(stale))  -- at most 1,000: the page
+    redis.call('ZADD', limit_lines, 'XX', 'LT', conf.now - BAND, key)
+  end
   wrong, long, stale = #stale, #ids, {}
   local line = redis.call('ZRANGE', waiting .. key, from, from + 999, 'WITHSCORES')
   for i = 1, #line, 2 do

@@ -6,7 +6,7 @@
 local function repair_task(conf, id, tally)
   local record, held = read_record(id), redis.call('HGET', running, id)
   if not record or not record.created_ms then
-    drop_lease(id, held)
+    drop_lease(conf, id, held)
     return 'gone'
   end
   local lane, lease = record.lane or 'any', read_lease(held)
@@ -24,7 +24,7 @@ local function repair_task(conf, id, tally)
   local state = keep and states[keep]
   local score = keep == blocked and redis.call('ZSCORE', blocked, id)
   if keep then
-    drop_lease(id, held)
+    drop_lease(conf, id, held)
   elseif lease and (due or not settled) then
     redis.call('ZADD', leases, 'NX', string.format('%.0f', conf.now + conf.lease_ms), id)
     redis.call('ZREM', deadlines, id)
@@ -33,7 +33,7 @@ local function repair_task(conf, id, tally)
     end
     state = 'running'
   else
-    drop_lease(id, held)
+    drop_lease(conf, id, held)
     state = restore_task(conf, id, record, lease and tonumber(lease.score), tally)
   end
   if record.limited_by and not score then

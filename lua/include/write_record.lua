@@ -1,11 +1,11 @@
 -- write_record(id, stamp, conf, own, size): the record of a new task. `ties` says that it has more than the usual at its
--- first lease, its return or its end. An older task of this id may have left a stub: its settlement and the
--- calls that enqueued it, the last eight, stay known.
+-- first lease, its return or its end. An older task of this id may have left a stub: its settlement, as `settled_earlier`, and
+-- the calls that enqueued it, the last eight, stay known.
 -- `source` is the task's own, or that of the call.
 -- NEEDS task trace source
 local function write_record(id, stamp, conf, own, size)
   local key = task .. id
-  local old = conf.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier') or {}
+  local old = conf.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled') or {}
   if source == '' then
     redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))  -- at most 80: two for each pair of an item
   else
@@ -19,7 +19,8 @@ local function write_record(id, stamp, conf, own, size)
   if old[1] then
     local calls = string.match(old[2] .. ' ' .. (old[3] or ''), '^' .. string.rep('%S* ?', 8))
     redis.call('HSET', key, 'earlier', calls)
-    redis.call('HDEL', key, 'gone')
+    redis.call('HDEL', key, 'gone', 'settled')
+    if old[4] then redis.call('HSET', key, 'settled_earlier', old[4]) end
     redis.call('PERSIST', key)
   end
 end

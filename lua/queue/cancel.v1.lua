@@ -63,6 +63,7 @@ if refused then return refused end
 local answers, tally = recall_answers(conf, 'cancel', item_count), {}
 if answers then return { 'ok', conf.now, answers } end
 answers = {}
+if tree and conf.exists then redis.call('HSETNX', config, 'trees', conf.now_text) end  -- stamps used to be times: stay above them
 local stamp = tree and conf.exists and string.format('%.0f', redis.call('HINCRBY', config, 'trees', 1))
 for i = 1, item_count do
   answers[i] = { cancel_one(conf, item_id[i], tally, true) }

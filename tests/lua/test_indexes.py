@@ -31,9 +31,9 @@ def test_a_task_without_them_is_in_none(bench: Workbench) -> None:
     assert [key for key in bench.dump() if key.startswith((":by", ":children"))] == []
 
 
-@pytest.mark.parametrize("number", [250, 1000])
-def test_a_tag_given_twice_is_one(bench: Workbench, number: int) -> None:
-    items = [(f"t{at}", Task(payload=b"", tags=["t"] * 16, user="u")) for at in range(number)]
+@pytest.mark.parametrize(("number", "times"), [(250, 16), (1000, 8)])
+def test_a_tag_given_twice_is_one(bench: Workbench, number: int, times: int) -> None:
+    items = [(f"t{at}", Task(payload=b"", tags=["t"] * times, user="u")) for at in range(number)]
     bench.run(bench.calls.enqueue(items, "r"))
     assert bench.ask("ZCARD", ":by:tag:t") == number
     check_queue(bench)

@@ -174,3 +174,67 @@ def test_a_schedule_that_was_removed_and_put_again_knows_its_runs(bench: Workben
     schedule = bench.due()
     assert not bench.ask("EXISTS", ":runs:s")
     assert bench.run(bench.firing(schedule, "r2")) == ("skipped" if again else "fired")
+
+
+# repair
+
+
+def test_repair_takes_a_task_for_itself_and_not_for_an_earlier_one_of_its_id(bench: Workbench) -> None:
+    for rid in ("1", "2", "3"):
+        assert enqueue(bench, rid) == "created a"
+        if rid == "1":
+            (lease,) = bench.claim(1)
+            bench.real(bench.calls.ack([(lease, b"old")]))
+        if rid != "3":
+            bench.run(bench.calls.purge(f"p{rid}", all=True))
+    bench.ask("ZREM", ":ready:any", "a")
+    bench.run(bench.calls.repair(["a"]))
+    assert bench.state("a") == "ready"
+    assert bench.run(bench.calls.ack([(lease, b"old")])) == ["completed"]  # sent again
+
+
+@pytest.mark.parametrize("holder", ["nobody", "a"])
+def test_a_limit_that_repair_frees_is_looked_at_at_once(bench: Workbench, holder: str) -> None:
+    bench.real(bench.calls.set_limits([("all", {"concurrency": 1})], "r"))
+    enqueue(bench, "1", "a")
+    bench.claim(1)
+    enqueue(bench, "2", "b")
+    assert bench.claim(1) == []
+    if holder == "a":
+        bench.ask("ZADD", ":finished", bench.now, "a")  # a lease that is left of a task that has ended
+    else:
+        bench.ask("HDEL", ":running", "a")
+    bench.run(bench.calls.repair(["a"], limit="all"))
+    assert bench.state("b") == "blocked"
+    ids = {lease.id for _ in range(3) for lease in bench.claim(1)}
+    assert ids & {"a", "b"}
+
+
+# trees
+
+
+def test_two_cancelled_trees_whose_parents_form_a_cycle_come_to_an_end(bench: Workbench) -> None:
+    bench.run(bench.calls.enqueue([("a", Task(payload=b"", parent="b")), ("b", Task(payload=b"", parent="a"))], "r"))
+    for n in range(3):
+        ids = [(f"{parent}{n}.{at}", Task(payload=b"", parent=parent)) for at in range(100) for parent in "ab"]
+        bench.run(bench.calls.enqueue(ids, f"r{n}"))
+    bench.real(bench.calls.cancel(["a"], "c1", tree=True))
+    bench.pass_time(50)
+    bench.real(bench.calls.cancel(["b"], "c2", tree=True))
+    for _ in range(20):
+        bench.claim(1, lanes=["group/g"])
+    assert bench.ask("EXISTS", ":ends") == 0
+    assert bench.run(bench.calls.stats()).finished == 602
+
+
+# fair shares
+
+
+def test_shares_from_before_the_first_fair_place_end_with_their_lane(bench: Workbench) -> None:
+    enqueue(bench, "1", "a")
+    enqueue(bench, "2", "b")
+    bench.real(bench.calls.configure(fair=True))
+    bench.real(bench.calls.ack([(lease, None) for lease in bench.claim(1)]))
+    bench.run(bench.calls.cancel(["b"], "c"))
+    assert bench.ask("EXISTS", ":ready:any") == 0
+    assert bench.ask("TTL", ":shares:any") in (-2, *range(86_401))

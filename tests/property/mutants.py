@@ -11,7 +11,7 @@ from tests.property import test_work_corners as work
 from tests.property.mutants_of_chains import CHAINS, Mutant, Scenario
 from tests.property.mutants_of_limits import LIMITS
 
-TOKEN = "if by ~= token or not answers[answer]"
+TOKEN = "if by == token and answers[answer] then"
 KNOWN = "if row[1] == stamp or string.find("
 HELD = "if field and redis.call('HGET', once, field) == id then"
 UNTIE = "if tied and untie(conf, id, 'f') then answer_waiters"
@@ -22,8 +22,8 @@ DEADLINE = "if tied then await_deadline(conf, id, due_ms) end"
 
 BY_THE_MACHINE: dict[str, Mutant] = {
     "one call settles twice": (" or ended[id]", ""),
-    "a settlement is not remembered": (TOKEN, TOKEN.replace("~=", "==")),
-    "an older settlement answers": (TOKEN, "if not answers[answer]"),
+    "a settlement is not remembered": (TOKEN, TOKEN.replace("==", "~=")),
+    "an older settlement answers": (TOKEN, "if answers[answer] then"),
     "release goes to the end of the line": ("lease.lane, lease.score, id)", "lease.lane, lease.score + 99, id)"),
     "a claim is not known again": ("if n == last then return 'replay', given end", ""),
     "promoted tasks stay delayed": ("redis.call('ZREM', delayed, unpack(ids))", ""),
@@ -59,7 +59,7 @@ BY_THE_MACHINE: dict[str, Mutant] = {
     "no stub is left": (STUB, "if false then"),
     "the timeout of a queue is nothing": (" or conf.timeout_ms\n", "\n"),
     "a new task goes with the stub": ("redis.call('PERSIST', key)", ""),
-    "a tree is its root and its children": ("if row and row[1] and row[2] ~= stamp then", "if false then"),
+    "a tree is its root and its children": ("if row and row[1] and tonumber(row[2] or 0) < tonumber(stamp) then", "if false then"),
     "nobody is told of an end": ("if own[5] or own[6] then", "if false then"),
     "sweeps pass nothing on": ("if conf.chains then next_ms = math.min(", "if false then next_ms = math.min("),
     "a child is not gathered": ("if own.parent and conf.chains then", "if false then"),
@@ -146,7 +146,7 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "a stub does not know its rid": (KNOWN, "if row[1] == stamp and row[2] or string.find("),
         "a user's index keeps what is gone": ("leave(by_user .. own[1], id)", ""),
         "a parent's index keeps what is gone": ("leave(children .. own[3], id)", ""),
-        "a stub does not know its settlement": ("if own[5] then stub", "if false then stub"),
+        "a stub does not know its settlement": ("if own[5] or own[8] then stub", "if false then stub"),
     }),
     (corners.test_a_purge_forgets_every_key_of_a_task, {
         "a purge leaves a second key": ("hold_once(conf, 'purged:' .. own[5], id, keep_ms)", ""),
