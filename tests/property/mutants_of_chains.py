@@ -119,7 +119,7 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
     }),
     (chains.test_a_tree_is_cancelled_from_its_top_down, {
         "a tree is only its root": ("if stamp then", "if false then"),
-        "a tree is only its root's children": ("if row and row[1] and tonumber(row[2] or 0) < tonumber(stamp) then", "if false then"),
+        "a tree is only its root's children": ("if row and row[1] and tonumber(", "if false and tonumber("),
         "a tree's pages repeat": ("local start = last_score == '0' and", "local start = true and"),
         "a tree in one call": ("start, start + limit - 1, 'WITHSC", "start, start + 999, 'WITHSC"),
         "a cancelled tree stays noted": ("redis.call('ZREM', ends, note)", ""),
