@@ -71,7 +71,7 @@ def test_fifty_processes_get_one_lock_in_turn(
 @pytest.mark.parametrize("policy", ["requester", "youngest"])
 def test_philosophers_never_starve(start: Start, client: redis.Redis, url: str, locks: Locks, policy: str) -> None:
     """Every deadlock is found when it forms, and nothing else is taken for one."""
-    locks.configure(policy=policy, detect_visits=100_000)  # type: ignore[arg-type]
+    locks.configure(policy=policy, detect_visits=20_000)  # type: ignore[arg-type]
     crowd = start("dine", 20, url=url, domain=locks.name, owners=10, meals=scaled(2), forks=60, shared=0.4)
     history = dined(crowd, client, locks)
     assert history.deadlocks > 0
@@ -162,7 +162,7 @@ def test_lost_replies_change_nothing(
 def test_lost_replies_change_nothing_among_philosophers(
     start: Start, client: redis.Redis, locks: Locks, proxy: Proxy
 ) -> None:
-    locks.configure(poll=POLL, claim=PATIENT, detect_visits=100_000)
+    locks.configure(poll=POLL, claim=PATIENT, detect_visits=20_000)
     proxy.lose_every = 10
     crowd = start("dine", 4, url=proxy.url, domain=locks.name, owners=5, meals=scaled(3), forks=12, shared=0.4)
     dined(crowd, client, locks)
