@@ -27,6 +27,7 @@ REWRITE = """\
 -- RETURN done      now_ms:int rewritten:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- ROLE   operate
+-- REPLAY state
 -- FLAGS  allow-oom
 -- COST   4 + n commands for n entries, about 100
 -- INCLUDE base_time open_queue newer_ran
@@ -79,6 +80,7 @@ end
 OLDER = "string.gsub({}, '^=(%S+) (.*)$', '%2 %1')"
 CHANGES = {
     "lua/preamble.py": [("\nLAYOUT = 1\n", "\nLAYOUT = 2\n")],
+    "lua/queue/noun.toml": [("[statuses]\n", '[statuses]\nmore = ["again", "there is more"]\n')],
     "lua/include/open_queue.lua": [
         ("'timeout_ms')", "'timeout_ms', 'layout')"),
         ("    ended = 0,\n", "    ended = 0,\n    layout = tonumber(row[15] or CREATED),\n"),
@@ -92,10 +94,10 @@ CHANGES = {
     ],
     "lua/include/read_lease.lua": [("string.match(ran, ", f"string.match(({OLDER.format('ran')}), ")],
     "lua/include/summarise.lua": [
-        ("string.match(held or record.ran or '', ", f"string.match(({OLDER.format('text')}), "),
+        ("held and string.match(held, '^[^|]*|(.*)$') or record.ran or ''", OLDER.format("text")),
         (
             "  local started, attempt",
-            "  local text = string.match(held or '', '|(.*)$') or record.ran or ''\n  local started, attempt",
+            "  local text = held and string.match(held, '^[^|]*|(.*)$') or record.ran or ''\n  local started, attempt",
         ),
     ],
     "lua/include/ack_tasks.lua": [("match(ran, '^(%d+) (%d+)')", f"match(({OLDER.format('ran')}), '^(%d+) (%d+)')")],

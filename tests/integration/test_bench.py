@@ -127,7 +127,7 @@ def test_a_path_is_beside_an_empty_script(monkeypatch: pytest.MonkeyPatch) -> No
         assert figure.commands is not None
         assert figure.commands >= 1
     told = adeq("bench", "paths", "--tasks", "2000", "--rounds", "1", "-o", "wide").stdout
-    assert told.splitlines()[3].split()[-1] == "commands"
+    assert "commands" in told.splitlines()[3].split()
 
 
 def test_a_path_that_is_not_taken_is_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,24 +99,21 @@ def _told() -> Iterator[Callable[[str], None]]:
 def _print(report: Report) -> None:
     about = f"{report.engine}, persistence: {report.persistence}; pyadeq {report.pyadeq}, Python {report.python}"
     print(f"{about}\n{report.machine}, load {report.load_before} before; {report.rounds} rounds\n")
-    heads = ["subject", "what", "at", "median", "lowest", "highest", "unit", "× floor"]
-    counted = any(figure.commands is not None for figure in report.figures)
-    rows = [_row(figure, counted) for figure in report.figures]
     right = ["median", "lowest", "highest", "× floor", "commands"]
-    print_rows(heads + right[-1:] * counted, rows, right=right, spare=["highest", "lowest", "commands"])
+    rows = [_row(figure) for figure in report.figures]
+    print_rows(["subject", "what", "at", *right, "unit"], rows, right=right, spare=["highest", "lowest", "commands"])
     if report.left_out:
         print("\n" + "\n".join(f"left out: {words}" for words in report.left_out))
 
 
-def _row(figure: Figure, counted: bool) -> tuple[str, ...]:
+def _row(figure: Figure) -> tuple[str, ...]:
     at = ", ".join(
         f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}" for name, value in figure.by.items()
     )
     lowest, highest = (_number(pick(figure.values)) for pick in (min, max))
     ratio = "" if figure.ratio is None else f"{figure.ratio:.2f}"
     commands = "" if figure.commands is None else f"{figure.commands:,.1f}"
-    row = (figure.subject, figure.what, at, _number(figure.median), lowest, highest, figure.unit, ratio)
-    return (*row, commands) if counted else row
+    return figure.subject, figure.what, at, _number(figure.median), lowest, highest, ratio, commands, figure.unit
 
 
 def _number(value: float) -> str:
