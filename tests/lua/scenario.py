@@ -27,7 +27,9 @@ class Scenario:
     verb: str = ""
 
     def __call__(self, bench: Bench) -> AnyCall:
-        return self.prepare(bench, self.items)
+        call = self.prepare(bench, self.items)
+        assert call.script.id == self.script_id, f"{self.name}: it calls {call.script.id}"
+        return call
 
     @property
     def script_id(self) -> str:

@@ -349,7 +349,7 @@ def detect_a_ring_through_ones_own_place(bench: LockBench, n: int) -> AnyCall:
 
 
 @scenario(0)
-def acquire_permits_while_their_holders_go_on(bench: LockBench, _: int) -> AnyCall:
+def acquire_many_permits_while_their_holders_go_on(bench: LockBench, _: int) -> AnyCall:
     permits(bench, "p", 3)
     permits(bench, "u", 2)
     asked(bench, "a p=1 r", "b p=1 s=shared", "c p=1 t=shared", "e u=1", "f u=1")
@@ -358,7 +358,7 @@ def acquire_permits_while_their_holders_go_on(bench: LockBench, _: int) -> AnyCa
 
 
 @scenario(0)
-def acquire_permits_beside_a_damaged_capacity(bench: LockBench, _: int) -> AnyCall:
+def acquire_many_permits_beside_a_damaged_capacity(bench: LockBench, _: int) -> AnyCall:
     permits(bench, "p", 2)
     permits(bench, "u", 2)
     asked(bench, "a u=1 r", "b u=1 p=2")
@@ -369,48 +369,48 @@ def acquire_permits_beside_a_damaged_capacity(bench: LockBench, _: int) -> AnyCa
 
 
 @scenario(0)
-def acquire_more_permits_beside_what_one_holds_alone(bench: LockBench, _: int) -> AnyCall:
+def acquire_many_more_permits_beside_what_one_holds_alone(bench: LockBench, _: int) -> AnyCall:
     permits(bench, "u", 2)
     asked(bench, "d r=shared u")
     return ask(bench, "d", "t", "u=2", "r")
 
 
 @scenario(0)
-def acquire_again_what_one_request_holds(bench: LockBench, _: int) -> AnyCall:
+def acquire_many_again_what_one_request_holds(bench: LockBench, _: int) -> AnyCall:
     asked(bench, "a r s")
     return ask(bench, "a", "r", "s=shared")
 
 
 @scenario(0)
-def acquire_permits_ahead_of_one_who_holds_nothing(bench: LockBench, _: int) -> AnyCall:
+def acquire_many_permits_ahead_of_one_who_holds_nothing(bench: LockBench, _: int) -> AnyCall:
     permits(bench, "u", 4)
     asked(bench, "a r=shared u=2", "d u=1", "b r=shared u=2")
     return ask(bench, "a", "r=shared", "u=2", priority=9)
 
 
 @scenario(0)
-def acquire_beside_one_who_waits_for_permits_of_what_is_held_alone(bench: LockBench, _: int) -> AnyCall:
+def acquire_many_beside_one_who_waits_for_permits_of_what_is_held_alone(bench: LockBench, _: int) -> AnyCall:
     permits(bench, "u", 2)
     asked(bench, "b t=shared", "c s t=shared u", "c t", "a u=1")
     return ask(bench, "b", "u=1")
 
 
 @scenario(0)
-def acquire_permits_while_an_upgrade_goes_on(bench: LockBench, _: int) -> AnyCall:
+def acquire_many_permits_while_an_upgrade_goes_on(bench: LockBench, _: int) -> AnyCall:
     permits(bench, "u", 4)
     asked(bench, "e p", "f r", "b u=1", "e p u=1 r")
     return ask(bench, "b", "t=shared", "s=shared", "u=1")
 
 
 @scenario(0)
-def acquire_more_permits_than_are_left_behind_another(bench: LockBench, _: int) -> AnyCall:
+def acquire_many_more_permits_than_are_left_behind_another(bench: LockBench, _: int) -> AnyCall:
     permits(bench, "p", 2)
     asked(bench, "c p=1", "b r", "d p=1 r=shared")
     return ask(bench, "c", "p=2")
 
 
 @scenario(0)
-def acquire_permits_while_what_is_shared_comes_back(bench: LockBench, _: int) -> AnyCall:
+def acquire_many_permits_while_what_is_shared_comes_back(bench: LockBench, _: int) -> AnyCall:
     permits(bench, "u", 3)
     permits(bench, "p", 3)
     asked(bench, "e s")
@@ -420,7 +420,7 @@ def acquire_permits_while_what_is_shared_comes_back(bench: LockBench, _: int) ->
 
 
 @scenario(0)
-def acquire_ahead_of_one_behind_another(bench: LockBench, _: int) -> AnyCall:
+def acquire_many_ahead_of_one_behind_another(bench: LockBench, _: int) -> AnyCall:
     permits(bench, "u", 4)
     asked(bench, "c u=1", "a r u=2", "f u=2 r=shared", "d u")
     return ask(bench, "c", "r", "u=2")

@@ -15,6 +15,15 @@ def with_two_keys(bench: Workbench) -> None:
 
 
 @scenario(1)
+def claim_the_last_of_a_lane_that_was_fair(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.configure(fair=True))
+    bench.fill(n)
+    bench.real(bench.calls.configure(fair=False))
+    bench.worker()
+    return bench.calls.claim("w", "i", 0, 1_000, limit=n)
+
+
+@scenario(1)
 def enqueue_by_a_second_key(bench: Workbench, n: int) -> AnyCall:
     with_two_keys(bench)
     return bench.calls.enqueue([("x", Task(payload=b"x", idempotency_key="l"))], "r")

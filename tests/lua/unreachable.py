@@ -24,6 +24,9 @@ UNREACHABLE: Final = {
         "include/return_leases.lua: no round over `ids`",
         "include/window_left.lua: no round over `wanted`",
     ],
+    "two fields are asked for": [
+        "include/settled_before.lua: no round over `redis.call('HMGET', task .. id, 'settled', 'settled_earlier')`",
+    ],
     "whoever calls it has found one at least": [
         "include/end_overdue.lua: no round over `redis.call('ZMSCORE', deadlines, unpack(rids))`",
         "include/end_rids.lua: no round over `rids`",
