@@ -442,7 +442,7 @@ def detect_permits_while_one_gives_back(bench: LockBench, _: int) -> AnyCall:
 
 
 @scenario(64)
-def acquire_behind_as_many_as_one_may_pass(bench: LockBench, n: int) -> AnyCall:
+def acquire_many_behind_as_many_as_one_may_pass(bench: LockBench, n: int) -> AnyCall:
     asked(bench, "other s", *[f"w{at} r=shared s=shared" for at in range(n)])
     return ask(bench, "last", "r=shared")
 
