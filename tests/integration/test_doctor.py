@@ -446,6 +446,7 @@ def test_repair_without_damage_and_without_queues(own: EmbeddedServer) -> None:
 def test_who_may_not_repair(own: EmbeddedServer) -> None:
     with Adeq.from_url(own.url) as client:
         client.queue("jobs").enqueue({})
-    seen = look(own, as_user(own, *acl_rules("worker", queues=["jobs"])), ("jobs",))["tasks"]
+    old = "waitaof" not in ask(own, "COMMAND LIST")
+    seen = look(own, as_user(own, *acl_rules("worker", queues=["jobs"], old=old)), ("jobs",))["tasks"]
     assert seen.status == "unknown"
     assert seen.how == ["as an operator: adeq doctor --repair --dry-run"]

@@ -253,7 +253,7 @@ class Model(Kept, Workers, Chains):
         known = self._done("cancel", rid)
         answers = self._for_each(ids, "cancel", rid, lambda task: (self._cancel(task, by_hand=True),))
         if tree and not known:
-            self.trees += 1
+            self.trees = (self.trees or self.now) + 1
             for id in ids:
                 self._cancel_tree(id)
         return answers

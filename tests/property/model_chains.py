@@ -15,7 +15,7 @@ class Chains(State):
         self.dependents: dict[str, dict[str, int]] = {}  # by what they wait for: who does or did, and in which place
         self.orders: dict[str, list[str]] = {}  # by ordering key: who has not ended, in order
         self.chains = False  # whether a task has meant something for others yet
-        self.trees = 0  # that were cancelled
+        self.trees = 0  # the last stamp of a cancelled tree
         self._noted = False  # in this call, and not followed yet
 
     # Waiting
@@ -160,7 +160,7 @@ class Chains(State):
         rest = [child for child in self._children(note.id) if (child.created, child.id) > (note.at, note.other)]
         for child in rest[:limit]:
             self._cancel(child)
-            if child.pruned != note.upto and self._children(child.id):
+            if (child.pruned or 0) < note.upto and self._children(child.id):
                 child.pruned = note.upto
                 self._leave(Note("t", child.id, upto=note.upto))
             note = note._replace(other=child.id, at=child.created)
