@@ -344,8 +344,10 @@ class Adeq:
         """End the renewal of locks, and close what was opened here; after `from_url` the client too.
 
         Every later call raises ClientClosed, and so do those that wait for a lock, a task or a result. Locks that are
-        still held end with their leases. To close again does nothing.
+        still held end with their leases. To close again does nothing. ConfigError on another event loop than the
+        client is used on: then it stays open.
         """
+        self._nodes.settle_in()
         self.closed = True
         try:
             for locks in list(self._locks.values()):

@@ -43,7 +43,7 @@ class Nodes:
         """Send all commands to a node at once; see `Wire.exchange`. Once closed, nothing is sent."""
         if self.closed:
             return [], Loss(ClientClosed(), sent=False, retryable=False)
-        self._settle_in()
+        self.settle_in()
         wire = self._wires.get((node, use))
         if wire is None:
             wire = self._wires.setdefault((node, use), Wire(self.pool(node, self._waits[use]), in_turn=use == "calls"))
@@ -65,18 +65,22 @@ class Nodes:
 
     def close(self) -> None:
         """Close our connections, for good."""
+        self.settle_in()
         self.closed = True
         self.disconnect()
 
     def disconnect(self) -> None:
         """Close our connections; the next exchange connects anew."""
-        self._settle_in()
+        self.settle_in()
         wires, self._wires = self._wires, {}
         for wire in wires.values():
             wire.close()
 
-    def _settle_in(self) -> None:
-        """On another event loop, connect anew. Connections of a loop that has ended can be neither used nor closed."""
+    def settle_in(self) -> None:
+        """On another event loop, connect anew. Connections of a loop that has ended can be neither used nor closed.
+
+        ConfigError if the other loop still runs.
+        """
         if self._home.has_moved() and self._wires:
             self._wires = {}
             self._moves += 1

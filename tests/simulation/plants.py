@@ -49,8 +49,8 @@ PLANTS: Mapping[str, tuple[str, str, str]] = {
     "a freed lock is not handed over": ("free_locks", "if not tried.obstacle then", "if false then"),
     "exclusive beside shared": (
         "locks_exclude",
-        "redis.call('ZLEXCOUNT', graph, low, high) > redis.call(",
-        "0 > redis.call(",
+        "return line.holds > redis.call('ZLEXCOUNT', graph,",
+        "return 0 > redis.call('ZLEXCOUNT', graph,",
     ),
     "a fence stays": (
         "lock_fences_rise",
