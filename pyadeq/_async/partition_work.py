@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -111,8 +110,10 @@ class TakingPart(Settling):
 
     async def _settle(self, lease: Held, act: Callable[[Queue], Awaitable[T]]) -> T:
         """Do it where the lease is."""
-        *others, last = self._places(await self._fresh(), lease)
-        for tag in others:
-            with suppress(LeaseLost):
+        lost = LeaseLost()
+        async for tag in self._where_it_may_be(lease):
+            try:
                 return await act(self.part(tag))
-        return await act(self.part(last))
+            except LeaseLost as error:
+                lost = error
+        raise lost

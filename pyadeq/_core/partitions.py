@@ -71,13 +71,16 @@ class PartitionMap:
 
     def home_of_id(self, id: str) -> Home:
         """Where a task of this id belongs: its id says so, unless it was given by somebody."""
-        tag = tag_in(id)
-        return (tag,) if tag in self._known else self.home(id)
+        return (tag_in(id),) if self.is_named_by(id) else self.home(id)
+
+    def is_named_by(self, id: str) -> bool:
+        """Whether an id says in which of these partitions its task is."""
+        return tag_in(id) in self._known
 
     def places_of_id(self, id: str) -> tuple[str, ...]:
         """Where to look for a task, the likeliest first: somebody's id may be of a schedule, or from before."""
         home = self.home_of_id(id)
-        return home if tag_in(id) in self._known else tuple(dict.fromkeys([*reversed(home), *self.all]))
+        return home if self.is_named_by(id) else tuple(dict.fromkeys([*reversed(home), *self.all]))
 
     def home_of(self, id: str | None, pairs: Mapping[str, Any]) -> Home | None:
         """Where a new task belongs, by its id, if it was given one, and its envelope; None: anywhere.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator, Callable, Iterable, Sequence
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -49,6 +49,22 @@ class Settling(PartitionedBase):
         id, token = held(lease)
         there = self._at.get(token) or self._at_before.get(token)
         return (there,) if there else known.places_of_id(id)
+
+    def _may_be_elsewhere(self, known: PartitionMap, lease: Held) -> bool:
+        """Whether a lease that is not there may be in a partition that came after this map was read."""
+        id, token = held(lease)
+        return not (token in self._at or token in self._at_before or known.is_named_by(id))
+
+    def _where_it_may_be(self, lease: Held) -> Iterator[str]:
+        """Whom to ask for a lease, one after the other, until it is found."""
+        known = self._fresh()
+        asked = self._places(known, lease)
+        for tag in asked:
+            yield tag
+        if self._may_be_elsewhere(known, lease):
+            for tag in self._places(self._read(), lease):
+                if tag not in asked:
+                    yield tag
 
     def _remember(self, tokens: Iterable[str], tag: str) -> None:
         if len(self._at) > MOST_KNOWN:
@@ -138,8 +154,8 @@ class Settling(PartitionedBase):
         late_acks, late_fails = answer.not_there()
         if not late_acks and not late_fails:
             return
-        late_acks = [i for i in late_acks if len(self._places(known, acks[i][0])) > 1]
-        late_fails = [i for i in late_fails if len(self._places(known, fails[i].lease)) > 1]
+        late_acks = [i for i in late_acks if self._may_be_elsewhere(known, acks[i][0])]
+        late_fails = [i for i in late_fails if self._may_be_elsewhere(known, fails[i].lease)]
         try:
             statuses = self.ack_many([acks[i] for i in late_acks])
             answer.correct(late_acks, statuses, late_fails, self.fail_many([fails[i] for i in late_fails]))
@@ -171,10 +187,11 @@ class Settling(PartitionedBase):
         One that does not answer is told at the end, when all others have been asked.
         """
         known = self._fresh()
-        places = [list(reversed(self._places(known, lease_of(item)))) for item in items]
+        leases = [lease_of(item) for item in items]
+        places = [list(reversed(self._places(known, lease))) for lease in leases]
         answers: dict[int, T] = {}
         lost: TransportError | None = None
-        left = list(range(len(items)))
+        left, is_fresh = list(range(len(items))), False
         while left:
             by_tag: dict[str, list[int]] = {}
             for index in left:
@@ -187,8 +204,15 @@ class Settling(PartitionedBase):
                     lost = error
                     continue
                 answers.update(zip(some, found, strict=True))
-                self._remember((held(lease_of(items[i]))[1] for i in some if _is_there(answers[i])), tag)
-                left += [i for i in some if places[i] and not _is_there(answers[i])]
+                self._remember((held(leases[i])[1] for i in some if _is_there(answers[i])), tag)
+                left += [i for i in some if not _is_there(answers[i])]
+            ends = [i for i in left if not places[i] and self._may_be_elsewhere(known, leases[i])]
+            if ends and not is_fresh:
+                is_fresh, newer = True, self._read()
+                for i in ends:
+                    asked = self._places(known, leases[i])
+                    places[i] = [tag for tag in self._places(newer, leases[i]) if tag not in asked]
+            left = [i for i in left if places[i]]
         if lost is not None:
             raise lost
         return [answers[index] for index in range(len(items))]

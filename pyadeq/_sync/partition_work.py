@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -112,8 +111,10 @@ class TakingPart(Settling):
 
     def _settle(self, lease: Held, act: Callable[[Queue], T]) -> T:
         """Do it where the lease is."""
-        *others, last = self._places(self._fresh(), lease)
-        for tag in others:
-            with suppress(LeaseLost):
+        lost = LeaseLost()
+        for tag in self._where_it_may_be(lease):
+            try:
                 return act(self.part(tag))
-        return act(self.part(last))
+            except LeaseLost as error:
+                lost = error
+        raise lost

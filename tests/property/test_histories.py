@@ -1,4 +1,5 @@
-"""The command that plays random histories of limits, for a short while: alone, and with a child forked midway."""
+"""The commands that play random histories, for a short while: of limits, also with a child forked midway, and of
+partitions."""
 
 from __future__ import annotations
 
@@ -15,11 +16,18 @@ from tests.conftest import CLUSTER
 @pytest.mark.any_engine
 @pytest.mark.parametrize("how", [[], ["--fork"]], ids=["alone", "fork"])
 def test_a_short_run(how: list[str], binary: Path) -> None:
-    command = [sys.executable, "-m", "tests.property.histories", "--steps", "600", *how]
+    play("histories", ["--steps", "600", *how, *(["--cluster"] if CLUSTER else [])], binary)
+
+
+@pytest.mark.skipif(CLUSTER, reason="it has a cluster of its own")
+def test_a_short_run_of_partitions(binary: Path) -> None:
+    play("partition_histories", ["--steps", "300"], binary)
+
+
+def play(program: str, how: list[str], binary: Path) -> None:
+    command = [sys.executable, "-m", f"tests.property.{program}", *how]
     environment = {**os.environ, "ADEQ_TEST_SERVER": str(binary)}
-    found = subprocess.run(
-        [*command, *(["--cluster"] if CLUSTER else [])], env=environment, capture_output=True, text=True, timeout=600
-    )
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert found.returncode == 0, found.stdout + found.stderr
     assert "steps in" in found.stdout
     assert "without a violation" in found.stdout

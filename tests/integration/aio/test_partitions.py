@@ -206,6 +206,27 @@ async def test_leases_of_all_partitions(queue: PartitionedQueue) -> None:
     assert await queue.abandon(leases[2].id) == "not_dead"
 
 
+@pytest.mark.parametrize("verb", ["ack", "ack_many", "heartbeat_many", "settle"])
+async def test_a_lease_is_found_by_who_knows_earlier_partitions_only(
+    queue: PartitionedQueue, cluster: ThreePrimaries, verb: str
+) -> None:
+    async with Adeq.from_url(cluster.url, cluster=True) as other:
+        before = other.partitioned(queue.name)
+        assert len(await before.partitions()) == 1
+        await queue.repartition(4)
+        await queue.enqueue("new")
+        (lease,) = await queue.claim("w")
+        if verb == "ack":
+            await before.ack(lease)
+        elif verb == "ack_many":
+            assert await before.ack_many([(lease, None)]) == ["completed"]
+        elif verb == "heartbeat_many":
+            assert [one.status for one in await before.heartbeat_many([lease])] == ["renewed"]
+        else:
+            settled = await before._settle_in(["-"], "v", acks=[(lease, None)])
+            assert settled.acks == ["completed"]
+
+
 async def test_who_waits_is_woken_by_any_partition(queue: PartitionedQueue, cluster: ThreePrimaries) -> None:
     await queue.repartition(8)
     assert await queue.claim("w", wait=0.05) == []

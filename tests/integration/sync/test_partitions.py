@@ -207,6 +207,27 @@ def test_leases_of_all_partitions(queue: PartitionedQueue) -> None:
     assert queue.abandon(leases[2].id) == "not_dead"
 
 
+@pytest.mark.parametrize("verb", ["ack", "ack_many", "heartbeat_many", "settle"])
+def test_a_lease_is_found_by_who_knows_earlier_partitions_only(
+    queue: PartitionedQueue, cluster: ThreePrimaries, verb: str
+) -> None:
+    with Adeq.from_url(cluster.url, cluster=True) as other:
+        before = other.partitioned(queue.name)
+        assert len(before.partitions()) == 1
+        queue.repartition(4)
+        queue.enqueue("new")
+        (lease,) = queue.claim("w")
+        if verb == "ack":
+            before.ack(lease)
+        elif verb == "ack_many":
+            assert before.ack_many([(lease, None)]) == ["completed"]
+        elif verb == "heartbeat_many":
+            assert [one.status for one in before.heartbeat_many([lease])] == ["renewed"]
+        else:
+            settled = before._settle_in(["-"], "v", acks=[(lease, None)])
+            assert settled.acks == ["completed"]
+
+
 def test_who_waits_is_woken_by_any_partition(queue: PartitionedQueue, cluster: ThreePrimaries) -> None:
     queue.repartition(8)
     assert queue.claim("w", wait=0.05) == []
