@@ -72,7 +72,7 @@
 -- COST   17 + n commands, 26 + n once a second, 1 more where the queue has schedules, 5 more where there are limits, 1 for each that a task holds, 6 for a task that joins or leaves a line, of which it looks at 100, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts observe next_due sweep retain push_wake lane_emptied check_slot peek_ready read_task
 -- INCLUDE take_out write_lease add_payloads claim_tasks
--- RARELY line_up make_ready note_end drop_task share_place promote_due read_lease read_limits limits_of room_left
+-- RARELY line_up make_ready note_end drop_task share_place first_due promote_due read_lease read_limits limits_of room_left
 -- RARELY push_due await_deadline open_line open_lines free_limits end_leases read_policy backoff delay_until leave_order untie
 -- RARELY answer_waiters bury_task cancel_task first_leases reap_expired read_record find_set next_lane leave_line expire_waiting tell_waiting
 -- RARELY rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied give_timeout
@@ -575,11 +575,41 @@ local function share_place(conf, lane, user, band) local config, weights, shares
   return place
 end
 
--- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first.
--- NEEDS config task delayed emit line_up make_ready drop_task share_place
+-- first_due(page, limit): where tasks are due at the same time and some of them crashed again: who is promoted, at most limit, of one
+-- time the first in line when they were leased, others before. 1,000 are looked at. nil where none of them crashed again.
+-- NEEDS config task delayed
+local function first_due(page, limit) local config, task, delayed = KEYS[1], KEYS[4], KEYS[9]
+  local last = page[2 * limit]
+  if tonumber(redis.call('HGET', config, 'crashed_due_ms') or 0) < tonumber(page[2]) then return nil end
+  if page[2 * limit + 2] == last then page = redis.call('ZRANGE', delayed, '-inf', last, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES') end
+  local ids, due, place, first = {}, {}, {}, {}
+  for i = 1, #page, 2 do
+    local id = page[i]
+    local at_ms, score = string.match(redis.call('HGET', task .. id, 'stood') or '', '^(%d+) (%d+)$')
+    ids[#ids + 1], due[id] = id, tonumber(page[i + 1])
+    place[id] = at_ms == page[i + 1] and tonumber(score) or 0
+  end
+  table.sort(ids, function(a, b)
+    if due[a] ~= due[b] then return due[a] < due[b] end
+    if place[a] ~= place[b] then return place[a] < place[b] end
+    return a < b
+  end)
+  for i = 1, limit do first[i] = ids[i] end
+  return first
+end
+
+-- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
+-- that crashed again keep the order that they had in line, not that of their ids.
+-- NEEDS config task delayed emit line_up make_ready drop_task share_place first_due
 local function promote_due(conf, limit, tally) local config, task, delayed = KEYS[1], KEYS[4], KEYS[9]
-  local ids = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
-  if #ids == 0 then return 0 end
+  local page = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
+  if #page == 0 then return 0 end
+  local ids, tied, last = {}, false, math.min(limit, #page / 2)
+  for i = 1, last do
+    ids[i] = page[2 * i - 1]
+    tied = tied or page[2 * i] == page[2 * i + 2]
+  end
+  if tied then ids = first_due(page, last) or ids end
   local place = redis.call('HINCRBY', config, 'place', #ids) - #ids
   local by_lane, promoted = {}, {}
   redis.call('ZREM', delayed, unpack(ids))  -- at most 1,000: limit
@@ -915,7 +945,7 @@ local function reap_expired(conf, limit, tally) local config, running, leases, t
   local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
   if #ids > limit then ids = first_leases(conf, limit) end
-  local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}  -- at most 1,000: limit
+  local held, by_lane, latest_ms = redis.call('HMGET', running, unpack(ids)), {}, 0  -- at most 1,000: limit
   local all = read_policy(config)
   end_leases(conf, ids)
   tally.stalled = #ids
@@ -941,6 +971,8 @@ local function reap_expired(conf, limit, tally) local config, running, leases, t
       else
         back_ms = conf.now + backoff(read_policy(task .. id), all, crashes - 1, 500000)
         delay_until(conf, back_ms, id, lease.lane)
+        redis.call('HSET', task .. id, 'stood', string.format('%.0f ', back_ms) .. lease.score)
+        latest_ms = math.max(latest_ms, back_ms)
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
         reason and 'reason' or 'ready_ms', reason or conf.now_text)
@@ -948,6 +980,9 @@ local function reap_expired(conf, limit, tally) local config, running, leases, t
     end
   end
   make_ready(conf, by_lane)
+  if latest_ms > tonumber(latest_ms > 0 and redis.call('HGET', config, 'crashed_due_ms') or 0) then
+    redis.call('HSET', config, 'crashed_due_ms', string.format('%.0f', latest_ms))
+  end
   return #ids
 end
 

@@ -27,9 +27,9 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   10 + 2n commands, 1 more with fair shares and 2 for each user, O(n log m)
+-- COST   10 + 2n commands, 1 more with fair shares and 2 for each user, 1 for each of up to 1,000 that are due at the same time after crashes, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready drop_task promote_due
--- RARELY note_end share_place
+-- RARELY note_end share_place first_due
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -204,11 +204,18 @@ local function drop_task(conf, id) local task, payload, log, dependents = KEYS[2
   emit(conf, 'task.alert', id, 'reason=record_missing')
 end
 
--- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first.
--- NEEDS config task delayed emit line_up make_ready drop_task share_place
+-- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
+-- that crashed again keep the order that they had in line, not that of their ids.
+-- NEEDS config task delayed emit line_up make_ready drop_task share_place first_due
 local function promote_due(conf, limit, tally) local config, task, delayed = KEYS[1], KEYS[2], KEYS[7]
-  local ids = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
-  if #ids == 0 then return 0 end
+  local page = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
+  if #page == 0 then return 0 end
+  local ids, tied, last = {}, false, math.min(limit, #page / 2)
+  for i = 1, last do
+    ids[i] = page[2 * i - 1]
+    tied = tied or page[2 * i] == page[2 * i + 2]
+  end
+  if tied then ids = arg_rare().first_due(page, last) or ids end
   local place = redis.call('HINCRBY', config, 'place', #ids) - #ids
   local by_lane, promoted = {}, {}
   redis.call('ZREM', delayed, unpack(ids))  -- at most 1,000: limit
@@ -272,7 +279,30 @@ local function share_place(conf, lane, user, band) local config, weights, shares
   return place
 end
 
-  arg_made = { note_end = note_end, share_place = share_place }
+-- first_due(page, limit): where tasks are due at the same time and some of them crashed again: who is promoted, at most limit, of one
+-- time the first in line when they were leased, others before. 1,000 are looked at. nil where none of them crashed again.
+-- NEEDS config task delayed
+local function first_due(page, limit) local config, task, delayed = KEYS[1], KEYS[2], KEYS[7]
+  local last = page[2 * limit]
+  if tonumber(redis.call('HGET', config, 'crashed_due_ms') or 0) < tonumber(page[2]) then return nil end
+  if page[2 * limit + 2] == last then page = redis.call('ZRANGE', delayed, '-inf', last, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES') end
+  local ids, due, place, first = {}, {}, {}, {}
+  for i = 1, #page, 2 do
+    local id = page[i]
+    local at_ms, score = string.match(redis.call('HGET', task .. id, 'stood') or '', '^(%d+) (%d+)$')
+    ids[#ids + 1], due[id] = id, tonumber(page[i + 1])
+    place[id] = at_ms == page[i + 1] and tonumber(score) or 0
+  end
+  table.sort(ids, function(a, b)
+    if due[a] ~= due[b] then return due[a] < due[b] end
+    if place[a] ~= place[b] then return place[a] < place[b] end
+    return a < b
+  end)
+  for i = 1, limit do first[i] = ids[i] end
+  return first
+end
+
+  arg_made = { note_end = note_end, share_place = share_place, first_due = first_due }
   return arg_made
 end
 

@@ -1,8 +1,15 @@
--- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first.
--- NEEDS config task delayed emit line_up make_ready drop_task share_place
+-- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
+-- that crashed again keep the order that they had in line, not that of their ids.
+-- NEEDS config task delayed emit line_up make_ready drop_task share_place first_due
 local function promote_due(conf, limit, tally)
-  local ids = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
-  if #ids == 0 then return 0 end
+  local page = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
+  if #page == 0 then return 0 end
+  local ids, tied, last = {}, false, math.min(limit, #page / 2)
+  for i = 1, last do
+    ids[i] = page[2 * i - 1]
+    tied = tied or page[2 * i] == page[2 * i + 2]
+  end
+  if tied then ids = first_due(page, last) or ids end
   local place = redis.call('HINCRBY', config, 'place', #ids) - #ids
   local by_lane, promoted = {}, {}
   redis.call('ZREM', delayed, unpack(ids))  -- at most 1,000: limit

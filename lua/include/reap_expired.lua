@@ -6,7 +6,7 @@ local function reap_expired(conf, limit, tally)
   local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
   if #ids > limit then ids = first_leases(conf, limit) end
-  local held, by_lane = redis.call('HMGET', running, unpack(ids)), {}  -- at most 1,000: limit
+  local held, by_lane, latest_ms = redis.call('HMGET', running, unpack(ids)), {}, 0  -- at most 1,000: limit
   local all = read_policy(config)
   end_leases(conf, ids)
   tally.stalled = #ids
@@ -32,6 +32,8 @@ local function reap_expired(conf, limit, tally)
       else
         back_ms = conf.now + backoff(read_policy(task .. id), all, crashes - 1, 500000)
         delay_until(conf, back_ms, id, lease.lane)
+        redis.call('HSET', task .. id, 'stood', string.format('%.0f ', back_ms) .. lease.score)
+        latest_ms = math.max(latest_ms, back_ms)
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
         reason and 'reason' or 'ready_ms', reason or conf.now_text)
@@ -39,5 +41,8 @@ local function reap_expired(conf, limit, tally)
     end
   end
   make_ready(conf, by_lane)
+  if latest_ms > tonumber(latest_ms > 0 and redis.call('HGET', config, 'crashed_due_ms') or 0) then
+    redis.call('HSET', config, 'crashed_due_ms', string.format('%.0f', latest_ms))
+  end
   return #ids
 end

@@ -210,3 +210,26 @@ def progress_late(bench: Workbench, n: int) -> AnyCall:
     bench.real(call)
     bench.real(bench.calls.progress([(lease, {"ppm": 2}) for lease in leases], "two"))
     return call
+
+
+def due_after_crashes(bench: Workbench, n: int) -> None:
+    """Tasks that crashed a second time, which are due again in a second."""
+    bench.crash(1, n)
+    bench.pass_time(15_000)
+    bench.real(bench.calls.reap(1000))
+
+
+@scenario(2, 100)
+def promote_what_crashed_again(bench: Workbench, n: int) -> AnyCall:
+    due_after_crashes(bench, n)
+    bench.pass_time(1_000)
+    return bench.calls.promote(n)
+
+
+@scenario(2)
+def promote_the_first_of_what_is_due_at_once(bench: Workbench, n: int) -> AnyCall:
+    due_after_crashes(bench, n)
+    bench.fill(n, delay=1)
+    bench.fill(1, delay=0.5)
+    bench.pass_time(1_000)
+    return bench.calls.promote(n)

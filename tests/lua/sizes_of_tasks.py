@@ -340,6 +340,15 @@ def promote_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
 
 
 @size(100, 1000)
+def promote_the_first_of_a_thousand_that_crashed_at_once(bench: Workbench, n: int) -> AnyCall:
+    bench.crash(1, 1000)
+    bench.pass_time(15_000)
+    bench.real(bench.calls.reap(1000))
+    bench.pass_time(1_000)
+    return bench.calls.promote(min(n, 999))
+
+
+@size(100, 1000)
 def reap_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
     holding(bench, n)
     bench.pass_time(LEASE)

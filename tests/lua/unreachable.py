@@ -30,6 +30,8 @@ UNREACHABLE: Final = {
     "whoever calls it has found one at least": [
         "include/end_overdue.lua: no round over `redis.call('ZMSCORE', deadlines, unpack(rids))`",
         "include/end_rids.lua: no round over `rids`",
+        "include/first_due.lua: no round over `#page`",
+        "include/first_due.lua: no round over `limit`",
         "include/first_leases.lua: no round over `#page`",
         "include/first_leases.lua: no round over `ids`",
         "include/first_leases.lua: no round over `limit`",
@@ -61,6 +63,7 @@ UNREACHABLE: Final = {
         "include/find_damage.lua: no round over `ids`",
         "include/pass_on.lua: no round over `#notes`",
         "include/promote_due.lua: no round over `ids`",
+        "include/promote_due.lua: no round over `last`",
         "include/read_record.lua: no round over `#flat`",
         "include/reap_expired.lua: no round over `ids`",
         "include/set_fair.lua: no round over `#changes`",

@@ -380,6 +380,7 @@ class Model(Kept, Workers, Chains):
                 self._line_up(task)
             else:
                 self._delay(task, self._backoff(task, task.crashes - 1))
+                task.stood = task.at, task.score
         return len(late)
 
     def _lease(

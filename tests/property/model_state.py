@@ -48,7 +48,9 @@ class State:
         return sorted(ready, key=lambda task: task.score)
 
     def due(self, state: str) -> list[Task]:
-        return sorted((t for t in self.of(state) if t.at <= self.now), key=lambda task: (task.at, task.id))
+        """The earliest first; at one time what crashed again in its old order."""
+        due = (task for task in self.of(state) if task.at <= self.now)
+        return sorted(due, key=lambda task: (task.at, task.stood[1] if task.stood[0] == task.at else 0, task.id))
 
     def overdue(self) -> list[Task]:
         """Waiting tasks whose deadline has come, the earliest first."""

@@ -162,6 +162,14 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "leases expire by their ids": ("if place[a] ~= place[b] then", "if false then"),
         "a sweep takes any hundred": ("if #ids > limit then ids = first_leases(conf, limit) end", ""),
     }),
+    (corners.test_of_tasks_that_crash_again_at_once_the_first_in_line_go_first, {
+        "tasks that crashed again go by their ids": ("if tied then ids = first_due(page, last) or ids end", ""),
+        "nobody knows that tasks crashed again": ("'HSET', config, 'crashed_due_ms'", "'HSET', config, 'x'"),
+        "a promotion takes any that are due at once": ("if page[2 * limit + 2] == last then", "if false then"),
+    }),
+    (corners.test_a_sweep_of_all_that_crashed_again_has_their_order, {
+        "a sweep goes by ids": ("if tied then ids = first_due(page, last) or ids end", ""),
+    }),
     (corners.test_a_purge_leaves_a_key_that_has_gone_over, {
         "an idempotency key stays for ever": ("(until_ms ~= '' and tonumber(until_ms) > conf.now", "(until_ms ~= ''"),
         "a late purge purges": ("note_done(conf, 'purge', #gone .. ':' .. more)", ""),

@@ -92,6 +92,7 @@ class Task:
     awaited: bool = False  # whether somebody waits for its end
     gathered: int | None = None  # the place of its parent, which waits for its children
     pruned: int | None = None  # the number of the cancelled tree that it was in last
+    stood: tuple[int, int] = (0, 0)  # when it is due after a second crash, and its score before
     lease: Lease | None = None
     last: Lease | None = None  # the current lease, or the one before
     settled: tuple[str, Answer] = ("", LOST)  # the last settlement's token and answer

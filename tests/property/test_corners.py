@@ -148,6 +148,34 @@ def test_of_leases_that_expire_at_once_the_first_in_line_go_first(queue: Driver)
         queue.check()
 
 
+def test_of_tasks_that_crash_again_at_once_the_first_in_line_go_first(queue: Driver) -> None:
+    queue.do("configure", backoff=Backoff(1000, 1.0, 1000, 0.0), max_crashes=9)
+    due = queue.model.now + 31_000
+    enqueue(queue, *[Spec(f"{9 - n}") for n in range(6)], *[Spec(id, run_after=due) for id in ("3", "95")])
+    for _ in range(2):
+        assert len(claim(queue)) == 6
+        wait(queue, 15_000)
+        queue.do("reap", 6)
+        queue.check()
+    wait(queue, 1000)
+    for limit in (2, 1, 2, 9):
+        queue.do("promote", limit)
+        queue.check()
+    assert [id for id, _ in claim(queue)] == ["3", "95", *"987654"]
+
+
+def test_a_sweep_of_all_that_crashed_again_has_their_order(queue: Driver) -> None:
+    queue.do("configure", backoff=Backoff(1000, 1.0, 1000, 0.0), max_crashes=9)
+    enqueue(queue, *[Spec(f"{9 - n}") for n in range(6)])
+    for _ in range(2):
+        assert len(claim(queue)) == 6
+        wait(queue, 15_000)
+        queue.do("reap", 6)
+        queue.check()
+    wait(queue, 1000)
+    assert [id for id, _ in claim(queue)] == [*"987654"]
+
+
 def test_a_drained_queue_knows_what_it_took(queue: Driver) -> None:
     queue.do("configure", finished_max=0)
     call = "rid", [Spec("a", unique="u"), Spec("b", unique="u"), Spec("a"), Spec("c")]
