@@ -37,9 +37,10 @@ class Workbench(Bench):
 
     def sweep(self) -> None:
         """One claim by somebody who serves another lane: it passes on what is left of ends, and looks at lines."""
-        self.worker("sweeper")
         number = next(self._numbers)
-        self.run(self.calls.claim("sweeper", "i", 0, number, limit=1, lanes=["group/of-nobody"]))
+        name = f"sweeper-{number}"  # a name that was retired claims nothing until the server's own clock frees it
+        self.worker(name)
+        self.run(self.calls.claim(name, "i", 0, number, limit=1, lanes=["group/of-nobody"]))
 
     def furnish(self) -> None:
         self.lease(1)
