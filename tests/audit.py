@@ -63,6 +63,8 @@ class Audit:
         self.names = sorted(names_below(client, base) if names is None else names)
         self.records = self._records()
         self.tasks = {id: record for id, record in self.records.items() if "created_ms" in record}
+        stubs = {id: record for id, record in self.records.items() if "gone" in record}
+        self.links = {id for id, record in stubs.items() if "parent" in record}  # to the children of what was removed
         self.places: defaultdict[str, list[str]] = defaultdict(list)
         for name in self.names:
             if name in SETS or name.startswith("ready:"):
@@ -105,8 +107,12 @@ class Audit:
 
     def _left_behind(self) -> Iterator[str]:
         for id in self.records.keys() - self.tasks.keys():
-            if self._ttl(f"task:{id}") == -1:
+            if self._ttl(f"task:{id}") == -1 and id not in self.links:
                 yield f"task {id} is a stub that never goes: {self.records[id]}"
+        for id in self.links:
+            kids = self._zset(f"children:{id}").keys()
+            if not kids or (len(kids) == 1 and kids <= self.links):
+                yield f"the link {id} has {sorted(kids)} as its children: {self.records[id]}"
         for kind in ("payload", "result", "log"):
             for id in set(self._suffixes(kind)) - self.tasks.keys():
                 yield f"{kind}:{id} has no task"
@@ -123,6 +129,8 @@ class Audit:
             parents = [f"children:{record[n]}" for n in ["parent"] if n in record]
             for index in tags + owners + parents:
                 wanted[index].add(id)
+        for id in self.links:
+            wanted[f"children:{self.records[id]['parent']}"].add(id)
         there = {name for name in self.names if name.startswith(("by:", "children:"))}
         for index in sorted(there | wanted.keys()):
             if (ids := self._zset(index).keys()) != wanted[index]:

@@ -58,7 +58,7 @@
 -- FLAGS  allow-oom
 -- COST   9 commands, 4 + 2n more for tasks, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m)
 -- INCLUDE base_time open_queue emit retire_worker
--- RARELY add_counts push_wake line_up make_ready push_due delay_until await_deadline read_lease settled_as
+-- RARELY shorten_family add_counts push_wake line_up make_ready push_due delay_until await_deadline read_lease settled_as
 -- RARELY settled_before note_end leave_order untie answer_waiters read_limits room_left open_line open_lines
 -- RARELY free_limits end_leases cancel_task return_leases remove_tasks trim_set retain bury_task share_place
 -- RARELY tell_waiting rank_after read_record find_set state_of push_control lane_emptied leave_line cancel_one cancel_children
@@ -229,6 +229,40 @@ end
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
+
+-- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
+-- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
+-- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
+-- NEEDS task children ends
+local function shorten_family(conf, id) local task, children, ends = KEYS[4], KEYS[17], KEYS[35]
+  local link = redis.call('HMGET', task .. id, 'gone', 'parent', 'pruned')
+  -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
+  while link[1] and link[2] do
+    local parent, kids = link[2], redis.call('ZRANGE', children .. id, 0, 1, 'WITHSCORES')
+    local only = #kids == 2 and redis.call('HMGET', task .. kids[1], 'gone', 'pruned')
+    if #kids == 4 or (only and not only[1]) then return end
+    redis.call('HDEL', task .. id, 'parent', 'pruned')
+    redis.call('PEXPIRE', task .. id, 60000)
+    local score = redis.call('ZSCORE', children .. parent, id)
+    redis.call('ZREM', children .. parent, id)
+    if only then
+      redis.call('DEL', children .. id)
+      if parent == kids[1] then  -- the two had each other
+        redis.call('HDEL', task .. parent, 'parent', 'pruned')
+        redis.call('PEXPIRE', task .. parent, 60000)
+        return
+      end
+      redis.call('HSET', task .. kids[1], 'parent', parent)
+      redis.call('ZADD', children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
+      if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
+        redis.call('HSET', task .. kids[1], 'pruned', link[3])
+        redis.call('ZADD', ends, conf.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
+      end
+      return
+    end
+    id, link = parent, redis.call('HMGET', task .. parent, 'gone', 'parent', 'pruned')
+  end
+end
 
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
@@ -582,29 +616,38 @@ end
 
 -- remove_tasks(conf, ids, since, why): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
--- NEEDS task payload result log reply by_user by_tag children
+-- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
+-- NEEDS task payload result log reply by_user by_tag children shorten_family
 local function remove_tasks(conf, ids, since, why) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[4], KEYS[9], KEYS[10], KEYS[15], KEYS[16], KEYS[17], KEYS[28], KEYS[30]
   if #ids == 0 then return end
-  local keys, by_index, stubs = {}, {}, {}
+  local keys, by_index, stubs, families, touched = {}, {}, {}, {}, {}
   local function leave(index, id)
     local members = by_index[index] or {}
     if members[#members] ~= id then members[#members + 1] = id end  -- a tag may be given twice
     by_index[index] = members
   end
+  for i, id in ipairs(ids) do families[i] = children .. id end
+  local some_have = redis.call('EXISTS', unpack(families)) > 0  -- at most 2,000: of a sweep, and those that ended
   for i, id in ipairs(ids) do
     local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier',
-      'settled_earlier'), #keys
+      'settled_earlier', 'pruned'), #keys
+    local parent = own[3]
+    local linked = some_have and parent and parent ~= id and redis.call('EXISTS', families[i]) == 1
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
     if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
     for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
-    if own[3] then leave(children .. own[3], id) end
+    if parent and not linked then leave(children .. parent, id) end
+    if linked then touched[#touched + 1] = id end
+    if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
     local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
-    if left_ms > 0 and own[4] then
+    if (left_ms > 0 or linked) and own[4] then
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
       if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
-      stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
+      if linked then stub[#stub + 1], stub[#stub + 2] = 'parent', parent end
+      if linked and own[9] then stub[#stub + 1], stub[#stub + 2] = 'pruned', own[9] end
+      stubs[#stubs + 1] = { not linked and string.format('%.0f', left_ms), stub }
     end
   end
   for first = 1, #keys, 7000 do redis.call('DEL', unpack(keys, first, math.min(first + 6999, #keys))) end
@@ -612,9 +655,10 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     for first = 1, #members, 7000 do redis.call('ZREM', index, unpack(members, first, math.min(first + 6999, #members))) end
   end
   for _, one in ipairs(stubs) do
-    redis.call('HSET', unpack(one[2]))  -- at most 7: the fields above
-    redis.call('PEXPIRE', one[2][1], one[1])
+    redis.call('HSET', unpack(one[2]))  -- at most 13: the fields above
+    if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
   end
+  for _, id in ipairs(touched) do shorten_family(conf, id) end
 end
 
 -- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
@@ -826,16 +870,16 @@ end
 
 -- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
 -- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
--- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. How many, and the
--- last of them with its score.
+-- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
+-- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
 -- NEEDS task children rank_after cancel_one note_end
 local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[4], KEYS[17]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
     cancel_one(conf, page[i], tally)
-    local row = redis.call('EXISTS', children .. page[i]) == 1 and redis.call('HMGET', task .. page[i], 'created_ms', 'pruned')
-    if row and row[1] and tonumber(row[2] or 0) < tonumber(stamp) then
+    local row = redis.call('EXISTS', children .. page[i]) == 1 and redis.call('HMGET', task .. page[i], 'created_ms', 'pruned', 'gone')
+    if row and (row[1] or row[3]) and tonumber(row[2] or 0) < tonumber(stamp) then
       redis.call('HSET', task .. page[i], 'pruned', stamp)
       note_end(conf, 't', page[i], nil, stamp)
     end

@@ -96,7 +96,7 @@
 -- REPLAY rid
 -- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 6 for an ordering key, 2 for one that has moved, 1 with fair shares and 3 for each user, 2 where there are limits and 4 for each in the line of one, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task add_tasks check_parts
--- RARELY begin_chains note_end make_awaited await_others join_gathering push_due delay_until await_deadline known_as
+-- RARELY shorten_family begin_chains note_end make_awaited await_others join_gathering push_due delay_until await_deadline known_as
 -- RARELY find_twin find_missing hold_once hold_keys merge_task sweep_once create_base refuse_new leave_order untie answer_waiters
 -- RARELY bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of push_control lane_emptied leave_line cancel_one cancel_children pass_on join_limit read_limits limits_of find_line is_here join_order refuse_epoch
 
@@ -543,11 +543,16 @@ end
 -- write_record(id, stamp, conf, own, size): the record of a new task. `ties` says that it has more than the usual at its
 -- first lease, its return or its end. An older task of this id may have left a stub: its settlement, as `settled_earlier`, and
 -- the calls that enqueued it, the last eight, stay known.
--- `source` is the task's own, or that of the call.
--- NEEDS task trace source
-local function write_record(id, stamp, conf, own, size) local task = KEYS[2]
+-- `source` is the task's own, or that of the call. A link of another family (shorten_family) is one no more.
+-- NEEDS task children trace source shorten_family
+local function write_record(id, stamp, conf, own, size) local task, children = KEYS[2], KEYS[13]
   local key = task .. id
-  local old = conf.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled') or {}
+  local old = conf.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled', 'parent') or {}
+  if old[5] then
+    redis.call('HDEL', key, 'parent', 'pruned')
+    redis.call('ZREM', children .. old[5], id)
+    arg_rare().shorten_family(conf, old[5])
+  end
   if source == '' then
     redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))  -- at most 80: two for each pair of an item
   else
@@ -664,6 +669,40 @@ end
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
+
+-- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
+-- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
+-- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
+-- NEEDS task children ends
+local function shorten_family(conf, id) local task, children, ends = KEYS[2], KEYS[13], KEYS[20]
+  local link = redis.call('HMGET', task .. id, 'gone', 'parent', 'pruned')
+  -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
+  while link[1] and link[2] do
+    local parent, kids = link[2], redis.call('ZRANGE', children .. id, 0, 1, 'WITHSCORES')
+    local only = #kids == 2 and redis.call('HMGET', task .. kids[1], 'gone', 'pruned')
+    if #kids == 4 or (only and not only[1]) then return end
+    redis.call('HDEL', task .. id, 'parent', 'pruned')
+    redis.call('PEXPIRE', task .. id, 60000)
+    local score = redis.call('ZSCORE', children .. parent, id)
+    redis.call('ZREM', children .. parent, id)
+    if only then
+      redis.call('DEL', children .. id)
+      if parent == kids[1] then  -- the two had each other
+        redis.call('HDEL', task .. parent, 'parent', 'pruned')
+        redis.call('PEXPIRE', task .. parent, 60000)
+        return
+      end
+      redis.call('HSET', task .. kids[1], 'parent', parent)
+      redis.call('ZADD', children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
+      if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
+        redis.call('HSET', task .. kids[1], 'pruned', link[3])
+        redis.call('ZADD', ends, conf.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
+      end
+      return
+    end
+    id, link = parent, redis.call('HMGET', task .. parent, 'gone', 'parent', 'pruned')
+  end
+end
 
 -- begin_chains(conf): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
 -- NEEDS config
@@ -1103,16 +1142,16 @@ end
 
 -- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
 -- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
--- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. How many, and the
--- last of them with its score.
+-- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
+-- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
 -- NEEDS task children rank_after cancel_one note_end
 local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[2], KEYS[13]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
     cancel_one(conf, page[i], tally)
-    local row = redis.call('EXISTS', children .. page[i]) == 1 and redis.call('HMGET', task .. page[i], 'created_ms', 'pruned')
-    if row and row[1] and tonumber(row[2] or 0) < tonumber(stamp) then
+    local row = redis.call('EXISTS', children .. page[i]) == 1 and redis.call('HMGET', task .. page[i], 'created_ms', 'pruned', 'gone')
+    if row and (row[1] or row[3]) and tonumber(row[2] or 0) < tonumber(stamp) then
       redis.call('HSET', task .. page[i], 'pruned', stamp)
       note_end(conf, 't', page[i], nil, stamp)
     end
@@ -1255,7 +1294,7 @@ local function refuse_epoch(conf)
     .. ' here: the queue has other partitions now; read which, and send the call to the right one')
 end
 
-  arg_made = { await_others = await_others, join_gathering = join_gathering, delay_until = delay_until, await_deadline = await_deadline, known_as = known_as, find_twin = find_twin, find_missing = find_missing, hold_keys = hold_keys, merge_task = merge_task, sweep_once = sweep_once, create_base = create_base, refuse_new = refuse_new, share_place = share_place, pass_on = pass_on, join_limit = join_limit, find_line = find_line, is_here = is_here, join_order = join_order, refuse_epoch = refuse_epoch }
+  arg_made = { shorten_family = shorten_family, await_others = await_others, join_gathering = join_gathering, delay_until = delay_until, await_deadline = await_deadline, known_as = known_as, find_twin = find_twin, find_missing = find_missing, hold_keys = hold_keys, merge_task = merge_task, sweep_once = sweep_once, create_base = create_base, refuse_new = refuse_new, share_place = share_place, pass_on = pass_on, join_limit = join_limit, find_line = find_line, is_here = is_here, join_order = join_order, refuse_epoch = refuse_epoch }
   return arg_made
 end
 

@@ -1,28 +1,37 @@
 -- remove_tasks(conf, ids, since, why): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
--- NEEDS task payload result log reply by_user by_tag children
+-- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
+-- NEEDS task payload result log reply by_user by_tag children shorten_family
 local function remove_tasks(conf, ids, since, why)
   if #ids == 0 then return end
-  local keys, by_index, stubs = {}, {}, {}
+  local keys, by_index, stubs, families, touched = {}, {}, {}, {}, {}
   local function leave(index, id)
     local members = by_index[index] or {}
     if members[#members] ~= id then members[#members + 1] = id end  -- a tag may be given twice
     by_index[index] = members
   end
+  for i, id in ipairs(ids) do families[i] = children .. id end
+  local some_have = redis.call('EXISTS', unpack(families)) > 0  -- at most 2,000: of a sweep, and those that ended
   for i, id in ipairs(ids) do
     local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier',
-      'settled_earlier'), #keys
+      'settled_earlier', 'pruned'), #keys
+    local parent = own[3]
+    local linked = some_have and parent and parent ~= id and redis.call('EXISTS', families[i]) == 1
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
     if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
     for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
-    if own[3] then leave(children .. own[3], id) end
+    if parent and not linked then leave(children .. parent, id) end
+    if linked then touched[#touched + 1] = id end
+    if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
     local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
-    if left_ms > 0 and own[4] then
+    if (left_ms > 0 or linked) and own[4] then
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
       if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
-      stubs[#stubs + 1] = { string.format('%.0f', left_ms), stub }
+      if linked then stub[#stub + 1], stub[#stub + 2] = 'parent', parent end
+      if linked and own[9] then stub[#stub + 1], stub[#stub + 2] = 'pruned', own[9] end
+      stubs[#stubs + 1] = { not linked and string.format('%.0f', left_ms), stub }
     end
   end
   for first = 1, #keys, 7000 do redis.call('DEL', unpack(keys, first, math.min(first + 6999, #keys))) end
@@ -30,7 +39,8 @@ local function remove_tasks(conf, ids, since, why)
     for first = 1, #members, 7000 do redis.call('ZREM', index, unpack(members, first, math.min(first + 6999, #members))) end
   end
   for _, one in ipairs(stubs) do
-    redis.call('HSET', unpack(one[2]))  -- at most 7: the fields above
-    redis.call('PEXPIRE', one[2][1], one[1])
+    redis.call('HSET', unpack(one[2]))  -- at most 13: the fields above
+    if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
   end
+  for _, id in ipairs(touched) do shorten_family(conf, id) end
 end

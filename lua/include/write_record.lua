@@ -1,11 +1,16 @@
 -- write_record(id, stamp, conf, own, size): the record of a new task. `ties` says that it has more than the usual at its
 -- first lease, its return or its end. An older task of this id may have left a stub: its settlement, as `settled_earlier`, and
 -- the calls that enqueued it, the last eight, stay known.
--- `source` is the task's own, or that of the call.
--- NEEDS task trace source
+-- `source` is the task's own, or that of the call. A link of another family (shorten_family) is one no more.
+-- NEEDS task children trace source shorten_family
 local function write_record(id, stamp, conf, own, size)
   local key = task .. id
-  local old = conf.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled') or {}
+  local old = conf.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled', 'parent') or {}
+  if old[5] then
+    redis.call('HDEL', key, 'parent', 'pruned')
+    redis.call('ZREM', children .. old[5], id)
+    shorten_family(conf, old[5])
+  end
   if source == '' then
     redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))  -- at most 80: two for each pair of an item
   else

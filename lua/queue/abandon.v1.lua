@@ -12,6 +12,7 @@
 -- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   log       prefix/list   {base}:log:      id
 -- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   ends      zset          {base}:ends
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id            ?=
@@ -31,6 +32,7 @@
 -- COST   14 + 5n commands, 1 more for each user, tag and parent, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts remove_tasks done_before recall_answers sweep_once hold_once note_done
 -- INCLUDE note_answers
+-- RARELY shorten_family
 
 local conf, refused = open_queue()
 if refused then return refused end

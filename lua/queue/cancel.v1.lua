@@ -54,7 +54,7 @@
 -- INCLUDE base_time open_queue emit add_counts leave_order untie answer_waiters cancel_task lane_emptied read_record find_set
 -- INCLUDE state_of remove_tasks trim_set retain done_before push_control recall_answers sweep_once hold_once note_done
 -- INCLUDE note_answers
--- RARELY note_end leave_line cancel_one push_wake make_ready push_due delay_until await_deadline line_up bury_task share_place
+-- RARELY shorten_family note_end leave_line cancel_one push_wake make_ready push_due delay_until await_deadline line_up bury_task share_place
 -- RARELY tell_waiting rank_after cancel_children pass_on begin_chains
 
 local conf, refused = open_queue()

@@ -46,7 +46,7 @@
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline leave_order untie
 -- INCLUDE answer_waiters bury_task drop_task read_record find_set lane_emptied next_lane leave_line expire_waiting remove_tasks
 -- INCLUDE trim_set retain
--- RARELY note_end delay_until cancel_task share_place tell_waiting rank_after state_of push_control
+-- RARELY shorten_family note_end delay_until cancel_task share_place tell_waiting rank_after state_of push_control
 -- RARELY cancel_one cancel_children pass_on
 
 local conf, refused = open_queue()

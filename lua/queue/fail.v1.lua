@@ -65,7 +65,7 @@
 -- INCLUDE base_time open_queue emit add_counts push_due delay_until await_deadline read_lease settled_as settled_before
 -- INCLUDE leave_order untie end_leases read_policy backoff answer_waiters cancel_task bury_task describe_death fail_tasks remove_tasks trim_set
 -- INCLUDE retain
--- RARELY note_end push_wake make_ready line_up share_place tell_waiting rank_after read_record find_set state_of
+-- RARELY shorten_family note_end push_wake make_ready line_up share_place tell_waiting rank_after read_record find_set state_of
 -- RARELY push_control lane_emptied leave_line cancel_one cancel_children pass_on read_limits room_left open_line
 -- RARELY open_lines free_limits
 

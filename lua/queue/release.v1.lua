@@ -54,7 +54,7 @@
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline
 -- INCLUDE read_lease settled_as settled_before leave_order untie end_leases answer_waiters cancel_task return_leases remove_tasks
 -- INCLUDE trim_set retain
--- RARELY note_end bury_task share_place tell_waiting rank_after read_record find_set state_of push_control
+-- RARELY shorten_family note_end bury_task share_place tell_waiting rank_after read_record find_set state_of push_control
 -- RARELY lane_emptied leave_line cancel_one cancel_children pass_on read_limits room_left open_line open_lines
 -- RARELY free_limits
 

@@ -15,6 +15,7 @@
 -- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   log       prefix/list   {base}:log:      id
 -- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   ends      zset          {base}:ends
 -- KEYS   events    stream        {base}:events
 -- KEYS   counters  hash          {base}:counters
 -- ARGV   limit     int 1..1000   ?=1000
@@ -29,6 +30,7 @@
 -- FLAGS  allow-oom
 -- COST   15 + n commands, 1 more for a dead one, 2 for a stub, 1 for each user, tag and parent, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts remove_tasks trim_set trim_ended sweep_once
+-- RARELY shorten_family
 
 local conf, refused = open_queue()
 if refused then return refused end

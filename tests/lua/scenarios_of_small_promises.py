@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyadeq.models import Task
+from pyadeq.models import Lease, Task
 from pyadeq.schedule_models import Every
 from tests.lua.scenario import AnyCall, acks, scenario
 from tests.lua.workbench import Workbench
@@ -233,3 +233,114 @@ def promote_the_first_of_what_is_due_at_once(bench: Workbench, n: int) -> AnyCal
     bench.fill(1, delay=0.5)
     bench.pass_time(1_000)
     return bench.calls.promote(n)
+
+
+# families of which a part was removed
+
+
+def family(bench: Workbench, **parents: str) -> dict[str, Lease]:
+    """Running tasks, by id, with their parents; what ends is removed at once."""
+    bench.real(bench.calls.configure(finished_max=0))
+    items = [(id, Task(payload=b"x", parent=parent or None)) for id, parent in parents.items()]
+    bench.real(bench.calls.enqueue(items, "family"))
+    return {lease.id: lease for lease in bench.claim(len(parents))}
+
+
+def ack(bench: Workbench, leases: dict[str, Lease], *ids: str) -> AnyCall:
+    return bench.calls.ack([(leases[id], None) for id in ids])
+
+
+@scenario(1)
+def ack_a_child_that_has_a_child(bench: Workbench, n: int) -> AnyCall:
+    return ack(bench, family(bench, a="", b="a", c="b"), "b")
+
+
+@scenario(1)
+def ack_children_with_and_without_children(bench: Workbench, n: int) -> AnyCall:
+    return ack(bench, family(bench, a="", b="a", c="b", d="b", e="a", f="g"), "b", "e", "f")
+
+
+@scenario(1)
+def ack_the_only_child_of_a_link(bench: Workbench, n: int) -> AnyCall:
+    leases = family(bench, a="", b="a", c="b")
+    bench.real(ack(bench, leases, "b"))
+    return ack(bench, leases, "c")
+
+
+@scenario(1)
+def ack_a_child_of_a_link_that_has_a_child(bench: Workbench, n: int) -> AnyCall:
+    leases = family(bench, a="", b="a", c="b", d="c")
+    bench.real(ack(bench, leases, "b"))
+    return ack(bench, leases, "c")
+
+
+@scenario(1)
+def ack_a_child_of_a_link_of_a_cancelled_tree(bench: Workbench, n: int) -> AnyCall:
+    leases = family(bench, a="", b="a", c="b")
+    bench.real(ack(bench, leases, "b"))
+    bench.real(bench.calls.cancel(["a"], "tree", tree=True))
+    bench.fill(1, parent="c")
+    return ack(bench, leases, "c")
+
+
+@scenario(1)
+def ack_a_child_of_a_link_in_a_cancelled_tree(bench: Workbench, n: int) -> AnyCall:
+    leases = family(bench, a="", b="a", c="b")
+    bench.real(ack(bench, leases, "b"))
+    bench.fill(1, parent="c")
+    bench.real(bench.calls.cancel(["a"], "tree", tree=True))
+    bench.fill(1, parent="c")
+    return ack(bench, leases, "c")
+
+
+@scenario(1)
+def ack_a_root_with_a_child(bench: Workbench, n: int) -> AnyCall:
+    return ack(bench, family(bench, a="", b="a"), "a")
+
+
+@scenario(1)
+def trim_an_old_child_that_has_a_child(bench: Workbench, n: int) -> AnyCall:
+    (old,) = bench.lease(1, parent="root")
+    bench.fill(1, parent=old.id)
+    bench.real(bench.calls.ack([(old, None)]))
+    bench.pass_time(61_000)
+    bench.real(bench.calls.configure(finished_max=0))
+    return bench.calls.trim()
+
+
+@scenario(1)
+def ack_the_child_of_a_removed_root(bench: Workbench, n: int) -> AnyCall:
+    leases = family(bench, a="", b="a")
+    bench.real(ack(bench, leases, "a"))
+    return ack(bench, leases, "b")
+
+
+@scenario(1)
+def ack_the_other_of_two_parents_of_each_other(bench: Workbench, n: int) -> AnyCall:
+    leases = family(bench, a="b", b="a")
+    bench.real(ack(bench, leases, "a"))
+    return ack(bench, leases, "b")
+
+
+@scenario(1)
+def ack_its_own_parent(bench: Workbench, n: int) -> AnyCall:
+    return ack(bench, family(bench, a="a"), "a")
+
+
+@scenario(1)
+def enqueue_the_id_of_a_link(bench: Workbench, n: int) -> AnyCall:
+    bench.real(ack(bench, family(bench, a="", b="a", c="b"), "b"))
+    return bench.calls.enqueue([("b", Task(payload=b"x"))], "r")
+
+
+@scenario(1)
+def cancel_a_tree_with_a_link(bench: Workbench, n: int) -> AnyCall:
+    bench.real(ack(bench, family(bench, a="", b="a", c="b"), "b"))
+    return bench.calls.cancel(["a"], "r", tree=True)
+
+
+@scenario(1)
+def cancel_a_tree_with_an_evicted_parent(bench: Workbench, n: int) -> AnyCall:
+    family(bench, a="", b="a", c="b")
+    bench.ask("DEL", ":task:b")
+    return bench.calls.cancel(["a"], "r", tree=True)

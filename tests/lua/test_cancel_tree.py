@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 
 import pytest
 
 from pyadeq.models import CancelStatus
+from tests.audit import Audit
 from tests.lua.checks import check_queue, left_over, let_all_pass
 from tests.lua.test_after import complete, enqueue, fail
 from tests.lua.workbench import MakeBench, Workbench
@@ -212,6 +214,118 @@ def test_a_circle_of_parents_comes_to_its_end(bench: Workbench, state: str, leng
         assert states(bench, *ids) == [expected] * length
         check_queue(bench)
         bench.pass_time(1)
+
+
+def remove(bench: Workbench, *ids: str) -> None:
+    """End tasks that are ready and delete them, as if they had been kept for their time."""
+    leases = {lease.id: lease for lease in bench.claim(1000)}
+    complete(bench, *(leases[id] for id in ids))
+    if others := [lease for id, lease in leases.items() if id not in ids]:
+        bench.run(bench.calls.release(others))
+    bench.real(bench.calls.configure(finished_max=0))
+    bench.real(bench.calls.trim())
+    bench.real(bench.calls.configure(finished_max=1000))
+    check_queue(bench)
+
+
+def links(bench: Workbench) -> set[str]:
+    """Removed tasks that are remembered for their children."""
+    return Audit(bench.client, bench.base).links
+
+
+@pytest.mark.parametrize("order", ["down", "up", "at once"])
+def test_what_came_of_tasks_that_were_removed_ends(bench: Workbench, order: str) -> None:
+    ids = [f"e{at}" for at in range(6)]
+    enqueue(bench, *[(id, {"parent": ids[at - 1]} if at else {}) for at, id in enumerate(ids)])
+    (leaf,) = bench.fill(1, parent=ids[3])
+    if order == "at once":
+        remove(bench, *ids[1:5])
+    for id in () if order == "at once" else ids[1:5] if order == "down" else ids[4:0:-1]:
+        remove(bench, id)
+    bench.pass_time(600_000)
+    assert len(links(bench)) == 2  # what has only a link as a child is none
+    cancel(bench, ids[0])
+    assert states(bench, ids[0], ids[5], leaf) == ["cancelled"] * 3
+    check_queue(bench)
+    bench.real(bench.calls.configure(finished_max=0))
+    bench.real(bench.calls.trim())
+    assert links(bench) == set()
+    assert not [name for name in bench.dump() if "children" in name]
+    check_queue(bench)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_task_that_is_left_of_a_tree_ends(bench: Workbench, seed: int) -> None:
+    draw = random.Random(seed)
+    parents: dict[str, str | None] = {"root": None, "other": None}
+    enqueue(bench, ("root", {}), ("other", {}))
+    living = ["root", "other"]
+    for step in range(60):
+        if draw.random() < 0.6:
+            parent, id = draw.choice(living[-4:]), f"t{step}"
+            enqueue(bench, (id, {"parent": parent}))
+            parents[id] = parent
+            living.append(id)
+        elif len(living) > 2:
+            gone = set(draw.sample(living[2:], draw.randint(1, min(4, len(living) - 2))))
+            remove(bench, *gone)
+            living = [id for id in living if id not in gone]
+            assert len(links(bench)) < len(living)
+
+    def top(id: str) -> str:
+        return id if (parent := parents[id]) is None else top(parent)
+
+    cancel(bench, "root")
+    list(sweeps(bench))
+    assert {id for id in living if bench.state(id) == "cancelled"} == {id for id in living if top(id) == "root"}
+    bench.run(bench.calls.cancel(living))
+    bench.real(bench.calls.configure(finished_max=0))
+    bench.real(bench.calls.trim())
+    assert links(bench) == set()
+    assert not [name for name in bench.dump() if "children" in name]
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4])
+def test_removed_parents_that_form_a_cycle_leave_nothing(bench: Workbench, length: int) -> None:
+    ids = [f"e{at}" for at in range(length)]
+    enqueue(bench, *[(id, {"parent": ids[at - 1]}) for at, id in enumerate(ids)])
+    for id in ids:
+        remove(bench, id)
+    assert links(bench) == set()
+    assert not [name for name in bench.dump() if "children" in name]
+    cancel(bench, ids[0])
+    assert not bench.ask("EXISTS", ":ends")
+
+
+def test_a_link_whose_id_is_used_again_belongs_to_its_new_parent(bench: Workbench) -> None:
+    enqueue(bench, ("a", {}), ("b", {"parent": "a"}), ("c", {"parent": "b"}), ("d", {}))
+    remove(bench, "b")
+    assert links(bench) == {"b"}
+    enqueue(bench, ("b", {"parent": "d"}))
+    check_queue(bench)
+    cancel(bench, "a")
+    assert states(bench, "a", "b", "c") == ["cancelled", "ready", "ready"]
+    cancel(bench, "d")
+    assert states(bench, "d", "b", "c") == ["cancelled"] * 3
+
+
+def test_a_cancelled_tree_goes_on_below_a_link_that_is_taken_out(bench: Workbench) -> None:
+    enqueue(bench, ("root", {}), ("a", {"parent": "root"}), ("x", {"parent": "a"}), ("b", {"parent": "a"}))
+    enqueue(bench, ("d", {"parent": "b"}))
+    bench.pass_time(1)
+    bench.fill(150, parent="root")
+    remove(bench, "a", "b")
+    leases = {lease.id: lease for lease in bench.claim(1000)}
+    x = leases.pop("x")
+    bench.run(bench.calls.release(list(leases.values())))
+    cancel(bench, "root")
+    assert bench.ask("ZCARD", ":ends") == 2  # the children of a are to be cancelled, and the rest of the root's
+    bench.real(bench.calls.configure(finished_max=0))
+    complete(bench, x)
+    assert links(bench) == {"b"}
+    bench.real(bench.calls.configure(finished_max=1000))
+    assert len(list(sweeps(bench))) > 0
+    assert bench.state("d") == "cancelled"
 
 
 def test_those_who_wait_for_one_of_them_hear_of_it(bench: Workbench) -> None:

@@ -27,6 +27,9 @@ UNREACHABLE: Final = {
     "two fields are asked for": [
         "include/settled_before.lua: no round over `redis.call('HMGET', task .. id, 'settled', 'settled_earlier')`",
     ],
+    "a link is among the children of its parent": [
+        "include/shorten_family.lua: `score` is false",
+    ],
     "whoever calls it has found one at least": [
         "include/end_overdue.lua: no round over `redis.call('ZMSCORE', deadlines, unpack(rids))`",
         "include/end_rids.lua: no round over `rids`",

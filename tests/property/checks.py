@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from tests.property.link import Key
@@ -86,6 +87,9 @@ class Checks(Views):
         assert {field: value.decode() for field, value in found.get("once", NONE).value.items()} == model.once()
         assert zset("once:due") == {field: until for field, (_, until) in model.timed.items()}
         indexes = {name: zset(name) for name in found if name.startswith(("by:", "children:"))}
+        for id, stub in model.stubs.items():
+            if stub.parent and id in indexes.get(f"children:{stub.parent}", {}):  # the order of a call decides
+                model.stubs[id] = replace(stub, score=indexes[f"children:{stub.parent}"][id])
         assert indexes == self._indexes()
         self._check_records(found)
         self._check_events(found["events"].value if "events" in found else [])
@@ -132,7 +136,11 @@ class Checks(Views):
         assert {id: [one.decode().partition(" ")[2] for one in key.value] for id, key in kinds["log"].items()} == logs
         self._check_replies(kinds["reply"])
         for id, stub in model.stubs.items():
-            if stub not in self._checked:
+            if stub.parent:
+                record = stubs[id].value
+                assert (stubs[id].ttl, record["parent"].decode()) == (-1, stub.parent), f"the link of {id}: {record}"
+                assert int(record.get("pruned", 0)) == (stub.pruned or 0)
+            elif stub not in self._checked:
                 assert 0 < stubs[id].ttl <= stub.until - model.now, f"stub of {id} goes in {stubs[id].ttl} ms"
                 self._checked.add(stub)
                 self.client.pexpire(f"{self.base}:task:{id}", HOUR)
@@ -149,6 +157,9 @@ class Checks(Views):
             for index, prefix in (("user", "by:user:"), ("tag", "by:tag:"), ("parent", "children:")):
                 for value in task.has(index):
                     indexes.setdefault(prefix + value, {})[task.id] = task.created
+        for id, stub in self.model.stubs.items():
+            if stub.parent:
+                indexes.setdefault(f"children:{stub.parent}", {})[id] = stub.score
         return indexes
 
     def _check_events(self, entries: list[Any]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tests.property.model_chains import Chains
 from tests.property.model_kept import ENDS, Kept
 from tests.property.model_workers import Workers
 from tests.property.records import ENDED, LOST, Answer, Lease, Spec, Task, Worker
@@ -18,7 +17,7 @@ SWEEP = 100  # how many a claim reaps, expires and promotes at the most
 NOT_FOUND: Answer = ("not_found",)
 
 
-class Model(Kept, Workers, Chains):
+class Model(Kept, Workers):
     def call(self, verb: str, *args: Any, **kwargs: Any) -> Any:
         answer = getattr(self, verb)(*args, **kwargs)
         if self._noted and verb != "purge":  # which only notes
@@ -72,6 +71,8 @@ class Model(Kept, Workers, Chains):
         if stub := self.stubs.pop(spec.id, None):
             task.settled = stub.settled
             task.earlier = (stub.stamp, *stub.earlier)[:8]
+            if stub.parent:
+                self._shorten(stub.parent)
         self.tasks[spec.id] = task
         if spec.key:
             self._hold(f"key:{spec.key}", spec.id, self.settings["idempotency"])

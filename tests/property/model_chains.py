@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from tests.property.model_state import State
+from tests.property.model_state import WINDOW, State
 from tests.property.records import ENDED, Note, Task
+
+FOR_EVER = 2**53  # ms
 
 
 class Chains(State):
@@ -157,18 +160,46 @@ class Chains(State):
 
     def _cancel_children(self, note: Note, limit: int) -> tuple[Note, int]:
         """Cancel the children after the one of the note; theirs follow, once, for parents may form a circle."""
-        rest = [child for child in self._children(note.id) if (child.created, child.id) > (note.at, note.other)]
-        for child in rest[:limit]:
-            self._cancel(child)
-            if (child.pruned or 0) < note.upto and self._children(child.id):
-                child.pruned = note.upto
-                self._leave(Note("t", child.id, upto=note.upto))
-            note = note._replace(other=child.id, at=child.created)
+        rest = [child for child in self._children(note.id) if child > (note.at, note.other)]
+        for created, id in rest[:limit]:
+            if task := self.tasks.get(id):
+                self._cancel(task)
+            child = task or self.stubs[id]
+            if (child.pruned or 0) < note.upto and self._children(id):
+                if task:
+                    task.pruned = note.upto
+                else:
+                    self.stubs[id] = replace(self.stubs[id], pruned=note.upto)
+                self._leave(Note("t", id, upto=note.upto))
+            note = note._replace(other=id, at=created)
         return note, min(len(rest), limit)
 
-    def _children(self, id: str) -> list[Task]:
-        children = [task for task in self.tasks.values() if task.spec.parent == id]
-        return sorted(children, key=lambda task: (task.created, task.id))
+    def _children(self, id: str) -> list[tuple[int, str]]:
+        """By age: tasks, and links to the children of such that were removed."""
+        tasks = [(task.created, task.id) for task in self.tasks.values() if task.spec.parent == id]
+        return sorted(tasks + [(stub.score, other) for other, stub in self.stubs.items() if stub.parent == id])
+
+    def _shorten(self, id: str) -> None:
+        """Take out a link that leads nowhere, or only to another, which is linked to its parent then."""
+        while (link := self.stubs.get(id)) and link.parent:
+            kids = self._children(id)
+            low = self.stubs.get(kids[0][1]) if kids else None
+            if len(kids) > 1 or (kids and not (low and low.parent)):
+                return
+            self._unlink(id)
+            if low and kids[0][1] == link.parent:
+                return self._unlink(link.parent)
+            if low:
+                pruned = max(link.pruned or 0, low.pruned or 0) or None
+                score = max(link.score, low.score) + 1
+                self.stubs[kids[0][1]] = replace(low, parent=link.parent, score=score, pruned=pruned)
+                if (link.pruned or 0) > (low.pruned or 0):
+                    self.notes[Note("t", kids[0][1], upto=link.pruned or 0)] = self.now
+                return
+            id = link.parent
+
+    def _unlink(self, id: str) -> None:
+        self.stubs[id] = replace(self.stubs[id], parent=None, pruned=None, until=self.now + WINDOW)
 
 
 def how_ended(state: str) -> str:

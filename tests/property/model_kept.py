@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from tests.property.model_chains import FOR_EVER, Chains
 from tests.property.model_once import Once
 from tests.property.model_state import WINDOW, oldest
 from tests.property.records import Stub, Task
@@ -9,7 +12,7 @@ from tests.property.records import Stub, Task
 ENDS = {"finished": ("completed", "cancelled"), "dead": ("dead",)}  # sets, by the states that are in them
 
 
-class Kept(Once):
+class Kept(Once, Chains):
     def retain(self, *, trim: bool) -> None:
         """At the end of a call in which tasks ended: their sets stay within their numbers, some time."""
         for name, count in self._just_ended.items() if trim else ():
@@ -28,24 +31,34 @@ class Kept(Once):
 
     def _trim_set(self, name: str, limit: int, *, aged: bool = True) -> int:
         gone = self.excess(name, aged=aged)[:limit]
+        self._remove({task.id: task.at for task in gone})
         for task in gone:
-            self._remove(task, since=task.at)
             if name == "dead":  # nothing disappears from it silently
                 self._event("task.removed", task)
         self.counts["dropped" if name == "dead" else "trimmed"] += len(gone)
         return len(gone)
 
-    def _remove(self, task: Task, since: int) -> None:
-        """What was done to it since then may be sent again."""
-        del self.tasks[task.id]
-        if not task.spec.reply:
-            self.replies.pop(task.id, None)  # that of an older task of this id
-        if self.now - since < WINDOW:
-            self.stubs[task.id] = Stub(task.stamp, task.settled, since + WINDOW, task.earlier)
+    def _remove(self, since: dict[str, int]) -> None:
+        """Remove tasks. What was done since then may be sent again; who has children stays as a link to them."""
+        linked = {id for id in since if self.tasks[id].spec.parent not in (None, id) and self._children(id)}
+        touched = []
+        for id, at in since.items():
+            task = self.tasks.pop(id)
+            if not task.spec.reply:
+                self.replies.pop(id, None)  # that of an older task of this id
+            stub = Stub(task.stamp, task.settled, at + WINDOW, task.earlier)
+            if id in linked:
+                stub = replace(stub, until=FOR_EVER, parent=task.spec.parent, score=task.created, pruned=task.pruned)
+                touched.append(id)
+            if self.now < stub.until:
+                self.stubs[id] = stub
+            touched += [task.spec.parent] if task.spec.parent else []
+        for id in touched:
+            self._shorten(id)
 
     def _discard(self, why: str, *tasks: Task) -> None:
         """Remove tasks because somebody said so."""
+        self._remove({task.id: self.now for task in tasks})
         for task in tasks:
-            self._remove(task, since=self.now)
             self._event("task.removed", task)
         self.counts[why] += len(tasks)

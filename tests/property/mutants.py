@@ -16,7 +16,7 @@ KNOWN = "if row[1] == stamp or string.find("
 HELD = "if field and redis.call('HGET', once, field) == id then"
 UNTIE = "if tied and untie(conf, id, 'f') then answer_waiters"
 HOUSE = "local trimmed = trim_ended(conf, 100, tally)"
-STUB = "if left_ms > 0 and own[4] then"
+STUB = "if (left_ms > 0 or linked) and own[4] then"
 DELETE = "= task .. id, payload .. id, result .. id, log .. id"
 DEADLINE = "if tied then await_deadline(conf, id, due_ms) end"
 
@@ -59,7 +59,7 @@ BY_THE_MACHINE: dict[str, Mutant] = {
     "no stub is left": (STUB, "if false then"),
     "the timeout of a queue is nothing": (" or conf.timeout_ms\n", "\n"),
     "a new task goes with the stub": ("redis.call('PERSIST', key)", ""),
-    "a tree is its root and its children": ("if row and row[1] and tonumber(", "if false and tonumber("),
+    "a tree is its root and its children": ("if row and (row[1] or row[3]) and tonumber(", "if false and tonumber("),
     "nobody is told of an end": ("if own[5] or own[6] then", "if false then"),
     "sweeps pass nothing on": ("if conf.chains then next_ms = math.min(", "if false then next_ms = math.min("),
     "a child is not gathered": ("if own.parent and conf.chains then", "if false then"),
@@ -145,7 +145,7 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
     (partial(corners.test_what_was_done_to_a_removed_task_is_known_for_a_minute, way="abandon"), {
         "a stub does not know its rid": (KNOWN, "if row[1] == stamp and row[2] or string.find("),
         "a user's index keeps what is gone": ("leave(by_user .. own[1], id)", ""),
-        "a parent's index keeps what is gone": ("leave(children .. own[3], id)", ""),
+        "a parent's index keeps what is gone": ("leave(children .. parent, id)", ""),
         "a stub does not know its settlement": ("if own[5] or own[8] then stub", "if false then stub"),
     }),
     (corners.test_a_purge_forgets_every_key_of_a_task, {

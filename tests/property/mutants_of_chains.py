@@ -119,7 +119,7 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
     }),
     (chains.test_a_tree_is_cancelled_from_its_top_down, {
         "a tree is only its root": ("if stamp then", "if false then"),
-        "a tree is only its root's children": ("if row and row[1] and tonumber(", "if false and tonumber("),
+        "a tree is only its root's children": ("if row and (row[1] or row[3]) and tonumber(", "if false and tonumber("),
         "a tree's pages repeat": ("local start = last_score == '0' and", "local start = true and"),
         "a tree in one call": ("start, start + limit - 1, 'WITHSC", "start, start + 999, 'WITHSC"),
         "a cancelled tree stays noted": ("redis.call('ZREM', ends, note)", ""),
@@ -135,6 +135,21 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
     (chains.test_parents_in_a_circle_are_cancelled_once, {
         "a circle has no end": ("tonumber(row[2] or 0) < tonumber(stamp) then", "true then"),
         "a circle is cancelled only once": ("tonumber(row[2] or 0) < tonumber(stamp) then", "not row[2] then"),
+    }),
+    (chains.test_a_cancelled_tree_reaches_what_came_of_removed_tasks, {
+        "a tree ends at who was removed": ("if row and (row[1] or row[3]) and", "if row and row[1] and"),
+        "nobody is a link": ("local linked = some_have and", "local linked = false and"),
+        "a link goes after a minute": ("if one[1] then redis.call('PEXPIRE'", "if true then redis.call('PEXPIRE'"),
+        "links stay": ("for _, id in ipairs(touched) do shorten_family(conf, id) end", ""),
+        "a link stays before its only child": ("(only and not only[1]) then return", "only then return"),
+        "a link of two goes": ("if #kids == 4 or (only", "if (only"),
+        "who has an id again is a link still": ("redis.call('ZREM', children .. old[5], id)", ""),
+    }),
+    (chains.test_a_link_below_a_cancelled_one_takes_over_its_note, {
+        "a note goes with its link": ("if tonumber(link[3] or 0) > tonumber(only[2] or 0) then", "if false then"),
+    }),
+    (chains.test_links_that_have_each_other_go, {
+        "two links have each other for ever": ("if parent == kids[1] then", "if false then"),
     }),
     (chains.test_a_tree_is_cancelled_by_one_call_once, {
         "a tree is cancelled again": ("if answers then return { 'ok', conf.now, answers } end", ""),

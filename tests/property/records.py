@@ -138,12 +138,18 @@ class Task:
 
 @dataclass(frozen=True)
 class Stub:
-    """What is remembered of a task that was removed inside the replay window."""
+    """What is remembered of a task that was removed inside the replay window, or whose children are not removed.
+
+    parent: of a link to such children, which is among those of the parent, at its score.
+    """
 
     stamp: str
     settled: tuple[str, Answer]
     until: int
     earlier: tuple[str, ...] = ()
+    parent: str | None = None
+    score: int = 0
+    pruned: int | None = None
 
 
 class Note(NamedTuple):

@@ -433,3 +433,50 @@ def test_whoever_waits_for_an_evicted_task_fails(queue: Driver) -> None:
     views = queue.run(queue.calls.get(list("abxy")))
     assert [view and (view.state, view.reason) for view in views] == [None, None, *[("dead", "after_failed")] * 2]
     assert not [name for name in queue.read() if name.startswith(("ends", "dependents:"))]
+
+
+def test_a_cancelled_tree_reaches_what_came_of_removed_tasks(queue: Driver) -> None:
+    queue.do("configure", finished_max=0)
+    families = {"a": "root", "b": "a", "c": "b", "d": "c", "e": "b", "f": "e"}
+    enqueue(queue, Spec("root"), *[Spec(id, parent=parent) for id, parent in families.items()])
+    for some in (("b",), ("a", "c"), ("e",)):
+        leases: dict[str, str] = dict(claim(queue))
+        end(queue, "ack", *[(id, leases.pop(id)) for id in some])
+        end(queue, "release", *leases.items())
+    wait(queue, 100_000)
+    assert {id for id, stub in queue.model.stubs.items() if stub.parent} == {"b", "c", "e"}
+    enqueue(queue, Spec("e", parent="d"))
+    queue.do("configure", finished_max=100)
+    cancel(queue, "root", tree=True)
+    assert states(queue, ["root", "d", "e", "f"]) == ["cancelled"] * 4
+    purge(queue, all=True)
+    assert not any(stub.parent for stub in queue.model.stubs.values())
+
+
+def test_a_link_below_a_cancelled_one_takes_over_its_note(queue: Driver) -> None:
+    families = {"a": "root", "x": "a", "b": "a", "d": "b"} | {f"z{at:03}": "root" for at in range(150)}
+    enqueue(queue, Spec("root"), *[Spec(id, parent=parent) for id, parent in families.items()])
+    leases: dict[str, str] = dict(claim(queue, 1000))
+    queue.do("configure", finished_max=0)
+    end(queue, "ack", *[(id, leases.pop(id)) for id in "ab"])
+    x = leases.pop("x")
+    end(queue, "release", *leases.items())
+    queue.do("configure", finished_max=1000)
+    cancel(queue, "root", tree=True)
+    queue.do("configure", finished_max=0)
+    end(queue, "ack", ("x", x))
+    queue.do("configure", finished_max=1000)
+    while sweep(queue):
+        pass
+    assert states(queue, ["d"]) == ["cancelled"]
+
+
+def test_links_that_have_each_other_go(queue: Driver) -> None:
+    queue.do("configure", finished_max=0)
+    enqueue(queue, Spec("a", parent="c"), Spec("b", parent="a"), Spec("c", parent="b"), Spec("x", parent="b"))
+    for id in "abc":
+        leases: dict[str, str] = dict(claim(queue))
+        end(queue, "ack", (id, leases.pop(id)))
+        if leases:
+            end(queue, "release", *leases.items())
+    assert not any(stub.parent for stub in queue.model.stubs.values())
