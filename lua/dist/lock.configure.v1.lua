@@ -4,6 +4,7 @@
 -- Without settings it answers those that are stored; others are at their defaults. Sent again, it sets the same again.
 --
 -- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
 -- ARGV   clock     enum keep|server|test ?=keep
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- SETTINGS settings
@@ -12,7 +13,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
 -- ROLE   operate
 -- REPLAY idempotent
--- COST   6 commands
+-- COST   7 commands
 -- INCLUDE base_time
 
 local LAYOUT = 1
@@ -36,8 +37,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 2 then
-  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
+if #KEYS ~= 3 then
+  return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
 end
 
 local clock = ARGV[1]
@@ -141,7 +142,7 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
-local config = KEYS[1]
+local config, requests = KEYS[1], KEYS[2]
 
 local stored = redis.call('HMGET', config, 'layout_min', 'clock', 'poll_ms', 'claim_ms', 'waiter_ms')
 local changes = settings_pairs[1] or {}
@@ -154,6 +155,8 @@ if stored[2] and clock ~= 'keep' and clock ~= stored[2] then
   return redis.error_reply('ADEQ_CONFLICT clock is ' .. stored[2]
     .. ' since this domain was created, and cannot become ' .. clock)
 end
+local row = redis.call('HMGET', requests, '#now', '#offset')
+now = math.max(now + (row[2] or 0), row[1] or 0) -- the domain's clock, as open_domain has it
 local poll_ms = changes.poll_ms or tonumber(stored[3] or 2000)
 local least = 2 * poll_ms + 1000
 for name, value in pairs({ claim_ms = stored[4] or 5000, waiter_ms = stored[5] or 15000 }) do

@@ -2,6 +2,7 @@
 -- Without settings it answers those that are stored; others are at their defaults. Sent again, it sets the same again.
 --
 -- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
 -- ARGV   clock     enum keep|server|test ?=keep
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- SETTINGS settings
@@ -10,7 +11,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
 -- ROLE   operate
 -- REPLAY idempotent
--- COST   6 commands
+-- COST   7 commands
 -- INCLUDE base_time
 
 local stored = redis.call('HMGET', config, 'layout_min', 'clock', 'poll_ms', 'claim_ms', 'waiter_ms')
@@ -24,6 +25,8 @@ if stored[2] and clock ~= 'keep' and clock ~= stored[2] then
   return redis.error_reply('ADEQ_CONFLICT clock is ' .. stored[2]
     .. ' since this domain was created, and cannot become ' .. clock)
 end
+local row = redis.call('HMGET', requests, '#now', '#offset')
+now = math.max(now + (row[2] or 0), row[1] or 0) -- the domain's clock, as open_domain has it
 local poll_ms = changes.poll_ms or tonumber(stored[3] or DEFAULT_poll_ms)
 local least = 2 * poll_ms + 1000
 for name, value in pairs({ claim_ms = stored[4] or DEFAULT_claim_ms, waiter_ms = stored[5] or DEFAULT_waiter_ms }) do

@@ -278,6 +278,14 @@ def acquire_after_the_clock_has_gone_on_again(bench: LockBench, _: int) -> AnyCa
     return bench.acquire("q", "r3", "o")
 
 
+@scenario(0)
+def configure_after_the_clock_went_back(bench: LockBench, _: int) -> AnyCall:
+    bench.hold("r", "o")
+    bench.pass_time(-1_000)
+    bench.hold("r2", "o")
+    return bench.calls.configure(lease=60)
+
+
 # capacity
 
 

@@ -60,6 +60,7 @@ BY_HISTORIES: dict[str, Mutant] = {
         "'ZRANGE', deadlines, 0, conf.now - 1, 'BYSCORE'",
     ),
     "the clock goes back": ("math.max(before, last - now)", "before"),
+    "configure answers another clock": ("now = math.max(now + (row[2] or 0), row[1] or 0) -- the domain's", "-- the domain's"),
     "a claim is for the whole lease": ("conf.now + conf.claim_ms)", "conf.now + request.ttl_ms)"),
     "a claim prolongs nothing": (
         "request.state, request.deadline_ms = 'held', conf.now +",

@@ -318,7 +318,7 @@ class Oracle(Lines):
             self.configured |= changes
         self.settings |= self.configured
         pairs = {name: value.encode() for name, value in self.store.config.items()}
-        return "ok", {"now_ms": self.clock, "settings": pairs}
+        return "ok", {"now_ms": self.next_now(), "settings": pairs}
 
     def _detect(self, *, limit: int, visits: int) -> Plain:
         """What it does is up to it, as long as it is right, and no circle is left."""

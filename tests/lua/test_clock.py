@@ -1,0 +1,39 @@
+"""Every script answers the clock of its base: that of a domain never goes back, that of a queue is the server's."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+import redis
+
+from pyadeq._core.call import parse_reply
+from tests.lua.bench import MakeAny
+from tests.lua.scenarios import Scenario, small
+
+pytestmark = pytest.mark.any_engine
+
+BACK = 1_000  # ms by which the server's clock has stepped back before the call
+
+
+@pytest.mark.parametrize("scenario", small("test", "lock"), ids=lambda one: one.name)
+def test_a_lock_script_answers_the_domains_clock_after_the_servers_stepped_back(
+    scenario: Scenario, make_any: MakeAny
+) -> None:
+    bench = make_any("lock")
+    call = scenario(bench)
+    latest = bench.now + BACK
+    bench.ask("HSET", ":requests", "#now", latest, "#offset", 0)
+    with suppress(redis.ResponseError):
+        assert parse_reply(call.script, bench.send(call))["now_ms"] == latest
+        bench.ask("HSET", ":requests", "#now", latest, "#offset", BACK + 1)
+        assert parse_reply(call.script, bench.send(call))["now_ms"] == latest + 1
+
+
+@pytest.mark.parametrize("scenario", small("test", "queue"), ids=lambda one: one.name)
+def test_a_queue_script_answers_the_queues_clock(scenario: Scenario, make_any: MakeAny) -> None:
+    bench = make_any("queue")
+    call = scenario(bench)
+    with suppress(redis.ResponseError):
+        answer = parse_reply(call.script, bench.send(call))
+        assert answer.fields.get("now_ms", bench.now) == bench.now
