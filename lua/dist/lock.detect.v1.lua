@@ -33,11 +33,11 @@
 -- COST   6 commands, 30 and more for each waiter; looks at `visits` commands, holds and waits in all, then hands over
 -- INCLUDE base_time open_domain read_rules
 -- RARELY note_line record_of read_request live_request members_of set_record remember emit parts_text tell note_freed
--- RARELY permits_of read_capacity write_capacity use_permits end_request end_wait set_deadline members_below waits_as
+-- RARELY permits_of read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as
 -- RARELY strongest lacks_support line_of is_held_against is_behind find_obstacle next_fence link_request write_request
 -- RARELY grant hand_over promote promote_freed end_rids sweep_ended end_due new_search scan_line visit_waiter
 -- RARELY find_dependents place_before load_waits lines_of is_stuck left_over find_place circle_of choose_victim
--- RARELY end_deadlock break_circle still_waits save_search open_search check_wait create_base close_domain
+-- RARELY end_deadlock break_circle still_waits save_search open_search check_wait recheck_line create_base close_domain
 
 local LAYOUT = 1
 local CREATED = 1
@@ -320,15 +320,26 @@ local function use_permits(conf, part, sign)
   write_capacity(part.resource, room)
 end
 
+-- forget_search(conf, rid): one that waited is not to be searched for any more. Where nobody waits there is nothing to
+-- look at, the rest of a line neither.
+-- NEEDS unchecked
+local function forget_search(conf, rid) local unchecked = KEYS[5]
+  conf.waiting = conf.waiting - 1
+  if conf.waiting == 0 then
+    redis.call('UNLINK', unchecked)
+  else
+    redis.call('ZREM', unchecked, rid)
+  end
+end
+
 -- end_request(conf, rid, request, outcome, event, detail): take a request out of everything, and remember how it
 -- ended.
--- NEEDS graph unchecked members_of remember tell note_freed permits_of use_permits
-local function end_request(conf, rid, request, outcome, event, detail) local graph, unchecked = KEYS[3], KEYS[5]
+-- NEEDS graph members_of forget_search remember tell note_freed permits_of use_permits
+local function end_request(conf, rid, request, outcome, event, detail) local graph = KEYS[3]
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
   remember(conf, rid, outcome)
   if request.order ~= '-' then
-    conf.waiting = conf.waiting - 1
-    redis.call('ZREM', unchecked, rid)
+    forget_search(conf, rid)
   end
   note_freed(conf, request)
   for _, part in ipairs(request.parts) do
@@ -509,12 +520,11 @@ end
 
 -- hand_over(conf, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
 -- it may follow it, in every line where it stood, but for what it has alone.
--- NEEDS graph unchecked note_line members_of grant read_rules tell
-local function hand_over(conf, rid, request) local graph, unchecked = KEYS[3], KEYS[5]
+-- NEEDS graph note_line members_of forget_search grant read_rules tell
+local function hand_over(conf, rid, request) local graph = KEYS[3]
   read_rules(conf)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
-  redis.call('ZREM', unchecked, rid)
-  conf.waiting = conf.waiting - 1
+  forget_search(conf, rid)
   grant(conf, rid, request, 'granted', conf.now + conf.claim_ms)
   tell(conf, 'lock.promoted', rid, request, '')
   for i, part in ipairs(request.parts) do
@@ -1173,9 +1183,9 @@ local function check_wait(conf, rid, begun) local graph, unchecked, saved, rates
     return nil, state
   end
   if found then request.order = place end
-  -- what has come meanwhile may wait for it at its new place
+  -- it may be part of another cycle; and what has come meanwhile may wait for it at its new place
   redis.call('ZREM', unchecked, rid)
-  if found and not sure or begun and request.order ~= place then redis.call('ZADD', unchecked, conf.now, rid) end
+  if found or begun and request.order ~= place then redis.call('ZADD', unchecked, conf.now, rid) end
   if not found and not find_obstacle(conf, request, request.order) then
     hand_over(conf, rid, request)
     promote_freed(conf)
@@ -1191,6 +1201,29 @@ local function check_wait(conf, rid, begun) local graph, unchecked, saved, rates
     promote_freed(conf)
   end
   return { 'deadlock', victim or rid, circle }
+end
+
+-- recheck_line(conf, resource, from): let detect look at those who wait for permits of a resource, behind that place in
+-- its line: with fewer permits than before they may be part of a deadlock. 500 waiters at a time; the rest of a longer
+-- line is noted for the next detect. Answers how much it has looked at.
+-- NEEDS graph unchecked permits_of
+local function recheck_line(conf, resource, from) local graph, unchecked = KEYS[3], KEYS[5]
+  local line = 'r ' .. resource .. ' q '
+  local low = from == '' and '[' .. line or '(' .. line .. from .. '!'
+  local members = redis.call('ZRANGE', graph, low, '(' .. line .. '~', 'BYLEX', 'LIMIT', 0, 500)
+  local marks = {}
+  local function mark(member)
+    marks[#marks + 1] = conf.now
+    marks[#marks + 1] = member
+  end
+  for _, member in ipairs(members) do
+    local order, code, rid = string.match(member, '^r %S+ q (%S+) (%S+) %S+ (%S+)$')
+    from = order
+    if permits_of(code) then mark(rid) end
+  end
+  if members[500] then mark('line ' .. resource .. ' ' .. from) end
+  if marks[1] then redis.call('ZADD', unchecked, 'NX', unpack(marks)) end  -- at most 1,002: two for each waiter, and the rest
+  return 1 + #members
 end
 
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
@@ -1216,7 +1249,7 @@ local function close_domain(conf) local requests, channel = KEYS[2], KEYS[10]
   for resource, words in pairs(conf.hints or {}) do redis.pcall('SPUBLISH', channel .. resource, words) end
 end
 
-  arg_made = { record_of = record_of, end_due = end_due, open_search = open_search, check_wait = check_wait, close_domain = close_domain }
+  arg_made = { record_of = record_of, end_due = end_due, open_search = open_search, check_wait = check_wait, recheck_line = recheck_line, close_domain = close_domain }
   return arg_made
 end
 
@@ -1241,7 +1274,13 @@ for i, rid in ipairs(rids) do
     break
   end
   local told, later
-  if i == 1 or rid ~= first then told, later = arg_rare().check_wait(conf, rid, i == 1 and begun or nil) end
+  local resource, from = string.match(rid, '^line (%S+) (%S+)$')
+  if resource then -- the rest of a line that set_capacity, or an earlier call, has begun to note
+    redis.call('ZREM', unchecked, rid)
+    conf.visits, more = conf.visits - arg_rare().recheck_line(conf, resource, from), true
+  elseif i == 1 or rid ~= first then
+    told, later = arg_rare().check_wait(conf, rid, i == 1 and begun or nil)
+  end
   if i == 1 and begun and not later then redis.call('UNLINK', saved) end
   if told ~= nil then checked = checked + 1 end
   if told then answers[#answers + 1] = told end

@@ -27,7 +27,7 @@
 -- COST   9 commands where nobody waits
 -- INCLUDE base_time open_domain record_of members_of link_request
 -- RARELY note_line read_request live_request set_record remember emit parts_text tell note_freed permits_of
--- RARELY read_capacity write_capacity use_permits end_request end_wait set_deadline members_below waits_as strongest
+-- RARELY read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as strongest
 -- RARELY lacks_support line_of is_held_against is_behind find_obstacle next_fence write_request grant read_rules
 -- RARELY hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up create_base close_domain
 
@@ -309,15 +309,26 @@ local function use_permits(conf, part, sign)
   write_capacity(part.resource, room)
 end
 
+-- forget_search(conf, rid): one that waited is not to be searched for any more. Where nobody waits there is nothing to
+-- look at, the rest of a line neither.
+-- NEEDS unchecked
+local function forget_search(conf, rid) local unchecked = KEYS[5]
+  conf.waiting = conf.waiting - 1
+  if conf.waiting == 0 then
+    redis.call('UNLINK', unchecked)
+  else
+    redis.call('ZREM', unchecked, rid)
+  end
+end
+
 -- end_request(conf, rid, request, outcome, event, detail): take a request out of everything, and remember how it
 -- ended.
--- NEEDS graph unchecked members_of remember tell note_freed permits_of use_permits
-local function end_request(conf, rid, request, outcome, event, detail) local graph, unchecked = KEYS[3], KEYS[5]
+-- NEEDS graph members_of forget_search remember tell note_freed permits_of use_permits
+local function end_request(conf, rid, request, outcome, event, detail) local graph = KEYS[3]
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
   remember(conf, rid, outcome)
   if request.order ~= '-' then
-    conf.waiting = conf.waiting - 1
-    redis.call('ZREM', unchecked, rid)
+    forget_search(conf, rid)
   end
   note_freed(conf, request)
   for _, part in ipairs(request.parts) do
@@ -491,12 +502,11 @@ end
 
 -- hand_over(conf, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
 -- it may follow it, in every line where it stood, but for what it has alone.
--- NEEDS graph unchecked note_line members_of grant read_rules tell
-local function hand_over(conf, rid, request) local graph, unchecked = KEYS[3], KEYS[5]
+-- NEEDS graph note_line members_of forget_search grant read_rules tell
+local function hand_over(conf, rid, request) local graph = KEYS[3]
   read_rules(conf)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
-  redis.call('ZREM', unchecked, rid)
-  conf.waiting = conf.waiting - 1
+  forget_search(conf, rid)
   grant(conf, rid, request, 'granted', conf.now + conf.claim_ms)
   tell(conf, 'lock.promoted', rid, request, '')
   for i, part in ipairs(request.parts) do

@@ -1,7 +1,8 @@
 #!lua
 -- generated from lua/lock/set_capacity.v1.lua by lua/bundle.py; do not edit
 -- lock.set_capacity.v1: say how many permits a resource has, and make it active. Whoever has more than that keeps it;
--- who waits for more than that is told so by its next poll. With silent_ms, it counts as offline when no heartbeat
+-- who waits for more than that is told so by its next poll. Fewer permits than before may make a deadlock of waits that
+-- were none: who waits for some is `checked` 0 then, for detect to look at. With silent_ms, it counts as offline when no heartbeat
 -- came for so long: nothing more is given out until one comes.
 --
 -- KEYS   config    hash           {base}:config
@@ -24,12 +25,12 @@
 -- EVENT  lock.promoted lock.expired lock.cancelled
 -- ROLE   operate
 -- REPLAY idempotent
--- COST   8 commands
+-- COST   8 commands, 2 more where there are fewer permits than before
 -- INCLUDE base_time open_domain note_line read_capacity write_capacity
 -- RARELY record_of read_request live_request members_of set_record remember emit parts_text tell note_freed permits_of
--- RARELY use_permits end_request end_wait set_deadline members_below waits_as strongest lacks_support line_of
+-- RARELY use_permits forget_search end_request end_wait set_deadline members_below waits_as strongest lacks_support line_of
 -- RARELY is_held_against is_behind find_obstacle next_fence link_request write_request grant read_rules hand_over
--- RARELY promote promote_freed end_rids sweep_ended end_due create_base close_domain
+-- RARELY promote promote_freed end_rids sweep_ended end_due recheck_line create_base close_domain
 
 local LAYOUT = 1
 local CREATED = 1
@@ -300,15 +301,26 @@ local function use_permits(conf, part, sign)
   write_capacity(part.resource, room)
 end
 
+-- forget_search(conf, rid): one that waited is not to be searched for any more. Where nobody waits there is nothing to
+-- look at, the rest of a line neither.
+-- NEEDS unchecked
+local function forget_search(conf, rid) local unchecked = KEYS[5]
+  conf.waiting = conf.waiting - 1
+  if conf.waiting == 0 then
+    redis.call('UNLINK', unchecked)
+  else
+    redis.call('ZREM', unchecked, rid)
+  end
+end
+
 -- end_request(conf, rid, request, outcome, event, detail): take a request out of everything, and remember how it
 -- ended.
--- NEEDS graph unchecked members_of remember tell note_freed permits_of use_permits
-local function end_request(conf, rid, request, outcome, event, detail) local graph, unchecked = KEYS[3], KEYS[5]
+-- NEEDS graph members_of forget_search remember tell note_freed permits_of use_permits
+local function end_request(conf, rid, request, outcome, event, detail) local graph = KEYS[3]
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
   remember(conf, rid, outcome)
   if request.order ~= '-' then
-    conf.waiting = conf.waiting - 1
-    redis.call('ZREM', unchecked, rid)
+    forget_search(conf, rid)
   end
   note_freed(conf, request)
   for _, part in ipairs(request.parts) do
@@ -501,12 +513,11 @@ end
 
 -- hand_over(conf, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
 -- it may follow it, in every line where it stood, but for what it has alone.
--- NEEDS graph unchecked note_line members_of grant read_rules tell
-local function hand_over(conf, rid, request) local graph, unchecked = KEYS[3], KEYS[5]
+-- NEEDS graph note_line members_of forget_search grant read_rules tell
+local function hand_over(conf, rid, request) local graph = KEYS[3]
   read_rules(conf)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
-  redis.call('ZREM', unchecked, rid)
-  conf.waiting = conf.waiting - 1
+  forget_search(conf, rid)
   grant(conf, rid, request, 'granted', conf.now + conf.claim_ms)
   tell(conf, 'lock.promoted', rid, request, '')
   for i, part in ipairs(request.parts) do
@@ -645,6 +656,29 @@ local function end_due(conf, limit) local deadlines = KEYS[4]
   return ended
 end
 
+-- recheck_line(conf, resource, from): let detect look at those who wait for permits of a resource, behind that place in
+-- its line: with fewer permits than before they may be part of a deadlock. 500 waiters at a time; the rest of a longer
+-- line is noted for the next detect. Answers how much it has looked at.
+-- NEEDS graph unchecked permits_of
+local function recheck_line(conf, resource, from) local graph, unchecked = KEYS[3], KEYS[5]
+  local line = 'r ' .. resource .. ' q '
+  local low = from == '' and '[' .. line or '(' .. line .. from .. '!'
+  local members = redis.call('ZRANGE', graph, low, '(' .. line .. '~', 'BYLEX', 'LIMIT', 0, 500)
+  local marks = {}
+  local function mark(member)
+    marks[#marks + 1] = conf.now
+    marks[#marks + 1] = member
+  end
+  for _, member in ipairs(members) do
+    local order, code, rid = string.match(member, '^r %S+ q (%S+) (%S+) %S+ (%S+)$')
+    from = order
+    if permits_of(code) then mark(rid) end
+  end
+  if members[500] then mark('line ' .. resource .. ' ' .. from) end
+  if marks[1] then redis.call('ZADD', unchecked, 'NX', unpack(marks)) end  -- at most 1,002: two for each waiter, and the rest
+  return 1 + #members
+end
+
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
 -- NEEDS config
 local function create_base() local config = KEYS[1]
@@ -668,7 +702,7 @@ local function close_domain(conf) local requests, channel = KEYS[2], KEYS[9]
   for resource, words in pairs(conf.hints or {}) do redis.pcall('SPUBLISH', channel .. resource, words) end
 end
 
-  arg_made = { promote_freed = promote_freed, end_due = end_due, close_domain = close_domain }
+  arg_made = { promote_freed = promote_freed, end_due = end_due, recheck_line = recheck_line, close_domain = close_domain }
   return arg_made
 end
 
@@ -676,10 +710,12 @@ local conf, refused = open_domain({})
 if refused then return refused end
 arg_rare().end_due(conf, 16)
 local room = read_capacity(conf, resource) or { used = 0 }
+local fewer = room.status ~= 'active' or max < room.max
 room.max, room.status, room.silent_ms, room.seen_ms = max, 'active', string.format('%.0f', silent_ms), conf.now_text
 write_capacity(resource, room)
 note_line(conf, resource)
 conf.lines = nil -- it has read them before
 arg_rare().promote_freed(conf)
+if fewer and conf.waiting > 0 then arg_rare().recheck_line(conf, resource, '') end
 arg_rare().close_domain(conf)
 return { 'ok', conf.now }

@@ -33,9 +33,9 @@ local function check_wait(conf, rid, begun)
     return nil, state
   end
   if found then request.order = place end
-  -- what has come meanwhile may wait for it at its new place
+  -- it may be part of another cycle; and what has come meanwhile may wait for it at its new place
   redis.call('ZREM', unchecked, rid)
-  if found and not sure or begun and request.order ~= place then redis.call('ZADD', unchecked, conf.now, rid) end
+  if found or begun and request.order ~= place then redis.call('ZADD', unchecked, conf.now, rid) end
   if not found and not find_obstacle(conf, request, request.order) then
     hand_over(conf, rid, request)
     promote_freed(conf)

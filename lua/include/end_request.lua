@@ -1,12 +1,11 @@
 -- end_request(conf, rid, request, outcome, event, detail): take a request out of everything, and remember how it
 -- ended.
--- NEEDS graph unchecked members_of remember tell note_freed permits_of use_permits
+-- NEEDS graph members_of forget_search remember tell note_freed permits_of use_permits
 local function end_request(conf, rid, request, outcome, event, detail)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
   remember(conf, rid, outcome)
   if request.order ~= '-' then
-    conf.waiting = conf.waiting - 1
-    redis.call('ZREM', unchecked, rid)
+    forget_search(conf, rid)
   end
   note_freed(conf, request)
   for _, part in ipairs(request.parts) do

@@ -1,11 +1,10 @@
 -- hand_over(conf, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
 -- it may follow it, in every line where it stood, but for what it has alone.
--- NEEDS graph unchecked note_line members_of grant read_rules tell
+-- NEEDS graph note_line members_of forget_search grant read_rules tell
 local function hand_over(conf, rid, request)
   read_rules(conf)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
-  redis.call('ZREM', unchecked, rid)
-  conf.waiting = conf.waiting - 1
+  forget_search(conf, rid)
   grant(conf, rid, request, 'granted', conf.now + conf.claim_ms)
   tell(conf, 'lock.promoted', rid, request, '')
   for i, part in ipairs(request.parts) do

@@ -27,7 +27,7 @@
 -- COST   5 + 4n commands
 -- INCLUDE base_time open_domain record_of
 -- RARELY note_line read_request live_request members_of set_record remember emit parts_text tell note_freed permits_of
--- RARELY read_capacity write_capacity use_permits end_request end_wait set_deadline members_below waits_as strongest
+-- RARELY read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as strongest
 -- RARELY lacks_support line_of is_held_against is_behind find_obstacle next_fence link_request write_request grant
 -- RARELY read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up end_deadlock
 -- RARELY create_base close_domain

@@ -49,7 +49,7 @@
 -- COST   9 commands where nobody holds it, 19 to wait for somebody, more where its owner holds others that are waited for
 -- INCLUDE base_time open_domain emit
 -- RARELY code_of note_line record_of read_request live_request members_of set_record remember parts_text tell
--- RARELY note_freed permits_of read_capacity write_capacity use_permits end_request end_wait set_deadline members_below
+-- RARELY note_freed permits_of read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below
 -- RARELY waits_as strongest lacks_support line_of is_held_against is_behind find_obstacle next_fence link_request
 -- RARELY write_request grant read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue
 -- RARELY catch_up new_request recall end_around cover_parts unavailable refuse_rate is_idle new_search scan_line

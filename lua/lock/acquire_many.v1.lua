@@ -43,7 +43,7 @@
 -- COST   12 + 5n commands where nobody holds them
 -- INCLUDE code_of base_time open_domain fences_of
 -- RARELY note_line record_of read_request live_request members_of set_record remember emit parts_text tell note_freed
--- RARELY permits_of read_capacity write_capacity use_permits end_request end_wait set_deadline members_below waits_as
+-- RARELY permits_of read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as
 -- RARELY strongest lacks_support line_of is_held_against is_behind find_obstacle next_fence link_request write_request
 -- RARELY grant read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up new_request
 -- RARELY recall end_around cover_parts unavailable refuse_rate is_idle new_search scan_line visit_waiter

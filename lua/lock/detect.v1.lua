@@ -31,11 +31,11 @@
 -- COST   6 commands, 30 and more for each waiter; looks at `visits` commands, holds and waits in all, then hands over
 -- INCLUDE base_time open_domain read_rules
 -- RARELY note_line record_of read_request live_request members_of set_record remember emit parts_text tell note_freed
--- RARELY permits_of read_capacity write_capacity use_permits end_request end_wait set_deadline members_below waits_as
+-- RARELY permits_of read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as
 -- RARELY strongest lacks_support line_of is_held_against is_behind find_obstacle next_fence link_request write_request
 -- RARELY grant hand_over promote promote_freed end_rids sweep_ended end_due new_search scan_line visit_waiter
 -- RARELY find_dependents place_before load_waits lines_of is_stuck left_over find_place circle_of choose_victim
--- RARELY end_deadlock break_circle still_waits save_search open_search check_wait create_base close_domain
+-- RARELY end_deadlock break_circle still_waits save_search open_search check_wait recheck_line create_base close_domain
 
 local conf, refused = open_domain({})
 if refused then return refused end
@@ -56,7 +56,13 @@ for i, rid in ipairs(rids) do
     break
   end
   local told, later
-  if i == 1 or rid ~= first then told, later = check_wait(conf, rid, i == 1 and begun or nil) end
+  local resource, from = string.match(rid, '^line (%S+) (%S+)$')
+  if resource then -- the rest of a line that set_capacity, or an earlier call, has begun to note
+    redis.call('ZREM', unchecked, rid)
+    conf.visits, more = conf.visits - recheck_line(conf, resource, from), true
+  elseif i == 1 or rid ~= first then
+    told, later = check_wait(conf, rid, i == 1 and begun or nil)
+  end
   if i == 1 and begun and not later then redis.call('UNLINK', saved) end
   if told ~= nil then checked = checked + 1 end
   if told then answers[#answers + 1] = told end

@@ -25,7 +25,7 @@
 -- COST   9 commands where nobody waits
 -- INCLUDE base_time open_domain record_of members_of link_request
 -- RARELY note_line read_request live_request set_record remember emit parts_text tell note_freed permits_of
--- RARELY read_capacity write_capacity use_permits end_request end_wait set_deadline members_below waits_as strongest
+-- RARELY read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as strongest
 -- RARELY lacks_support line_of is_held_against is_behind find_obstacle next_fence write_request grant read_rules
 -- RARELY hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up create_base close_domain
 

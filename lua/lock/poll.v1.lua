@@ -32,7 +32,7 @@
 -- INCLUDE base_time open_domain record_of read_request live_request emit parts_text tell set_deadline write_request
 -- INCLUDE claim_grant fences_of close_domain
 -- RARELY note_line members_of set_record remember note_freed permits_of read_capacity write_capacity use_permits
--- RARELY end_request end_wait members_below waits_as strongest lacks_support line_of is_held_against is_behind
+-- RARELY forget_search end_request end_wait members_below waits_as strongest lacks_support line_of is_held_against is_behind
 -- RARELY find_obstacle next_fence link_request grant read_rules hand_over promote promote_freed end_rids sweep_ended
 -- RARELY end_due end_overdue catch_up end_around unavailable place_of wait_answer create_base
 

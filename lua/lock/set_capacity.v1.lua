@@ -1,5 +1,6 @@
 -- lock.set_capacity.v1: say how many permits a resource has, and make it active. Whoever has more than that keeps it;
--- who waits for more than that is told so by its next poll. With silent_ms, it counts as offline when no heartbeat
+-- who waits for more than that is told so by its next poll. Fewer permits than before may make a deadlock of waits that
+-- were none: who waits for some is `checked` 0 then, for detect to look at. With silent_ms, it counts as offline when no heartbeat
 -- came for so long: nothing more is given out until one comes.
 --
 -- KEYS   config    hash           {base}:config
@@ -22,21 +23,23 @@
 -- EVENT  lock.promoted lock.expired lock.cancelled
 -- ROLE   operate
 -- REPLAY idempotent
--- COST   8 commands
+-- COST   8 commands, 2 more where there are fewer permits than before
 -- INCLUDE base_time open_domain note_line read_capacity write_capacity
 -- RARELY record_of read_request live_request members_of set_record remember emit parts_text tell note_freed permits_of
--- RARELY use_permits end_request end_wait set_deadline members_below waits_as strongest lacks_support line_of
+-- RARELY use_permits forget_search end_request end_wait set_deadline members_below waits_as strongest lacks_support line_of
 -- RARELY is_held_against is_behind find_obstacle next_fence link_request write_request grant read_rules hand_over
--- RARELY promote promote_freed end_rids sweep_ended end_due create_base close_domain
+-- RARELY promote promote_freed end_rids sweep_ended end_due recheck_line create_base close_domain
 
 local conf, refused = open_domain({})
 if refused then return refused end
 end_due(conf, 16)
 local room = read_capacity(conf, resource) or { used = 0 }
+local fewer = room.status ~= 'active' or max < room.max
 room.max, room.status, room.silent_ms, room.seen_ms = max, 'active', string.format('%.0f', silent_ms), conf.now_text
 write_capacity(resource, room)
 note_line(conf, resource)
 conf.lines = nil -- it has read them before
 promote_freed(conf)
+if fewer and conf.waiting > 0 then recheck_line(conf, resource, '') end
 close_domain(conf)
 return { 'ok', conf.now }

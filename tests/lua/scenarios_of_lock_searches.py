@@ -570,3 +570,33 @@ def release_shared_in_front_of_one_who_shares(bench: LockBench, _: int) -> AnyCa
     asked(bench, "other s")
     rids = asked(bench, "a r=shared", "b r=shared", "c r=shared s=shared")
     return bench.calls.release(rids[:1])
+
+
+def rest_of_a_line(bench: LockBench, waiters: int) -> None:
+    """All that wait for permits, but for the first, are still to be noted."""
+    bench.real(bench.calls.set_capacity("p", 2))
+    bench.hold("p", "a", "permit", permits=2)
+    for at in range(waiters):
+        bench.wait("p", f"w{at}", "permit")
+    request = bench.request(bench.line("p")[0])
+    assert request is not None
+    bench.ask("ZADD", ":unchecked", bench.now, f"line p {request.order}")
+
+
+@scenario(1, 3)
+def detect_the_rest_of_a_line(bench: LockBench, n: int) -> AnyCall:
+    rest_of_a_line(bench, n)
+    return bench.calls.detect()
+
+
+@scenario(0)
+def set_capacity_fewer_than_are_waited_for(bench: LockBench, _: int) -> AnyCall:
+    rest_of_a_line(bench, 2)
+    bench.wait("p", "x")
+    return bench.calls.set_capacity("p", 1)
+
+
+@scenario(0)
+def set_capacity_fewer_of_a_long_line(bench: LockBench, _: int) -> AnyCall:
+    rest_of_a_line(bench, 500)
+    return bench.calls.set_capacity("p", 1)

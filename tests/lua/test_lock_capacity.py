@@ -45,6 +45,66 @@ def test_less_capacity_takes_nothing_away(lock_bench: LockBench) -> None:
     assert lock_bench.run(lock_bench.acquire("q", "p", "o", "permit")).status == "busy"
 
 
+def almost_stuck(lock_bench: LockBench, permits: int, waiters: int = 0) -> tuple[str, str]:
+    """a has a permit and waits for b, who waits for permits that c has. The rids of these waits."""
+    lock_bench.real(lock_bench.calls.configure(waiter=3600, detect_visits=20_000))
+    lock_bench.real(lock_bench.calls.set_capacity("p", 4))
+    lock_bench.hold("p", "a", "permit", ttl=3600)
+    lock_bench.hold("p", "c", "permit", permits=3, ttl=3600)
+    lock_bench.hold("m", "b", ttl=3600)
+    for at in range(waiters):
+        lock_bench.wait("p", f"w{at}", "permit", wait=3600)
+    wait = lock_bench.wait("p", "b", "permit", permits=permits, wait=3600)
+    return wait, lock_bench.wait("m", "a", wait=3600)
+
+
+def deadlocks(lock_bench: LockBench) -> list[str]:
+    """The owners in all that calls of detect find."""
+    found = []
+    for _ in range(100):
+        answer = lock_bench.real(lock_bench.calls.detect(16, 20_000))
+        found += [",".join(sorted(edge.owner for edge in one.cycle)) for one in answer.deadlocks]
+        if not answer.more:
+            break
+    return found
+
+
+def test_a_deadlock_that_less_capacity_makes_is_found(lock_bench: LockBench) -> None:
+    wait, other = almost_stuck(lock_bench, 1)
+    assert lock_bench.poll(wait).checked
+    lock_bench.run(lock_bench.calls.set_capacity("p", 1))
+    assert not lock_bench.poll(wait).checked
+    assert lock_bench.poll(other).checked  # it does not wait for permits
+    assert len(lock_bench.run(lock_bench.calls.detect()).deadlocks) == 1
+    assert lock_bench.ask("ZCARD", ":unchecked") == 0
+
+
+def test_a_deadlock_of_permits_that_are_given_out_again_is_found(lock_bench: LockBench) -> None:
+    lock_bench.real(lock_bench.calls.set_capacity("p", 1))
+    lock_bench.hold("p", "a", "permit")
+    lock_bench.hold("m", "b")
+    lock_bench.wait("p", "b", "permit")
+    lock_bench.real(lock_bench.calls.drain("p"))
+    assert lock_bench.poll(lock_bench.wait("m", "a")).checked  # b would hear that there are none, and go
+    lock_bench.run(lock_bench.calls.set_capacity("p", 1))
+    assert deadlocks(lock_bench) == ["a,b"]
+
+
+@pytest.mark.parametrize("most", [4, 5])
+def test_more_capacity_makes_no_deadlock(lock_bench: LockBench, most: int) -> None:
+    almost_stuck(lock_bench, 1)
+    lock_bench.run(lock_bench.calls.set_capacity("p", most))
+    assert lock_bench.ask("ZCARD", ":unchecked") == 0
+
+
+def test_the_end_of_a_long_line_is_looked_at_too(lock_bench: LockBench) -> None:
+    almost_stuck(lock_bench, 2, waiters=501)
+    lock_bench.run(lock_bench.calls.set_capacity("p", 2))
+    assert lock_bench.ask("ZCARD", ":unchecked") == 501  # 500 waiters, and where to go on
+    assert deadlocks(lock_bench) == ["a,b"]
+    assert lock_bench.ask("ZCARD", ":unchecked") == 0
+
+
 def test_the_silent_are_given_no_work_until_they_are_heard(lock_bench: LockBench) -> None:
     lock_bench.real(lock_bench.calls.set_capacity("p", 1, 10))
     lock_bench.pass_time(10_000)

@@ -60,7 +60,10 @@ BY_HISTORIES: dict[str, Mutant] = {
         "'ZRANGE', deadlines, 0, conf.now - 1, 'BYSCORE'",
     ),
     "the clock goes back": ("math.max(before, last - now)", "before"),
-    "configure answers another clock": ("now = math.max(now + (row[2] or 0), row[1] or 0) -- the domain's", "-- the domain's"),
+    "configure answers another clock": (
+        "now = math.max(now + (row[2] or 0), row[1] or 0) -- the domain's",
+        "-- the domain's",
+    ),
     "a claim is for the whole lease": ("conf.now + conf.claim_ms)", "conf.now + request.ttl_ms)"),
     "a claim prolongs nothing": (
         "request.state, request.deadline_ms = 'held', conf.now +",
@@ -96,9 +99,18 @@ BY_HISTORIES: dict[str, Mutant] = {
     "the most urgent gives way": ("if its_rank > rank or", "if its_rank < rank or"),
     "all that is told is the beginning": ("node = search.found[node.waits_for]", "node = nil"),
     "edges leave shared holders out": ("code == 's' and {} or run\n", "{}\n"),
+    "fewer permits make a deadlock that nobody looks for": (
+        "if fewer and conf.waiting > 0 then recheck_line(",
+        "if false then recheck_line(",
+    ),
+    "permits of what drained are given out again without a look": (
+        "room.status ~= 'active' or max < room.max",
+        "max < (room.max or 0)",
+    ),
+    "for whom another gave way is not looked at again": ("if found or begun and", "if found and not sure or begun and"),
     "the detector looks without end": (
-        "  redis.call('ZREM', unchecked, rid)\n  if found and not sure",
-        "  if found and not sure",
+        "  redis.call('ZREM', unchecked, rid)\n  if found or begun",
+        "  if found or begun",
     ),
 }
 

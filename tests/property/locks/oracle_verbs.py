@@ -29,6 +29,7 @@ class Oracle(Lines):
         if verb not in BARE:
             self.sweep(100 if verb == "detect" else SWEEP)
         expected: Plain = getattr(self, f"_{verb}")(**args)
+        self.fewer &= bool(store.unchecked)
         self.forget(store)
         if given := len(self.grants) + self.forced:
             self.fence = self.first_fence + given - 1
@@ -287,6 +288,8 @@ class Oracle(Lines):
         return "ok", {"now_ms": self.now, "fence": int(fence), "released": rids, "more": 0}
 
     def _set_capacity(self, *, resource: str, max: int, silent_ms: int = 0) -> Plain:
+        before = self.capacity.get(resource)
+        self.fewer |= before is None or before.status != "active" or max < before.max
         self.capacity[resource] = Capacity(max, silent_ms, self.now)
         self.hand_off()
         return "ok", {"now_ms": self.now}
@@ -341,5 +344,6 @@ class Oracle(Lines):
                 self.event("lock.queued", one.rid)
         self.rates |= {name: int(due) for name, due in self.store.rates.items() if name.startswith("detect ")}
         gone = len(self.before.unchecked) - len(self.store.unchecked)
+        gone += len(fields["items"])  # for whom another gave way is looked at again
         assert fields["checked"] <= min(limit, gone), f"{fields['checked']} were looked at, {gone} need not be again"
         return status, fields | {"now_ms": self.now}
