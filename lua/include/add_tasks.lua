@@ -8,21 +8,24 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
   conf.there, conf.lined, conf.aside, conf.last_place = {}, {}, {}, string.format('%.0f', last)
   local new, answers, created, seen, payloads, by_lane, by_index = { 'created' }, {}, {}, {}, {}, {}, {}
   for i, id in ipairs(ids) do
-    local own, twin, by = envelopes[i], nil, nil
+    local own, known, twin, by, later, later_twin = envelopes[i], nil, nil, nil, false, false
     local keyed = own.idempotency_key or own.unique or own.scope
-    local known = (conf.some_known and known_as(id, stamps[i])) or (seen[id] and 'exists')
-    if keyed and known ~= 'created' then twin, by = find_twin(conf, own, stamps[i]) end
-    local missing = not known and not twin and (own.after and find_missing(conf, own.after, stamps[i])
+    if conf.some_known then known, later = known_as(id, stamps[i]) end
+    known = known or (seen[id] and 'exists')
+    if keyed and known ~= 'created' then twin, by, later_twin = find_twin(conf, own, stamps[i]) end
+    -- What a later item of this call made was not there when the call came before: then this one was refused, and is again.
+    local may_be_refused = by ~= 'rid' and (later or later_twin or not (known or twin))
+    local missing = may_be_refused and (own.after and find_missing(conf, own.after, stamps[i])
       or own.needs_parent and find_missing(conf, { own.parent }, stamps[i]))
-    if twin and (by == 'rid' or not known) then
-      answers[i] = { 'deduplicated', twin }
-      merge_task(conf, twin, by, stamps[i], own, data[i])
-    elseif known then
-      answers[i], seen[id] = { known }, true
-    elseif conf.moved and not is_here(own) then
+    if may_be_refused and conf.moved and not is_here(own) then
       answers[i] = { 'moved' }
     elseif missing then
       answers[i] = { 'unknown', missing }
+    elseif twin and (by == 'rid' or not known) then
+      answers[i] = { 'deduplicated', twin }
+      merge_task(conf, twin, later_twin and 'key' or by, stamps[i], own, data[i])  -- the payload of the later item is newer
+    elseif known then
+      answers[i], seen[id] = { known }, true
     else
       answers[i], seen[id], created[#created + 1] = new, true, id
       if own.scope then

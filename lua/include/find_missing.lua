@@ -1,13 +1,11 @@
 -- find_missing(conf, ids, stamp): the first of these tasks that there is not, or that a later item of the call makes; nil if
 -- all are there. Those that are there are not looked up again in this call.
--- NEEDS task
+-- NEEDS task is_later
 local function find_missing(conf, ids, stamp)
-  local call, index = string.match(stamp, '^(.*)/(%d+)$')
   for _, id in ipairs(ids) do
     if not conf.there[id] then
       local row = redis.call('HMGET', task .. id, 'created_ms', 'rid')
-      local by, at = string.match(row[2] or '', '^(.*)/(%d+)$')
-      if not row[1] or (by == call and tonumber(at) > tonumber(index)) then return id end
+      if not row[1] or is_later(row[2], stamp) then return id end
       conf.there[id] = true
     end
   end

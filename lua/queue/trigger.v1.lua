@@ -81,7 +81,7 @@
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task
 -- INCLUDE add_tasks
 -- RARELY shorten_family sweep_once push_due await_deadline delay_until join_gathering begin_chains note_end make_awaited
--- RARELY await_others hold_once hold_keys merge_task find_missing find_twin known_as remove_tasks trim_set retain
+-- RARELY await_others hold_once hold_keys merge_task is_later find_missing find_twin known_as remove_tasks trim_set retain
 -- RARELY leave_order untie answer_waiters bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of
 -- RARELY push_control lane_emptied leave_line cancel_one cancel_children pass_on note_done read_open fire_once refuse_new
 -- RARELY done_before join_limit read_limits limits_of find_line is_here join_order

@@ -17,7 +17,7 @@ NOW = START / 1000
 
 
 def enqueueing(bench: Workbench, *items: tuple[str, dict[str, Any]], rid: str = "r") -> AnyCall:
-    return bench.calls.enqueue([(id, Task(payload=b"x", **fields)) for id, fields in items], rid)
+    return bench.calls.enqueue([(id, Task(**{"payload": b"x", **fields})) for id, fields in items], rid)
 
 
 def answers(bench: Workbench, call: AnyCall) -> list[str]:
@@ -465,6 +465,40 @@ def test_an_id_is_free_for_a_later_item_where_the_first_was_unknown(bench: Workb
     assert answers(bench, call) == ["unknown x", "created"]
     assert answers(bench, call)[1] == "created", "sent again"
     assert bench.ready() == ["b"]
+
+
+@pytest.mark.parametrize("key", [{"scope": "s", "coalesce": "last"}, {"unique": "s"}, {"idempotency_key": "s"}, {}])
+def test_what_was_unknown_is_unknown_again_though_a_later_item_has_its_key(bench: Workbench, key: dict[str, str]) -> None:
+    call = enqueueing(bench, ("a", {"after": ["x"], **key}), ("b" if key else "a", {"payload": b"good", **key}))
+    expected = ["unknown x", "created"]
+    assert answers(bench, call) == expected
+    before = bench.dump()
+    assert answers(bench, call) == expected, "sent again"
+    after = bench.dump()
+    for found in (before, after):
+        found[":config"][1].pop("place")
+    assert after == before
+    check_queue(bench)
+
+
+@pytest.mark.parametrize("key", [{"scope": "s", "coalesce": "last"}, {"unique": "s"}, {"idempotency_key": "s"}])
+def test_the_later_item_stands_for_one_that_is_unknown_no_more(bench: Workbench, key: dict[str, str]) -> None:
+    call = enqueueing(bench, ("a", {"after": ["x"], **key}), ("b", {"payload": b"good", **key}))
+    assert answers(bench, call) == ["unknown x", "created"]
+    bench.fill(1)
+    enqueue(bench, ("x", {}), rid="other")
+    for _ in range(2):
+        assert answers(bench, call) == ["deduplicated b", "created"]
+        check_queue(bench)
+    assert bench.ask("GET", ":payload:b") == b"good"
+
+
+def test_a_later_item_that_was_merged_elsewhere_does_not_count(bench: Workbench) -> None:
+    """Sent again, the first one is answered by what it was merged with before."""
+    enqueue(bench, ("z", {"unique": "u"}), rid="other")
+    call = enqueueing(bench, ("a", {"unique": "u", "after": ["z"]}), ("a", {}))
+    for _ in range(2):
+        assert answers(bench, call) == ["deduplicated z", "created"]
 
 
 def test_a_whole_chain_in_one_call(bench: Workbench) -> None:

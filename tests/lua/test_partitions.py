@@ -72,6 +72,17 @@ def test_one_that_has_moved_is_deduplicated_where_the_other_is(bench: Workbench,
     check_queue(bench)
 
 
+def test_one_that_has_moved_does_so_again_though_a_later_item_has_its_scope(bench: Workbench) -> None:
+    enqueue(bench, "p", 1)
+    one = Task(payload=b"moved", scope="s", coalesce="last")
+    items = [item("a", one), item("b", Task(payload=b"here", scope="s", parent="p"))]
+    for _ in range(2):
+        receipts = bench.run(bench.calls.enqueue_items(items, "r", epoch=1, moved=True))
+        assert [str(one.status) for one in receipts] == ["moved", "created"]
+    assert bench.ask("GET", ":payload:b") == b"here"
+    check_queue(bench)
+
+
 def test_an_id_that_is_there_is_known_though_it_has_moved(bench: Workbench) -> None:
     enqueue(bench, "a", 1, rid="r")
     assert enqueue(bench, "a", 2, moved=True, rid="r") == "created"
