@@ -35,7 +35,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally)
     end
   end
   take_out(conf, wanted, counts, there)
-  if conf.fair then note_claimed(wanted, from, scores, taken) end
+  if conf.fair then note_claimed(conf, wanted, from, scores, taken) end
   redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
     n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '), 'busy',
     busy < 0 and '' or busy + #leased)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -200,6 +201,31 @@ def test_a_lane_where_nobody_is_any_more_is_forgotten_in_a_day(bench: Workbench)
     assert 0 < bench.ask("PTTL", ":shares:any") <= 86_400_000
     enqueue(bench, "a")
     assert bench.ask("PTTL", ":shares:any") == -1
+
+
+def test_who_is_given_back_to_an_empty_lane_goes_before_newcomers(bench: Workbench) -> None:
+    given = take_back(bench, lambda leases: bench.run(bench.calls.release(leases)))
+    assert turns(bench, given) == "a" * given
+
+
+def test_who_is_reaped_in_an_empty_lane_goes_before_newcomers(bench: Workbench) -> None:
+    def reap(_: list[Lease]) -> None:
+        bench.pass_time(LEASE)
+        bench.run(bench.calls.reap())
+
+    given = take_back(bench, reap)
+    assert turns(bench, given) == "a" * given
+
+
+def take_back(bench: Workbench, end: Callable[[list[Lease]], object]) -> int:
+    """A user has had 50 tasks, two more come back to the empty lane, and, days later, another user comes with many."""
+    enqueue(bench, "a" * 52)
+    take(bench, 50)
+    leases = take(bench, 2)
+    end(leases)
+    assert bench.ask("PTTL", ":shares:any") == -1
+    enqueue(bench, "b" * 10)
+    return len(leases)
 
 
 # weights
