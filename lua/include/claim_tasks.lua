@@ -21,6 +21,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally)
     elseif not waits and tied and start_tied(conf, id) then
       redis.call('HSET', task .. id, 'reason', 'expired')
       bury_task(conf, 'task.expired', id, 'expired', tied, tally)
+      for _, limit in ipairs(limited or {}) do conf.spared[#conf.spared + 1] = limit.key end
     elseif not waits then
       local at, attempt, delivery = #leased + 1, failed + 1, delivered + 1
       local token = token_start .. at

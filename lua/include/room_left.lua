@@ -1,5 +1,6 @@
 -- room_left(conf, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
--- when to look for one more, in 5 s at the latest. While as many run as may, that is conf.full: the end of a lease opens the line.
+-- when to look for one more, in 5 s at the latest. Rates that let none start are looked at together, so that idle workers do not
+-- ask for each line on its own. While as many run as may, that is conf.full: the end of a lease opens the line.
 -- limit.idle: its rate has let one start for 5 s, and none has.
 -- NEEDS holding rates
 local function room_left(conf, limit)
@@ -16,7 +17,9 @@ local function room_left(conf, limit)
     limit.next_ms = math.max(conf.now, next_ms)
     local ahead_ms = limit.next_ms - conf.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
     local starts = math.max(0, math.floor(-ahead_ms / limit.interval_ms) + 1)
-    room, look_ms = math.min(room, starts), math.min(look_ms, math.ceil(conf.now + ahead_ms + starts * limit.interval_ms))
+    local next_look_ms = math.ceil(conf.now + ahead_ms + starts * limit.interval_ms)
+    if starts == 0 and next_look_ms > look_ms then look_ms = conf.now - conf.now % 5000 + 5000 end
+    room, look_ms = math.min(room, starts), math.min(look_ms, next_look_ms)
   end
   return room, look_ms
 end

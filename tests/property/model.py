@@ -43,11 +43,13 @@ class Model(Kept, Workers):
             spec, stamp = specs[at], stamps[at]
             known = self._known(spec.id, stamp) or ("exists" if spec.id in seen else None)
             twin, by = (None, "") if known == "created" else self._twin(spec, stamp)
-            if twin and (by == "rid" or not known):
-                answers.append(("deduplicated", twin))
-                self._merge(twin, by, spec, stamp)
-            elif not known and (missing := self._missing(spec.after, stamps[at:])):
+            later, later_twin = (self._made_by(id, stamps[at + 1 :]) for id in (spec.id, twin))
+            may_be_refused = by != "rid" and (later or later_twin or not (known or twin))
+            if may_be_refused and (missing := self._missing(spec.after, stamps[at:])):
                 answers.append(("unknown", missing))
+            elif twin and (by == "rid" or not known):
+                answers.append(("deduplicated", twin))
+                self._merge(twin, "key" if later_twin else by, spec, stamp)
             else:
                 answers.append((known or "created", spec.id))
                 seen.add(spec.id)

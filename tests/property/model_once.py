@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tests.property.model_state import WINDOW, State
 from tests.property.records import Spec, Task
 
@@ -36,6 +38,11 @@ class Once(State):
             if not purged and field in keys and (field not in self.timed or self.timed[field][1] > self.now):
                 return keys[field].split(" ")[0], kind
         return None, ""
+
+    def _made_by(self, id: str | None, stamps: Sequence[str]) -> bool:
+        """Whether one of these items made the task, or the one of this id that was removed lately."""
+        there = self.tasks.get(id or "") or self.stubs.get(id or "")
+        return there is not None and there.stamp in stamps
 
     def _holder(self, task: Task) -> str | None:
         """The other task that has one of this task's keys now."""

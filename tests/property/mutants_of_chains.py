@@ -156,9 +156,18 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
     }),
     (chains.test_who_comes_after_nobody_is_not_made, {
         "nobody is missing": ("elseif missing then", "elseif false then"),
-        "who is gone is not missing": ("if not row[1] or (by == call", "if not row[2] or (by == call"),
-        "who comes later is not missing": ("or (by == call and tonumber(at) > tonumber(index)) then return id end",
-                                           "then return id end"),
+        "who is gone is not missing": ("if not row[1] or is_later(", "if not row[2] or is_later("),
+        "who comes later is not missing": ("or is_later(row[2], stamp) then return id end", "then return id end"),
+        "who was not made exists": ("then return 'exists', is_later(row[1], stamp) end", "then return 'exists' end"),
+    }),
+    *[
+        (partial(chains.test_who_is_not_made_is_not_merged_with_a_later_item, key=key), {
+            f"who is not made is merged by its {key}": ("name, asked and is_later(row[2], stamp) end", "name end"),
+        })
+        for key in ("scope", "unique", "key")
+    ],
+    (partial(chains.test_who_is_not_made_is_not_merged_with_a_later_item, key="scope"), {
+        "an older payload takes the place of a newer": ("later_twin and 'key' or by", "by"),
     }),
     (chains.test_whoever_waits_for_an_evicted_task_fails, {
         "an evicted task is waited for": ("if conf.chains and redis.call('EXISTS'", "if false and redis.call('EXISTS'"),

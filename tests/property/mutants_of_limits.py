@@ -120,7 +120,7 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
     (corners.test_starts_are_even_after_a_burst, {
         "a rate is early": ("limit.slack_ms - 0.5", "limit.slack_ms - 50"),
         "a burst is one": (SLACK, "slack_ms = 0"),
-        "a start is late": ("math.ceil(conf.now + ahead_ms + starts * limit.interval_ms))", "conf.now + 5000)"),
+        "a start is late": ("math.ceil(conf.now + ahead_ms + starts * limit.interval_ms)", "conf.now + 5000"),
     }),
     (corners.test_a_rate_that_was_not_used_lets_no_more_than_a_burst_start, {
         "starts are counted short": ("math.floor(-ahead_ms / limit.interval_ms) + 1", "1"),
@@ -167,6 +167,30 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
     (corners.test_many_lines_are_looked_at_by_many_claims, {
         "nobody hears that there are more lines": ("conf.lines_left = more == 0", ""),
         "all lines are looked at at once": ("'LIMIT', 0, more)", "'LIMIT', 0, more + 100)"),
+    }),
+    (corners.test_lines_of_slow_rates_are_looked_at_together, {
+        "each line of a slow rate is looked at on its own": ("conf.now - conf.now % 5000 + 5000", "conf.now + 5000"),
+    }),
+    *[
+        (partial(corners.test_a_claim_under_a_rate_leaves_a_token_for_another_worker, lined=lined), {
+            f"nobody else hears of a rate{' that holds back' if lined else ''}": (
+                "for _, lane in ipairs(wanted) do push_due(lane) end", ""),
+            f"each claim leaves a token{' where one is held back' if lined else ''}": ("if conf.timed and", "if"),
+        })
+        for lined in (True, False)
+    ],
+    (partial(corners.test_a_claim_under_a_rate_leaves_a_token_for_another_worker, lined=False), {
+        "who starts leaves no token": ("if limit.interval_ms then\n      conf.timed = true", "if limit.interval_ms then"),
+    }),
+    *[
+        (partial(corners.test_who_does_not_use_its_turn_leaves_it_to_the_next, policy=policy), {
+            f"a turn of one that is {policy} is lost": (SPARED, ""),
+        })
+        for policy in ("reject", "cancel_newest")
+    ],
+    (partial(corners.test_who_does_not_use_its_turn_leaves_it_to_the_next, policy="expired"), {
+        "a turn of one that is expired is lost": (
+            "for _, limit in ipairs(limited or {}) do conf.spared", "for _, limit in ipairs({}) do conf.spared"),
     }),
     (corners.test_nobody_looks_at_the_lines_of_full_limits, {
         "full limits are looked at each 5 s": (ROOM, ROOM.replace("conf.full", "conf.now + 5000")),
@@ -264,7 +288,7 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "weights do not count": ("math.ceil(100000 / weight_pct)", "1000"),
         "all tasks have weights": ("user ~= '' and redis.call('HGET', weights, user) or 100",
                                    "redis.call('HGET', weights, user == '' and 'a' or user) or 100"),
-        "claims do not count": ("if conf.fair then note_claimed(wanted, from, scores, taken) end", ""),
+        "claims do not count": ("if conf.fair then note_claimed(conf, wanted, from, scores, taken) end", ""),
         "a claim may go back": ("shares .. lane, 'GT', string.format('%.0f', score)",
                                 "shares .. lane, string.format('%.0f', score)"),
         "priorities share": ("own.place), band .. user)", "own.place), '5' .. user)"),

@@ -428,6 +428,67 @@ def test_a_line_that_has_room_is_looked_at_again_after_5_s(queue: Driver) -> Non
     assert [*claim(queue)] == ["a"]
 
 
+def test_lines_of_slow_rates_are_looked_at_together(queue: Driver) -> None:
+    """However many there are, and whenever each began, who waits for tasks asks each 5 s."""
+    limit(queue, "user:*", Rule(None, 1, 3_600_000, 1))
+    for at in range(40):
+        wait(queue, 173)
+        enqueue(queue, *of(f"u{at}", f"a{at}", f"b{at}"))
+        (lease,) = ask(queue, lease=86_400).leases
+        assert lease.id == f"a{at}"
+    asked, until = 0, queue.model.now + 20_000
+    while queue.model.now < until:
+        claimed = ask(queue)
+        assert claimed.leases == []
+        assert queue.model.now < claimed.next_due * 1000 <= queue.model.now + LOOK
+        queue.model.now, asked = round(claimed.next_due * 1000), asked + 1
+    assert asked <= 6
+    wait(queue, 3_600_000 - 40_000)
+    starts = []
+    while len(starts) < 40:
+        claimed = ask(queue)
+        starts += [lease.id for lease in claimed.leases]
+        queue.model.now = max(queue.model.now, round(claimed.next_due * 1000))
+    assert starts == [f"b{at}" for at in range(40)]
+
+
+@pytest.mark.parametrize("lined", [True, False], ids=["held back", "in line before"])
+def test_a_claim_under_a_rate_leaves_a_token_for_another_worker(queue: Driver, lined: bool) -> None:
+    """Its own worker may be busy when the next one may start."""
+    limit(queue, "key:k", Rule(None, 1, 200, 1))
+    enqueue(queue, *(Job(id, words=("k",)) for id in "abc"))
+    assert [*claim(queue)] == ["a"]
+    assert "wake:any" in queue.read()
+    if not lined:
+        queue.client.delete(f"{queue.base}:wake:any")
+        wait(queue, 200)
+        assert [*claim(queue)] == ["b"]
+        assert 0 < queue.read()["wake:any"].ttl <= 60_000
+    enqueue(queue, "free")
+    queue.client.delete(f"{queue.base}:wake:any")
+    assert [*claim(queue)] == ["free"]
+    assert "wake:any" not in queue.read()  # it says nothing new
+
+
+@pytest.mark.parametrize("policy", ["reject", "cancel_newest", "expired"])
+def test_who_does_not_use_its_turn_leaves_it_to_the_next(queue: Driver, policy: str) -> None:
+    limit(queue, "key:a", Rule(1))
+    if policy != "expired":
+        limit(queue, "key:b", Rule(1, policy=policy))
+    enqueue(queue, Job("a0", words=("a",)), Job("b0", words=("b",)))
+    leases = claim(queue)
+    expires = queue.model.now + 1000 if policy == "expired" else None
+    enqueue(queue, Job("t", words=("a", "b"), expires=expires), Job("a1", words=("a",)))
+    assert claim(queue) == {}
+    ack(queue, leases["a0"])
+    assert states(queue, "t", "a1") == ["ready", "blocked"]
+    if policy == "expired":
+        queue.client.zrem(f"{queue.base}:deadlines", "t")  # or the sweep of the claim finds it before
+        wait(queue, 1000)
+    assert claim(queue) == {}
+    assert [*claim(queue)] == ["a1"]
+
+
 def test_nobody_looks_at_the_lines_of_full_limits(queue: Driver) -> None:
     """Who waits for tasks asks each 5 s, however many lines there are, and looks at few of them."""
     limit(queue, "user:*", Rule(1))
