@@ -76,7 +76,7 @@
 -- RARELY push_due await_deadline open_line open_lines free_limits end_leases read_policy backoff delay_until leave_order untie
 -- RARELY answer_waiters bury_task cancel_task first_leases reap_expired read_record find_set next_lane leave_line expire_waiting tell_waiting
 -- RARELY rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied give_timeout
--- RARELY retire_worker read_presence sweep_workers trim_ended sweep_once sweep_rates mend_lines sweep_shares housekeep reclaim_tasks
+-- RARELY retire_worker read_presence sweep_workers trim_ended sweep_once sweep_rates mend_holders mend_lines sweep_shares housekeep reclaim_tasks
 -- RARELY window_left next_firing hold_limits find_full make_way join_limit held_back open_due_lines note_claimed
 -- RARELY end_limited move_due
 
@@ -335,11 +335,12 @@ local function push_wake(conf, lane) local wake = KEYS[8]
 end
 
 -- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- How far its users have come, where shares are fair or were, is forgotten after a day.
+-- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
+-- tasks of the lane may wait for one.
 -- NEEDS lanes wake delayed deadlines shares
 local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[7], KEYS[8], KEYS[9], KEYS[15], KEYS[36]
   redis.call('SREM', lanes, lane)
-  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
+  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -459,6 +460,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, ru
   if conf.paused then wanted = {} end
   local next_ids, scores, from, there = peek_ready(wanted, conf.limits and limit + 100 or limit)
   local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
+  conf.fence = fence
   local deadline_ms = conf.now + conf.lease_ms
   local deadline_text = string.format('%.0f', deadline_ms)
   local token_start = incarnation .. '.' .. slot .. '.' .. n .. '/'
@@ -474,6 +476,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, ru
     elseif not waits and tied and arg_rare().start_tied(conf, id) then
       redis.call('HSET', task .. id, 'reason', 'expired')
       arg_rare().bury_task(conf, 'task.expired', id, 'expired', tied, tally)
+      for _, limit in ipairs(limited or {}) do conf.spared[#conf.spared + 1] = limit.key end
     elseif not waits then
       local at, attempt, delivery = #leased + 1, failed + 1, delivered + 1
       local token = token_start .. at
@@ -488,7 +491,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, ru
     end
   end
   take_out(conf, wanted, counts, there)
-  if conf.fair then arg_rare().note_claimed(wanted, from, scores, taken) end
+  if conf.fair then arg_rare().note_claimed(conf, wanted, from, scores, taken) end
   redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
     n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '), 'busy',
     busy < 0 and '' or busy + #leased)
@@ -553,13 +556,15 @@ local function line_up(by_lane, lane, score, id)
 end
 
 -- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- NEEDS ready lanes push_wake
-local function make_ready(conf, by_lane) local ready, lanes = KEYS[6], KEYS[7]
+-- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+-- NEEDS ready lanes push_wake shares
+local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[6], KEYS[7], KEYS[36]
   for lane, members in pairs(by_lane) do
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
     redis.call('SADD', lanes, lane)
+    if conf.fair then redis.call('PERSIST', shares .. lane) end
     push_wake(conf, lane)
   end
 end
@@ -593,7 +598,6 @@ local function share_place(conf, lane, user, band) local config, weights, shares
   local own = conf.shares[name]
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
-    redis.call('PERSIST', shares .. lane)
     local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
     local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
     own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
@@ -724,7 +728,8 @@ local function limits_of(conf, user, tags, words)
 end
 
 -- room_left(conf, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
--- when to look for one more, in 5 s at the latest. While as many run as may, that is conf.full: the end of a lease opens the line.
+-- when to look for one more, in 5 s at the latest. Rates that let none start are looked at together, so that idle workers do not
+-- ask for each line on its own. While as many run as may, that is conf.full: the end of a lease opens the line.
 -- limit.idle: its rate has let one start for 5 s, and none has.
 -- NEEDS holding rates
 local function room_left(conf, limit) local holding, rates = KEYS[31], KEYS[34]
@@ -741,7 +746,9 @@ local function room_left(conf, limit) local holding, rates = KEYS[31], KEYS[34]
     limit.next_ms = math.max(conf.now, next_ms)
     local ahead_ms = limit.next_ms - conf.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
     local starts = math.max(0, math.floor(-ahead_ms / limit.interval_ms) + 1)
-    room, look_ms = math.min(room, starts), math.min(look_ms, math.ceil(conf.now + ahead_ms + starts * limit.interval_ms))
+    local next_look_ms = math.ceil(conf.now + ahead_ms + starts * limit.interval_ms)
+    if starts == 0 and next_look_ms > look_ms then look_ms = conf.now - conf.now % 5000 + 5000 end
+    room, look_ms = math.min(room, starts), math.min(look_ms, next_look_ms)
   end
   return room, look_ms
 end
@@ -788,9 +795,10 @@ local function open_line(conf, key, batch, again) local task, blocked, waiting, 
   while most > 0 and first[passed + 1] do  -- at most 110: tasks of a page
     local id, score = first[passed + 1], first[passed + 2]
     passed = passed + 2
-    if redis.call('ZSCORE', blocked, id) == score then  -- else an older version of these scripts has left it here
+    -- else an older version of these scripts has left it here
+    local own = redis.call('ZSCORE', blocked, id) == score and redis.call('HMGET', task .. id, 'lane', 'ties', 'limited_by') or {}
+    if own[3] == key then
       most = most - 1
-      local own = redis.call('HMGET', task .. id, 'lane', 'ties')
       redis.call('HDEL', task .. id, 'limited_by')
       redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
       line_up(batch.by_lane, own[1] or 'any', score, id)
@@ -800,7 +808,7 @@ local function open_line(conf, key, batch, again) local task, blocked, waiting, 
   end
   conf.steps = conf.steps - 1 - passed / 2
   if passed > 0 then redis.call('ZREMRANGEBYRANK', waiting .. key, 0, passed / 2 - 1) end
-  if room > 0 and (#first < full and passed == #first or redis.call('EXISTS', waiting .. key) == 0) then
+  if room > 0 and #first < full and passed == #first or redis.call('EXISTS', waiting .. key) == 0 then
     redis.call('ZREM', limit_lines, key)
   else
     batch.looks[#batch.looks + 1] = left + most > 0 and conf.now + 1 - BAND or look_ms  -- after those that this call leaves
@@ -1415,18 +1423,31 @@ local function sweep_rates(conf) local rates = KEYS[34]
   if #over > 0 then redis.call('ZREM', rates, unpack(over)) end  -- at most 100: as read above
 end
 
+-- mend_holders(conf, key): forget holders of a limit without a lease, as an evicting server leaves them: in a page of 100, each minute
+-- the next one. Tasks that this claim leases have no lease yet; their fences are above conf.fence.
+-- NEEDS leases holding
+local function mend_holders(conf, key) local leases, holding = KEYS[3], KEYS[31]
+  local upto = conf.fence and string.format('%.0f', conf.fence) or '+inf'
+  local pages = math.max(1, math.ceil(redis.call('ZCOUNT', holding .. key, '-inf', upto) / 100))
+  local from = math.floor(conf.now / 60000) % pages * 100
+  local ids = redis.call('ZRANGE', holding .. key, '-inf', upto, 'BYSCORE', 'LIMIT', from, 100)
+  local deadlines_ms = ids[1] and redis.call('ZMSCORE', leases, unpack(ids)) or {}  -- at most 100: a page
+  for i, id in ipairs(ids) do
+    if not deadlines_ms[i] then redis.call('ZREM', holding .. key, id) end
+  end
+end
+
 -- mend_lines(conf): look at lines whose limit was full a minute ago, 50 of them, though the end of a lease opens them. Holders without
 -- a lease, as an evicting server leaves them, are forgotten, and so is who is not blocked, as older versions of these scripts left it.
--- NEEDS blocked leases holding waiting limit_lines open_lines
-local function mend_lines(conf) local leases, blocked, holding, waiting, limit_lines = KEYS[3], KEYS[21], KEYS[31], KEYS[32], KEYS[33]
+-- NEEDS blocked waiting limit_lines open_lines mend_holders
+local function mend_lines(conf) local blocked, waiting, limit_lines = KEYS[21], KEYS[32], KEYS[33]
   local keys = redis.call('ZRANGE', limit_lines, BAND, BAND + conf.now - 60000, 'BYSCORE', 'LIMIT', 0, 50)
   for _, key in ipairs(keys) do
-    for set, known in pairs({ [holding .. key] = leases, [waiting .. key] = blocked }) do
-      local ids = redis.call('ZRANGE', set, 0, 99)
-      local scores = ids[1] and redis.call('ZMSCORE', known, unpack(ids)) or {}  -- at most 100: a page
-      for i, id in ipairs(ids) do
-        if not scores[i] then redis.call('ZREM', set, id) end
-      end
+    mend_holders(conf, key)
+    local ids = redis.call('ZRANGE', waiting .. key, 0, 99)
+    local scores = ids[1] and redis.call('ZMSCORE', blocked, unpack(ids)) or {}  -- at most 100: a page
+    for i, id in ipairs(ids) do
+      if not scores[i] then redis.call('ZREM', waiting .. key, id) end
     end
   end
   if keys[1] then open_lines(conf, keys) end
@@ -1523,6 +1544,7 @@ local function hold_limits(conf, id, limited, fence) local holding, rates = KEYS
       keys[#keys + 1] = limit.key
     end
     if limit.interval_ms then
+      conf.timed = true
       limit.next_ms = limit.next_ms + limit.interval_ms
       redis.call('ZADD', rates, string.format('%.3f', limit.next_ms), limit.key)
     end
@@ -1577,7 +1599,7 @@ end
 
 -- held_back(conf, id, record, score, tied, tally): whether a limit does not let a task start now: then it waits in its line, or is
 -- dead or cancelled, as the limit's policy says. Else the limits that it is to hold.
--- NEEDS task emit bury_task cancel_task limits_of find_full make_way join_limit
+-- NEEDS task emit bury_task cancel_task limits_of find_full make_way join_limit mend_holders
 local function held_back(conf, id, record, score, tied, tally) local task = KEYS[4]
   local user, tags, words = '', '', ''
   for f = 1, #record, 2 do
@@ -1589,6 +1611,14 @@ local function held_back(conf, id, record, score, tied, tally) local task = KEYS
   end
   local limited = limits_of(conf, user, tags, words)
   local full, look_ms = find_full(conf, limited)
+  -- A task that would end for others that run, while these may have been lost: a line is mended in time, but these have none.
+  -- at most 26: each limit of a task once
+  while full and full.policy ~= 'queue' and full.policy ~= 'cancel_oldest' and full.most and full.held >= full.most
+    and not full.mended do
+    mend_holders(conf, full.key)
+    full.mended, full.held = true, nil
+    full, look_ms = find_full(conf, limited)
+  end
   if not full then return false, limited end
   if full.policy == 'reject' then
     redis.call('HSET', task .. id, 'reason', 'limited')
@@ -1599,35 +1629,37 @@ local function held_back(conf, id, record, score, tied, tally) local task = KEYS
     if full.policy == 'cancel_oldest' and full.held >= full.most then make_way(conf, full) end
     join_limit(conf, id, score, full, look_ms, tied)
     emit(conf, 'task.limited', id, 'limit=' .. full.key)
-    for _, other in ipairs(limited) do  -- where it may have been let go, and another may start instead
-      if other ~= full then conf.spared[#conf.spared + 1] = other.key end
-    end
+    if look_ms < BAND then conf.timed = true end
+  end
+  for _, other in ipairs(limited) do  -- where it may have been let go, and another may start instead
+    if other ~= full then conf.spared[#conf.spared + 1] = other.key end
   end
   return true
 end
 
 -- open_due_lines(conf): see to the lines of limits that are to be looked at by now, and to those that were full before a limit of
--- their kind was changed, 100 in all. conf.lines_left: there may be more.
+-- their kind was changed, 100 in all, or 140 where as many are due each time. conf.lines_left: there may be more.
 -- NEEDS limit_lines open_lines
 local function open_due_lines(conf) local limit_lines = KEYS[33]
   local due = redis.call('ZRANGE', limit_lines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 100, 'WITHSCORES')
   local fresh, again = {}, {}
   for i = 1, #due, 2 do table.insert(tonumber(due[i + 1]) < 0 and fresh or again, due[i]) end
   if #fresh == 100 then again = redis.call('ZRANGE', limit_lines, 0, conf.now, 'BYSCORE', 'LIMIT', 0, 20) end  -- their turn has come, too
-  local more = 100 - #due / 2
-  if more > 0 and conf.rules_ms > 1 then
+  local more, left = 100 - #due / 2, #due == 200
+  if conf.rules_ms > 1 then
+    more = math.max(more, 20)  -- the lines that are due each time do not keep these from their turn
     due = redis.call('ZRANGE', limit_lines, BAND, BAND + conf.rules_ms, 'BYSCORE', 'LIMIT', 0, more)
     for i, key in ipairs(due) do fresh[#fresh + 1], more = key, more - 1 end
   end
-  conf.lines_left = more == 0
+  conf.lines_left = left or more == 0
   if again[1] then open_lines(conf, again, true) end
   if fresh[1] then open_lines(conf, fresh) end
 end
 
--- note_claimed(wanted, from, scores, taken): of fair shares, how far those have come that were claimed, in each lane and band; taken
+-- note_claimed(conf, wanted, from, scores, taken): of fair shares, how far those have come that were claimed, in each lane and band; taken
 -- says which of the tasks that peek_ready found. A lane that stays empty for a day is forgotten.
 -- NEEDS ready shares
-local function note_claimed(wanted, from, scores, taken) local ready, shares = KEYS[6], KEYS[36]
+local function note_claimed(conf, wanted, from, scores, taken) local ready, shares = KEYS[6], KEYS[36]
   local highest = {}
   for _, i in ipairs(taken) do
     local lane, band = wanted[from[i]], math.floor(scores[i] / BAND)
@@ -1638,15 +1670,16 @@ local function note_claimed(wanted, from, scores, taken) local ready, shares = K
     for band, score in pairs(bands) do
       redis.call('ZADD', shares .. lane, 'GT', string.format('%.0f', score), band .. ' claimed')
     end
-    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, 86400) end  -- where this made it
+    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end  -- where this made it
   end
 end
 
--- end_limited(conf, next_ms, tally): after a claim: cancel those that are to go for others of their limit, let others start where
+-- end_limited(conf, wanted, next_ms, tally): after a claim: cancel those that are to go for others of their limit, let others start where
 -- one was let go that waits for another limit now, and answer the earlier of a time (0: none) and that when the line of a limit
 -- is looked at next. While there are lines that is in 5 s at the latest, for nobody is told of a limit that is changed.
--- NEEDS limit_lines cancel_one open_lines
-local function end_limited(conf, next_ms, tally) local limit_lines = KEYS[33]
+-- conf.timed: this claim has met a rate. Then it leaves a token, for its worker may be busy at the time of the next start.
+-- NEEDS limit_lines cancel_one open_lines push_due
+local function end_limited(conf, wanted, next_ms, tally) local limit_lines = KEYS[33]
   for _, id in ipairs(conf.victims) do cancel_one(conf, id, tally) end
   local lined, seen = {}, {}
   for _, key in ipairs(conf.spared) do
@@ -1656,6 +1689,9 @@ local function end_limited(conf, next_ms, tally) local limit_lines = KEYS[33]
   if lined[1] then open_lines(conf, lined) end
   local look_ms = redis.call('ZRANGE', limit_lines, 0, 0, 'WITHSCORES')[2]
   if not look_ms then return next_ms end
+  if conf.timed and look_ms - conf.now < 10000 then
+    for _, lane in ipairs(wanted) do push_due(lane) end
+  end
   look_ms = conf.lines_left and conf.now or math.max(conf.now, math.min(look_ms, conf.now + 5000))
   return next_ms == 0 and look_ms or math.min(look_ms, next_ms)
 end
@@ -1692,7 +1728,7 @@ else
   deadline_ms, leased = claim_tasks(conf, left_ms > 0 and {} or item_lane, limit, known, tally)
 end
 if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, conf.now + left_ms) end
-if conf.limits then next_ms = arg_rare().end_limited(conf, next_ms, tally) end
+if conf.limits then next_ms = arg_rare().end_limited(conf, item_lane, next_ms, tally) end
 local fires_ms = conf.schedules and arg_rare().next_firing(conf) or 0
 if conf.noted and arg_rare().pass_on(conf, 100, tally) >= 100 and redis.call('EXISTS', ends) == 1 then next_ms = conf.now end
 retain(conf, tally)

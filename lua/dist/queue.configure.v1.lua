@@ -304,6 +304,9 @@ local conf, changes = open_queue(), settings_pairs[1] or {}
 if #changes > 0 and not done_before(conf, 'configure') then
   if changes.fair ~= nil then arg_rare().set_fair(conf, changes) end
   redis.call('HSET', config, unpack(changes))  -- at most 60: two for each setting
+  if changes.timeout_ms and tonumber(changes.timeout_ms) ~= (conf.timeout_ms or 0) then
+    redis.call('HSET', config, 'timeout_set_ms', conf.now_text)
+  end
   note_done(conf, 'configure', 'done')
 end
 -- at most 50: settings, counters and marks

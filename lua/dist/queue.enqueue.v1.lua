@@ -96,7 +96,7 @@
 -- REPLAY rid
 -- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 6 for an ordering key, 2 for one that has moved, 1 with fair shares and 3 for each user, 2 where there are limits and 4 for each in the line of one, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task add_tasks check_parts
--- RARELY shorten_family begin_chains note_end make_awaited await_others join_gathering push_due delay_until await_deadline known_as
+-- RARELY shorten_family begin_chains note_end make_awaited await_others join_gathering push_due delay_until await_deadline is_later known_as
 -- RARELY find_twin find_missing hold_once hold_keys merge_task sweep_once create_base refuse_new leave_order untie answer_waiters
 -- RARELY bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of push_control lane_emptied leave_line cancel_one cancel_children pass_on join_limit read_limits limits_of find_line is_here join_order refuse_epoch
 
@@ -515,13 +515,15 @@ local function line_up(by_lane, lane, score, id)
 end
 
 -- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- NEEDS ready lanes push_wake
-local function make_ready(conf, by_lane) local ready, lanes = KEYS[4], KEYS[5]
+-- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+-- NEEDS ready lanes push_wake shares
+local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[4], KEYS[5], KEYS[29]
   for lane, members in pairs(by_lane) do
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
     redis.call('SADD', lanes, lane)
+    if conf.fair then redis.call('PERSIST', shares .. lane) end
     push_wake(conf, lane)
   end
 end
@@ -606,21 +608,24 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally) local config
   conf.there, conf.lined, conf.aside, conf.last_place = {}, {}, {}, string.format('%.0f', last)
   local new, answers, created, seen, payloads, by_lane, by_index = { 'created' }, {}, {}, {}, {}, {}, {}
   for i, id in ipairs(ids) do
-    local own, twin, by = envelopes[i], nil, nil
+    local own, known, twin, by, later, later_twin = envelopes[i], nil, nil, nil, false, false
     local keyed = own.idempotency_key or own.unique or own.scope
-    local known = (conf.some_known and arg_rare().known_as(id, stamps[i])) or (seen[id] and 'exists')
-    if keyed and known ~= 'created' then twin, by = arg_rare().find_twin(conf, own, stamps[i]) end
-    local missing = not known and not twin and (own.after and arg_rare().find_missing(conf, own.after, stamps[i])
+    if conf.some_known then known, later = arg_rare().known_as(id, stamps[i]) end
+    known = known or (seen[id] and 'exists')
+    if keyed and known ~= 'created' then twin, by, later_twin = arg_rare().find_twin(conf, own, stamps[i]) end
+    -- What a later item of this call made was not there when the call came before: then this one was refused, and is again.
+    local may_be_refused = by ~= 'rid' and (later or later_twin or not (known or twin))
+    local missing = may_be_refused and (own.after and arg_rare().find_missing(conf, own.after, stamps[i])
       or own.needs_parent and arg_rare().find_missing(conf, { own.parent }, stamps[i]))
-    if twin and (by == 'rid' or not known) then
-      answers[i] = { 'deduplicated', twin }
-      arg_rare().merge_task(conf, twin, by, stamps[i], own, data[i])
-    elseif known then
-      answers[i], seen[id] = { known }, true
-    elseif conf.moved and not arg_rare().is_here(own) then
+    if may_be_refused and conf.moved and not arg_rare().is_here(own) then
       answers[i] = { 'moved' }
     elseif missing then
       answers[i] = { 'unknown', missing }
+    elseif twin and (by == 'rid' or not known) then
+      answers[i] = { 'deduplicated', twin }
+      arg_rare().merge_task(conf, twin, later_twin and 'key' or by, stamps[i], own, data[i])  -- the payload of the later item is newer
+    elseif known then
+      answers[i], seen[id] = { known }, true
     else
       answers[i], seen[id], created[#created + 1] = new, true, id
       if own.scope then
@@ -642,7 +647,7 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally) local config
   for index, members in pairs(by_index) do redis.call('ZADD', index, unpack(members)) end
   make_ready(conf, by_lane)
   for lane in pairs(conf.aside) do
-    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, 86400) end
+    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, 2592000) end
   end
   emit(conf, 'task.enqueued', table.concat(created, ' '), '')
   if #conf.lined > 0 then emit(conf, 'task.limited', table.concat(conf.lined, ' '), '') end
@@ -799,42 +804,49 @@ local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[2
   if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
 end
 
+-- is_later(made_by, stamp): whether a later item of the same call made the task with the stamp made_by.
+local function is_later(made_by, stamp)
+  local call, index = string.match(stamp, '^(.*)/(%d+)$')
+  local other_call, other_index = string.match(made_by or '', '^(.*)/(%d+)$')
+  return other_call == call and tonumber(other_index) > tonumber(index)
+end
+
 -- known_as(id, stamp): what an id answers that is in use: created to the call that made it, or an older task of this id that is
--- still remembered; else exists; nil if it is free.
--- NEEDS task
+-- still remembered; else exists, and whether a later item of this call made it; nil if it is free.
+-- NEEDS task is_later
 local function known_as(id, stamp) local task = KEYS[2]
   local row = redis.call('HMGET', task .. id, 'rid', 'created_ms', 'earlier')
   if row[1] == stamp or string.find(' ' .. (row[3] or '') .. ' ', ' ' .. stamp .. ' ', 1, true) then return 'created' end
-  if row[2] then return 'exists' end
+  if row[2] then return 'exists', is_later(row[1], stamp) end
 end
 
 -- find_twin(conf, own, stamp): the task that stands for a new one, and by what: by what this call was answered before
--- (rid), its idempotency key (key), its scope, or its unique key; nil if none does.
--- NEEDS once task
+-- (rid), its idempotency key (key), its scope, or its unique key; and whether a later item of this call made it, where that
+-- matters. nil if none does.
+-- NEEDS once task is_later
 local function find_twin(conf, own, stamp) local task, once = KEYS[2], KEYS[9]
   local names = { 'rid', 'key', 'scope', 'unique' }
   local found = redis.call('HMGET', once, 'rid:' .. stamp, 'key:' .. (own.idempotency_key or ''),
     'scope:' .. (own.scope or ''), 'unique:' .. (own.unique or ''))
   for i, name in ipairs(names) do
-    local id, until_ms, stamp = string.match(found[i] or '', '^(%S+) ?(%d*) ?(%S*)$')
-    if stamp and stamp ~= '' and redis.call('HEXISTS', once, 'purged:' .. stamp) == 1 then id = nil end
+    local id, until_ms, made_by = string.match(found[i] or '', '^(%S+) ?(%d*) ?(%S*)$')
+    if made_by and made_by ~= '' and redis.call('HEXISTS', once, 'purged:' .. made_by) == 1 then id = nil end
+    local asked = id and i > 1 and (until_ms == '' or own.after or own.needs_parent or conf.moved)
+    local row = asked and redis.call('HMGET', task .. id, 'created_ms', 'rid') or {}
     -- Of a task that was evicted a key may be left.
-    local stands = id and (until_ms ~= '' and tonumber(until_ms) > conf.now
-      or until_ms == '' and redis.call('HEXISTS', task .. id, 'created_ms') == 1)
-    if stands then return id, name end
+    local stands = id and (until_ms ~= '' and tonumber(until_ms) > conf.now or until_ms == '' and row[1])
+    if stands then return id, name, asked and is_later(row[2], stamp) end
   end
 end
 
 -- find_missing(conf, ids, stamp): the first of these tasks that there is not, or that a later item of the call makes; nil if
 -- all are there. Those that are there are not looked up again in this call.
--- NEEDS task
+-- NEEDS task is_later
 local function find_missing(conf, ids, stamp) local task = KEYS[2]
-  local call, index = string.match(stamp, '^(.*)/(%d+)$')
   for _, id in ipairs(ids) do
     if not conf.there[id] then
       local row = redis.call('HMGET', task .. id, 'created_ms', 'rid')
-      local by, at = string.match(row[2] or '', '^(.*)/(%d+)$')
-      if not row[1] or (by == call and tonumber(at) > tonumber(index)) then return id end
+      if not row[1] or is_later(row[2], stamp) then return id end
       conf.there[id] = true
     end
   end
@@ -860,11 +872,11 @@ end
 local function hold_keys(conf, id, own, is_twin) local config, task = KEYS[1], KEYS[2]
   if own.idempotency_key then
     conf.keep_ms = conf.keep_ms or redis.call('HGET', config, 'idempotency_ms') or 86400000
-    local row = is_twin and redis.call('HMGET', task .. id, 'idempotency_key', 'rid') or {}
+    local row = is_twin and redis.call('HMGET', task .. id, 'idempotency_key', 'rid', 'keys') or {}
     local second = row[1] and row[1] ~= own.idempotency_key
     hold_once(conf, 'key:' .. own.idempotency_key, id, conf.keep_ms, second and row[2] or nil)
     if second then
-      redis.call('HSET', task .. id, 'keys', '1')
+      redis.call('HSET', task .. id, 'keys', string.format('%.0f', math.max(row[3] or 0, conf.now + conf.keep_ms)))
     elseif is_twin then
       redis.call('HSET', task .. id, 'idempotency_key', own.idempotency_key)
     end
@@ -986,7 +998,6 @@ local function share_place(conf, lane, user, band) local config, weights, shares
   local own = conf.shares[name]
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
-    redis.call('PERSIST', shares .. lane)
     local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
     local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
     own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
@@ -1093,11 +1104,12 @@ local function push_control(conf, name) local control = KEYS[16]
 end
 
 -- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- How far its users have come, where shares are fair or were, is forgotten after a day.
+-- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
+-- tasks of the lane may wait for one.
 -- NEEDS lanes wake delayed deadlines shares
 local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[29]
   redis.call('SREM', lanes, lane)
-  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
+  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else

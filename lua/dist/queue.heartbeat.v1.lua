@@ -197,7 +197,12 @@ function arg_rare()
 local function over_time(conf, id, started_ms, tied) local config, task = KEYS[1], KEYS[4]
   local timeout_ms = tied and redis.call('HGET', task .. id, 'timeout_ms') or conf.timeout_ms
   if not timeout_ms or conf.now < started_ms + timeout_ms then return -1 end
-  conf.grace_ms = conf.grace_ms or tonumber(redis.call('HGET', config, 'timeout_grace_ms') or 10000)
+  if not conf.grace_ms then
+    local row = redis.call('HMGET', config, 'timeout_grace_ms', 'timeout_set_ms')
+    conf.grace_ms, conf.timeout_set_ms = tonumber(row[1] or 10000), tonumber(row[2] or 0)
+  end
+  -- A lower timeout of the queue may be over already when it is set. The grace begins then, so that the worker hears of it.
+  if timeout_ms == conf.timeout_ms then return conf.now - math.max(started_ms + timeout_ms, conf.timeout_set_ms) end
   return conf.now - started_ms - timeout_ms
 end
 

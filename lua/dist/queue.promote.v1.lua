@@ -185,13 +185,15 @@ local function line_up(by_lane, lane, score, id)
 end
 
 -- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- NEEDS ready lanes push_wake
-local function make_ready(conf, by_lane) local ready, lanes = KEYS[4], KEYS[5]
+-- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+-- NEEDS ready lanes push_wake shares
+local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[4], KEYS[5], KEYS[12]
   for lane, members in pairs(by_lane) do
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
     redis.call('SADD', lanes, lane)
+    if conf.fair then redis.call('PERSIST', shares .. lane) end
     push_wake(conf, lane)
   end
 end
@@ -263,7 +265,6 @@ local function share_place(conf, lane, user, band) local config, weights, shares
   local own = conf.shares[name]
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
-    redis.call('PERSIST', shares .. lane)
     local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
     local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
     own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }

@@ -238,11 +238,12 @@ local function untie(conf, id, how) local task, deadlines, once = KEYS[2], KEYS[
 end
 
 -- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- How far its users have come, where shares are fair or were, is forgotten after a day.
+-- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
+-- tasks of the lane may wait for one.
 -- NEEDS lanes wake delayed deadlines shares
 local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[6], KEYS[7], KEYS[8], KEYS[12], KEYS[25]
   redis.call('SREM', lanes, lane)
-  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
+  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -436,8 +437,9 @@ for i, set in ipairs(sets) do
     end
     if own[3] then leave_line(id, own[3]) end
     if own[4] then
-      keep_ms = keep_ms or redis.call('HGET', config, 'idempotency_ms') or 86400000
-      hold_once(conf, 'purged:' .. own[5], id, keep_ms)
+      -- As long as the keys count; in `keys` of an older version there is no time.
+      keep_ms = keep_ms or math.max(redis.call('HGET', config, 'idempotency_ms') or 0, 86400000)
+      hold_once(conf, 'purged:' .. own[5], id, own[4] == '1' and keep_ms or math.max(own[4] - conf.now, 1))
     end
     gone[#gone + 1] = id
   end

@@ -64,7 +64,7 @@
 -- INCLUDE base_time open_queue emit find_damage
 -- RARELY shorten_family add_counts push_wake line_up make_ready push_due delay_until await_deadline begin_chains note_end make_awaited await_others
 -- RARELY leave_order untie answer_waiters remove_tasks trim_set retain lane_emptied share_place read_record read_lease
--- RARELY ended_how place_by_age restore_indexes restore_end gather_left restore_wait restore_task drop_lease leave_line repair_task repair_lane repair_line
+-- RARELY ended_how place_by_age restore_indexes end_ties restore_end gather_left restore_wait restore_task drop_lease leave_line repair_task repair_lane repair_line
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -353,13 +353,15 @@ local function line_up(by_lane, lane, score, id)
 end
 
 -- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- NEEDS ready lanes push_wake
-local function make_ready(conf, by_lane) local ready, lanes = KEYS[6], KEYS[7]
+-- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+-- NEEDS ready lanes push_wake shares
+local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[6], KEYS[7], KEYS[29]
   for lane, members in pairs(by_lane) do
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
     redis.call('SADD', lanes, lane)
+    if conf.fair then redis.call('PERSIST', shares .. lane) end
     push_wake(conf, lane)
   end
 end
@@ -567,11 +569,12 @@ local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[
 end
 
 -- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- How far its users have come, where shares are fair or were, is forgotten after a day.
+-- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
+-- tasks of the lane may wait for one.
 -- NEEDS lanes wake delayed deadlines shares
 local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[7], KEYS[8], KEYS[9], KEYS[15], KEYS[29]
   redis.call('SREM', lanes, lane)
-  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
+  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -589,7 +592,6 @@ local function share_place(conf, lane, user, band) local config, weights, shares
   local own = conf.shares[name]
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
-    redis.call('PERSIST', shares .. lane)
     local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
     local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
     own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
@@ -680,20 +682,27 @@ local function restore_indexes(id, record) local by_user, by_tag, children = KEY
   if record.parent then redis.call('ZADD', children .. record.parent, record.created_ms, id) end
 end
 
--- restore_end(conf, id, record, how, tally): put a task that has ended among those that have. When it ended is not known, unless
--- it was cancelled; it is kept as if it ended now. The set that it is in then.
--- NEEDS finished dead result reply untie answer_waiters
-local function restore_end(conf, id, record, how, tally) local result, finished, dead, reply = KEYS[3], KEYS[13], KEYS[14], KEYS[20]
+-- end_ties(conf, id, record, how): end what a task that has ended may hold still: its keys, its deadline, its place among those of its
+-- ordering key; and answer those that wait for its reply, unless there is an answer. What was done before is not done again.
+-- NEEDS result reply untie answer_waiters
+local function end_ties(conf, id, record, how) local result, reply = KEYS[3], KEYS[20]
   local tied = record.ties and untie(conf, id, (how == 'completed' or how == 'result_dropped') and 'c' or 'f')
   if tied and redis.call('EXISTS', reply .. id) == 0 then
     local word, value = how, ''
-    if how == 'dead' then word, value = 'dead ' .. record.reason, record.error or '' end
+    if how == 'dead' then word, value = 'dead ' .. (record.reason or 'damaged'), record.error or '' end
     if how == 'completed' then
       local fits = redis.call('STRLEN', result .. id) <= 4096
       word, value = fits and how or 'result_dropped', fits and redis.call('GET', result .. id) or ''
     end
     answer_waiters(conf, id, word, value)
   end
+end
+
+-- restore_end(conf, id, record, how, tally): put a task that has ended among those that have. When it ended is not known, unless
+-- it was cancelled; it is kept as if it ended now. The set that it is in then.
+-- NEEDS finished dead end_ties
+local function restore_end(conf, id, record, how, tally) local finished, dead = KEYS[13], KEYS[14]
+  end_ties(conf, id, record, how)
   if how == 'dead' then
     redis.call('ZADD', dead, conf.now, id)
     tally.dead = (tally.dead or 0) + 1
@@ -809,7 +818,7 @@ end
 -- that a worker has it; that it is in line. A lease whose settlement the record knows has ended, unless it is whole:
 -- then the settlement failed, and comes again. Another goes on, with a new deadline where it had none. The state then, or `gone`.
 -- NEEDS ready delayed blocked running leases finished dead deadlines holding waiting limit_lines read_record read_lease lane_emptied
--- NEEDS leave_line drop_lease restore_task emit
+-- NEEDS leave_line drop_lease restore_task emit end_ties ended_how
 local function repair_task(conf, id, tally) local ready, delayed, blocked, running, leases, finished, dead, deadlines, holding, waiting, limit_lines = KEYS[6], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[25], KEYS[26], KEYS[27]
   local record, held = read_record(id), redis.call('HGET', running, id)
   if not record or not record.created_ms then
@@ -832,6 +841,9 @@ local function repair_task(conf, id, tally) local ready, delayed, blocked, runni
   local score = keep == blocked and redis.call('ZSCORE', blocked, id)
   if keep then
     drop_lease(conf, id, held)
+    if keep == finished or keep == dead then
+      end_ties(conf, id, record, keep == dead and 'dead' or record.cancelled_ms and 'cancelled' or ended_how(record) or 'completed')
+    end
   elseif lease and (due or not settled) then
     redis.call('ZADD', leases, 'NX', string.format('%.0f', conf.now + conf.lease_ms), id)
     redis.call('ZREM', deadlines, id)

@@ -232,13 +232,15 @@ local function line_up(by_lane, lane, score, id)
 end
 
 -- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- NEEDS ready lanes push_wake
-local function make_ready(conf, by_lane) local ready, lanes = KEYS[5], KEYS[6]
+-- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+-- NEEDS ready lanes push_wake shares
+local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[5], KEYS[6], KEYS[32]
   for lane, members in pairs(by_lane) do
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
     redis.call('SADD', lanes, lane)
+    if conf.fair then redis.call('PERSIST', shares .. lane) end
     push_wake(conf, lane)
   end
 end
@@ -556,7 +558,6 @@ local function share_place(conf, lane, user, band) local config, weights, shares
   local own = conf.shares[name]
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
-    redis.call('PERSIST', shares .. lane)
     local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
     local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
     own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
@@ -663,11 +664,12 @@ local function push_control(conf, name) local control = KEYS[21]
 end
 
 -- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- How far its users have come, where shares are fair or were, is forgotten after a day.
+-- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
+-- tasks of the lane may wait for one.
 -- NEEDS lanes wake delayed deadlines shares
 local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[6], KEYS[7], KEYS[11], KEYS[12], KEYS[32]
   redis.call('SREM', lanes, lane)
-  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, 86400) end
+  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -797,7 +799,8 @@ local function read_limits(conf, keys) local limits = KEYS[26]
 end
 
 -- room_left(conf, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
--- when to look for one more, in 5 s at the latest. While as many run as may, that is conf.full: the end of a lease opens the line.
+-- when to look for one more, in 5 s at the latest. Rates that let none start are looked at together, so that idle workers do not
+-- ask for each line on its own. While as many run as may, that is conf.full: the end of a lease opens the line.
 -- limit.idle: its rate has let one start for 5 s, and none has.
 -- NEEDS holding rates
 local function room_left(conf, limit) local holding, rates = KEYS[27], KEYS[30]
@@ -814,7 +817,9 @@ local function room_left(conf, limit) local holding, rates = KEYS[27], KEYS[30]
     limit.next_ms = math.max(conf.now, next_ms)
     local ahead_ms = limit.next_ms - conf.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
     local starts = math.max(0, math.floor(-ahead_ms / limit.interval_ms) + 1)
-    room, look_ms = math.min(room, starts), math.min(look_ms, math.ceil(conf.now + ahead_ms + starts * limit.interval_ms))
+    local next_look_ms = math.ceil(conf.now + ahead_ms + starts * limit.interval_ms)
+    if starts == 0 and next_look_ms > look_ms then look_ms = conf.now - conf.now % 5000 + 5000 end
+    room, look_ms = math.min(room, starts), math.min(look_ms, next_look_ms)
   end
   return room, look_ms
 end
@@ -837,9 +842,10 @@ local function open_line(conf, key, batch, again) local task, blocked, waiting, 
   while most > 0 and first[passed + 1] do  -- at most 110: tasks of a page
     local id, score = first[passed + 1], first[passed + 2]
     passed = passed + 2
-    if redis.call('ZSCORE', blocked, id) == score then  -- else an older version of these scripts has left it here
+    -- else an older version of these scripts has left it here
+    local own = redis.call('ZSCORE', blocked, id) == score and redis.call('HMGET', task .. id, 'lane', 'ties', 'limited_by') or {}
+    if own[3] == key then
       most = most - 1
-      local own = redis.call('HMGET', task .. id, 'lane', 'ties')
       redis.call('HDEL', task .. id, 'limited_by')
       redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
       line_up(batch.by_lane, own[1] or 'any', score, id)
@@ -849,7 +855,7 @@ local function open_line(conf, key, batch, again) local task, blocked, waiting, 
   end
   conf.steps = conf.steps - 1 - passed / 2
   if passed > 0 then redis.call('ZREMRANGEBYRANK', waiting .. key, 0, passed / 2 - 1) end
-  if room > 0 and (#first < full and passed == #first or redis.call('EXISTS', waiting .. key) == 0) then
+  if room > 0 and #first < full and passed == #first or redis.call('EXISTS', waiting .. key) == 0 then
     redis.call('ZREM', limit_lines, key)
   else
     batch.looks[#batch.looks + 1] = left + most > 0 and conf.now + 1 - BAND or look_ms  -- after those that this call leaves

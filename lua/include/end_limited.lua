@@ -13,7 +13,7 @@ local function end_limited(conf, wanted, next_ms, tally)
   if lined[1] then open_lines(conf, lined) end
   local look_ms = redis.call('ZRANGE', limit_lines, 0, 0, 'WITHSCORES')[2]
   if not look_ms then return next_ms end
-  if conf.timed and tonumber(look_ms) > conf.now and look_ms - conf.now < 10000 then
+  if conf.timed and look_ms - conf.now < 10000 then
     for _, lane in ipairs(wanted) do push_due(lane) end
   end
   look_ms = conf.lines_left and conf.now or math.max(conf.now, math.min(look_ms, conf.now + 5000))

@@ -1,6 +1,6 @@
 -- held_back(conf, id, record, score, tied, tally): whether a limit does not let a task start now: then it waits in its line, or is
 -- dead or cancelled, as the limit's policy says. Else the limits that it is to hold.
--- NEEDS task emit bury_task cancel_task limits_of find_full make_way join_limit
+-- NEEDS task emit bury_task cancel_task limits_of find_full make_way join_limit mend_holders
 local function held_back(conf, id, record, score, tied, tally)
   local user, tags, words = '', '', ''
   for f = 1, #record, 2 do
@@ -12,6 +12,14 @@ local function held_back(conf, id, record, score, tied, tally)
   end
   local limited = limits_of(conf, user, tags, words)
   local full, look_ms = find_full(conf, limited)
+  -- A task that would end for others that run, while these may have been lost: a line is mended in time, but these have none.
+  -- at most 26: each limit of a task once
+  while full and full.policy ~= 'queue' and full.policy ~= 'cancel_oldest' and full.most and full.held >= full.most
+    and not full.mended do
+    mend_holders(conf, full.key)
+    full.mended, full.held = true, nil
+    full, look_ms = find_full(conf, limited)
+  end
   if not full then return false, limited end
   if full.policy == 'reject' then
     redis.call('HSET', task .. id, 'reason', 'limited')

@@ -4,11 +4,11 @@
 local function hold_keys(conf, id, own, is_twin)
   if own.idempotency_key then
     conf.keep_ms = conf.keep_ms or redis.call('HGET', config, 'idempotency_ms') or DEFAULT_idempotency_ms
-    local row = is_twin and redis.call('HMGET', task .. id, 'idempotency_key', 'rid') or {}
+    local row = is_twin and redis.call('HMGET', task .. id, 'idempotency_key', 'rid', 'keys') or {}
     local second = row[1] and row[1] ~= own.idempotency_key
     hold_once(conf, 'key:' .. own.idempotency_key, id, conf.keep_ms, second and row[2] or nil)
     if second then
-      redis.call('HSET', task .. id, 'keys', '1')
+      redis.call('HSET', task .. id, 'keys', string.format('%.0f', math.max(row[3] or 0, conf.now + conf.keep_ms)))
     elseif is_twin then
       redis.call('HSET', task .. id, 'idempotency_key', own.idempotency_key)
     end

@@ -1,15 +1,14 @@
 -- mend_lines(conf): look at lines whose limit was full a minute ago, 50 of them, though the end of a lease opens them. Holders without
 -- a lease, as an evicting server leaves them, are forgotten, and so is who is not blocked, as older versions of these scripts left it.
--- NEEDS blocked leases holding waiting limit_lines open_lines
+-- NEEDS blocked waiting limit_lines open_lines mend_holders
 local function mend_lines(conf)
   local keys = redis.call('ZRANGE', limit_lines, BAND, BAND + conf.now - 60000, 'BYSCORE', 'LIMIT', 0, 50)
   for _, key in ipairs(keys) do
-    for set, known in pairs({ [holding .. key] = leases, [waiting .. key] = blocked }) do
-      local ids = redis.call('ZRANGE', set, 0, 99)
-      local scores = ids[1] and redis.call('ZMSCORE', known, unpack(ids)) or {}  -- at most 100: a page
-      for i, id in ipairs(ids) do
-        if not scores[i] then redis.call('ZREM', set, id) end
-      end
+    mend_holders(conf, key)
+    local ids = redis.call('ZRANGE', waiting .. key, 0, 99)
+    local scores = ids[1] and redis.call('ZMSCORE', blocked, unpack(ids)) or {}  -- at most 100: a page
+    for i, id in ipairs(ids) do
+      if not scores[i] then redis.call('ZREM', waiting .. key, id) end
     end
   end
   if keys[1] then open_lines(conf, keys) end

@@ -1,17 +1,18 @@
 -- open_due_lines(conf): see to the lines of limits that are to be looked at by now, and to those that were full before a limit of
--- their kind was changed, 100 in all. conf.lines_left: there may be more.
+-- their kind was changed, 100 in all, or 140 where as many are due each time. conf.lines_left: there may be more.
 -- NEEDS limit_lines open_lines
 local function open_due_lines(conf)
   local due = redis.call('ZRANGE', limit_lines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 100, 'WITHSCORES')
   local fresh, again = {}, {}
   for i = 1, #due, 2 do table.insert(tonumber(due[i + 1]) < 0 and fresh or again, due[i]) end
   if #fresh == 100 then again = redis.call('ZRANGE', limit_lines, 0, conf.now, 'BYSCORE', 'LIMIT', 0, 20) end  -- their turn has come, too
-  local more = 100 - #due / 2
-  if more > 0 and conf.rules_ms > 1 then
+  local more, left = 100 - #due / 2, #due == 200
+  if conf.rules_ms > 1 then
+    more = math.max(more, 20)  -- the lines that are due each time do not keep these from their turn
     due = redis.call('ZRANGE', limit_lines, BAND, BAND + conf.rules_ms, 'BYSCORE', 'LIMIT', 0, more)
     for i, key in ipairs(due) do fresh[#fresh + 1], more = key, more - 1 end
   end
-  conf.lines_left = more == 0
+  conf.lines_left = left or more == 0
   if again[1] then open_lines(conf, again, true) end
   if fresh[1] then open_lines(conf, fresh) end
 end

@@ -16,9 +16,10 @@ local function open_line(conf, key, batch, again)
   while most > 0 and first[passed + 1] do  -- at most 110: tasks of a page
     local id, score = first[passed + 1], first[passed + 2]
     passed = passed + 2
-    if redis.call('ZSCORE', blocked, id) == score then  -- else an older version of these scripts has left it here
+    -- else an older version of these scripts has left it here
+    local own = redis.call('ZSCORE', blocked, id) == score and redis.call('HMGET', task .. id, 'lane', 'ties', 'limited_by') or {}
+    if own[3] == key then
       most = most - 1
-      local own = redis.call('HMGET', task .. id, 'lane', 'ties')
       redis.call('HDEL', task .. id, 'limited_by')
       redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
       line_up(batch.by_lane, own[1] or 'any', score, id)
@@ -28,7 +29,7 @@ local function open_line(conf, key, batch, again)
   end
   conf.steps = conf.steps - 1 - passed / 2
   if passed > 0 then redis.call('ZREMRANGEBYRANK', waiting .. key, 0, passed / 2 - 1) end
-  if room > 0 and (#first < full and passed == #first or redis.call('EXISTS', waiting .. key) == 0) then
+  if room > 0 and #first < full and passed == #first or redis.call('EXISTS', waiting .. key) == 0 then
     redis.call('ZREM', limit_lines, key)
   else
     batch.looks[#batch.looks + 1] = left + most > 0 and conf.now + 1 - BAND or look_ms  -- after those that this call leaves

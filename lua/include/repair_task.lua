@@ -2,7 +2,7 @@
 -- that a worker has it; that it is in line. A lease whose settlement the record knows has ended, unless it is whole:
 -- then the settlement failed, and comes again. Another goes on, with a new deadline where it had none. The state then, or `gone`.
 -- NEEDS ready delayed blocked running leases finished dead deadlines holding waiting limit_lines read_record read_lease lane_emptied
--- NEEDS leave_line drop_lease restore_task emit
+-- NEEDS leave_line drop_lease restore_task emit end_ties ended_how
 local function repair_task(conf, id, tally)
   local record, held = read_record(id), redis.call('HGET', running, id)
   if not record or not record.created_ms then
@@ -25,6 +25,9 @@ local function repair_task(conf, id, tally)
   local score = keep == blocked and redis.call('ZSCORE', blocked, id)
   if keep then
     drop_lease(conf, id, held)
+    if keep == finished or keep == dead then
+      end_ties(conf, id, record, keep == dead and 'dead' or record.cancelled_ms and 'cancelled' or ended_how(record) or 'completed')
+    end
   elseif lease and (due or not settled) then
     redis.call('ZADD', leases, 'NX', string.format('%.0f', conf.now + conf.lease_ms), id)
     redis.call('ZREM', deadlines, id)

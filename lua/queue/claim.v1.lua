@@ -74,7 +74,7 @@
 -- RARELY push_due await_deadline open_line open_lines free_limits end_leases read_policy backoff delay_until leave_order untie
 -- RARELY answer_waiters bury_task cancel_task first_leases reap_expired read_record find_set next_lane leave_line expire_waiting tell_waiting
 -- RARELY rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied give_timeout
--- RARELY retire_worker read_presence sweep_workers trim_ended sweep_once sweep_rates mend_lines sweep_shares housekeep reclaim_tasks
+-- RARELY retire_worker read_presence sweep_workers trim_ended sweep_once sweep_rates mend_holders mend_lines sweep_shares housekeep reclaim_tasks
 -- RARELY window_left next_firing hold_limits find_full make_way join_limit held_back open_due_lines note_claimed
 -- RARELY end_limited move_due
 

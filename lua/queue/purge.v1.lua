@@ -72,8 +72,9 @@ for i, set in ipairs(sets) do
     end
     if own[3] then leave_line(id, own[3]) end
     if own[4] then
-      keep_ms = keep_ms or redis.call('HGET', config, 'idempotency_ms') or 86400000
-      hold_once(conf, 'purged:' .. own[5], id, keep_ms)
+      -- As long as the keys count; in `keys` of an older version there is no time.
+      keep_ms = keep_ms or math.max(redis.call('HGET', config, 'idempotency_ms') or 0, DEFAULT_idempotency_ms)
+      hold_once(conf, 'purged:' .. own[5], id, own[4] == '1' and keep_ms or math.max(own[4] - conf.now, 1))
     end
     gone[#gone + 1] = id
   end

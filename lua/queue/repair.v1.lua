@@ -62,7 +62,7 @@
 -- INCLUDE base_time open_queue emit find_damage
 -- RARELY shorten_family add_counts push_wake line_up make_ready push_due delay_until await_deadline begin_chains note_end make_awaited await_others
 -- RARELY leave_order untie answer_waiters remove_tasks trim_set retain lane_emptied share_place read_record read_lease
--- RARELY ended_how place_by_age restore_indexes restore_end gather_left restore_wait restore_task drop_lease leave_line repair_task repair_lane repair_line
+-- RARELY ended_how place_by_age restore_indexes end_ties restore_end gather_left restore_wait restore_task drop_lease leave_line repair_task repair_lane repair_line
 
 local conf, refused = open_queue()
 if refused then return refused end

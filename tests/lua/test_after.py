@@ -468,7 +468,9 @@ def test_an_id_is_free_for_a_later_item_where_the_first_was_unknown(bench: Workb
 
 
 @pytest.mark.parametrize("key", [{"scope": "s", "coalesce": "last"}, {"unique": "s"}, {"idempotency_key": "s"}, {}])
-def test_what_was_unknown_is_unknown_again_though_a_later_item_has_its_key(bench: Workbench, key: dict[str, str]) -> None:
+def test_what_was_unknown_is_unknown_again_though_a_later_item_has_its_key(
+    bench: Workbench, key: dict[str, str]
+) -> None:
     call = enqueueing(bench, ("a", {"after": ["x"], **key}), ("b" if key else "a", {"payload": b"good", **key}))
     expected = ["unknown x", "created"]
     assert answers(bench, call) == expected

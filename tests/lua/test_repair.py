@@ -495,3 +495,25 @@ def test_random_removals(bench: Workbench, seed: int) -> None:
     for id in ids:
         if (before[id], after[id]) == ("blocked", "ready"):
             assert bench.record(id).get("user") == b"u"  # from the line of a limit, where it goes again
+
+
+# what an ended task holds still
+
+
+@pytest.mark.parametrize("end", ["finished", "dead"])
+def test_a_task_that_has_ended_and_waits_too_holds_nothing(bench: Workbench, end: str) -> None:
+    ids = bench.fill(2, ordering_key="k")
+    (id,) = bench.fill(1, **TIES | {"expires_at": bench.now / 1000 + 5}, after=ids[1:], after_when="ended")
+    (other,) = bench.fill(1, after=[id], after_when="ended")
+    for one in (ids[0], id):
+        bench.ask("ZADD", f":{end}", bench.now, one)
+        bench.ask("HSET", f":task:{one}", *(("settled", "t completed") if end == "finished" else ("reason", "expired")))
+    state = "completed" if end == "finished" else "dead"
+    assert mended(bench, ids[0], id) == [(ids[0], "twice", state), (id, "twice", state)]
+    bench.sweep()
+    assert [bench.state(one) for one in (ids[1], other)] == ["ready", "ready"]
+    assert bench.ask("EXISTS", ":deadlines") == 0
+    assert [name for name in bench.ask("HKEYS", ":once") if name.startswith((b"unique", b"scope"))] == []
+    bench.pass_time(6_000)
+    bench.run(bench.calls.expire())
+    assert [bench.state(one) for one in (ids[0], id)] == [state, state]

@@ -128,6 +128,21 @@ def test_a_task_without_a_timeout_has_that_of_the_queue(bench: Workbench) -> Non
     assert beat(bench, plain, tied) == ["lease_lost"] * 2
 
 
+@pytest.mark.parametrize("ties", [{}, {"unique": "u"}])
+def test_a_timeout_that_is_over_when_it_is_set_is_told_first(bench: Workbench, ties: dict[str, str]) -> None:
+    leases = bench.lease(1, **ties)
+    for _ in range(6):
+        bench.pass_time(10_000)
+        assert beat(bench, *leases) == ["renewed"]
+    bench.real(bench.calls.configure(timeout=30))
+    assert beat(bench, *leases) == ["timed_out"]
+    bench.pass_time(9_999)
+    bench.real(bench.calls.configure(timeout=30, max_attempts=4))  # the same timeout
+    assert beat(bench, *leases) == ["timed_out"]
+    bench.pass_time(1)
+    assert beat(bench, *leases) == ["lease_lost"]
+
+
 @pytest.mark.parametrize(("own", "answers"), [(5, ["timed_out", "renewed"]), (15, ["renewed", "timed_out"])])
 def test_the_timeout_of_a_task_wins_over_that_of_the_queue(bench: Workbench, own: float, answers: list[str]) -> None:
     bench.real(bench.calls.configure(timeout=10))

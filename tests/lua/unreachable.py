@@ -74,6 +74,9 @@ UNREACHABLE: Final = {
         "include/remove_tasks.lua: no round over `ids`",
         "include/trim_set.lua: no round over `#gone / 2`",
     ],
+    "a claim for no lanes leases nothing": [
+        "include/end_limited.lua: no round over `wanted`",
+    ],
     "it is made with one": [
         "include/add_counts.lua: no round over `counted`",
         "include/close_domain.lua: no round over `#changes`",

@@ -216,6 +216,8 @@ class Model(Kept, Workers):
             timeout = task and (task.timeout or self.settings["timeout"])
             if task and task.lease and timeout:
                 end = task.lease.started + timeout
+                if not task.timeout and end <= self.now:  # it may have been over when it was set
+                    end = max(end, self.timeout_set)
             if task and task.lease and task.at > self.now and self.now < end + self.settings["timeout_grace"]:
                 task.at = self.now + (lease or self.settings["lease"])
                 late = "timed_out" if end <= self.now else "renewed"
@@ -228,6 +230,8 @@ class Model(Kept, Workers):
 
     def configure(self, rid: str | None = None, **changes: Any) -> dict[str, Any]:
         if changes and not self._done("configure", rid):
+            if changes.get("timeout", self.settings["timeout"]) != self.settings["timeout"]:
+                self.timeout_set = self.now
             self.settings |= changes
             self._note_done("configure", rid, "done")
         return self.settings | {"mode": self.mode}
@@ -310,7 +314,7 @@ class Model(Kept, Workers):
             if self.timed.get(f"key:{task.key}", ("", 0))[0] == task.id:
                 del self.timed[f"key:{task.key}"]
             if task.keys:
-                self._hold(f"purged:{task.stamp}", task.id, self.settings["idempotency"])
+                self._hold(f"purged:{task.stamp}", task.id, max(task.keys - self.now, 1))
         for task in gone:
             if task.waiting:
                 self._note_end(task, "f")

@@ -60,7 +60,8 @@ class Once(State):
             if task.key in (None, spec.key):
                 task.key = spec.key
             else:
-                self.made[f"key:{spec.key}"], task.keys = task.stamp, True
+                self.made[f"key:{spec.key}"] = task.stamp
+                task.keys = max(task.keys, self.timed[f"key:{spec.key}"][1])
         if by == "scope" and spec.coalesce == "last":
             self.tasks[twin].payload = spec.payload
 

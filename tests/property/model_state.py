@@ -23,6 +23,7 @@ class State:
         self.now = now
         self.settings = dict(DEFAULTS)
         self.mode = "running"
+        self.timeout_set = 0  # when that of the queue was changed
         self.tasks: dict[str, Task] = {}
         self.stubs: dict[str, Stub] = {}
         self.timed: dict[str, tuple[str, int]] = {}  # keys of `once` that end by themselves: id and time

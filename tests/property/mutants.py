@@ -149,9 +149,22 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "a stub does not know its settlement": ("if own[5] or own[8] then stub", "if false then stub"),
     }),
     (corners.test_a_purge_forgets_every_key_of_a_task, {
-        "a purge leaves a second key": ("hold_once(conf, 'purged:' .. own[5], id, keep_ms)", ""),
+        "a purge leaves a second key": ("hold_once(conf, 'purged:' .. own[5], id, own", "tostring(own"),
         "nobody asks whether it was purged": ("redis.call('HEXISTS', once, 'purged:' .. made_by) == 1", "false"),
-        "a second key is not told apart": ("redis.call('HSET', task .. id, 'keys', '1')", ""),
+        "a second key is not told apart": ("redis.call('HSET', task .. id, 'keys', string", "tostring(string"),
+    }),
+    (corners.test_a_purge_forgets_keys_that_count_longer_than_new_ones, {
+        "a purge is forgotten before the keys": (
+            "own[4] == '1' and keep_ms or math.max(own[4] - conf.now, 1))", "1000)"),
+        "a second key is forgotten for a third": ("math.max(row[3] or 0, conf.now + conf.keep_ms)",
+                                                  "conf.now + conf.keep_ms"),
+    }),
+    (corners.test_a_timeout_that_is_over_when_it_is_set_is_told_before_the_lease_is_lost, {
+        "a late timeout is over before it is told": ("math.max(started_ms + timeout_ms, conf.timeout_set_ms)",
+                                                     "(started_ms + timeout_ms)"),
+        "a task's own timeout begins when another is set": ("if timeout_ms == conf.timeout_ms then return",
+                                                            "if true then return"),
+        "when a timeout was set is not known": ("'timeout_set_ms', conf.now_text)", "'timeout_set_ms', '0')"),
     }),
     (corners.test_an_id_that_is_used_again_does_not_hide_the_call_before, {
         "the call before is forgotten": ("redis.call('HSET', key, 'earlier', calls)", ""),

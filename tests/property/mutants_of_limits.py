@@ -13,7 +13,7 @@ from tests.property.mutants_of_chains import Mutant, Scenario
 BEYOND = "peek_ready(wanted, conf.limits and limit + 100 or limit)"
 FREE = "if conf.limits then free_limits(conf, ids) end"
 JOIN = "return join_limit(conf, id, string.format"
-STALE = "if redis.call('ZSCORE', blocked, id) == score then"
+STALE = "redis.call('ZSCORE', blocked, id) == score and redis.call"
 LATER = "batch.looks[#batch.looks + 1] = left + most > 0 and conf.now + 1 - BAND or look_ms"
 LEFT = "left + most > 0 and conf.now + 1 - BAND"
 LINE = "if record.limited_by then leave_line(id, record.limited_by) end"
@@ -24,7 +24,7 @@ SLACK = "slack_ms = (burst - 1) * interval_ms"
 MORE = "if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end"
 OLDEST = "redis.call('ZRANGE', holding .. limit.key, lined, lined)[1]"
 BY_TURNS = "(conf.fair and share_place(conf, own.lane or 'any', own.user or '', band) or place)"
-GONE = "[holding .. key] = leases, "
+GONE = "if not deadlines_ms[i] then redis.call('ZREM', holding .. key, id) end"
 SPARED = "if other ~= full then conf.spared[#conf.spared + 1] = other.key end"
 READY_MS = "redis.call('HDEL', task .. id, 'limited_by')"
 FORGET = "if next_ms > conf.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end"
@@ -65,7 +65,7 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
                                                  "string.format('%.0f', score), limit, conf.now + 60000, tied)"),
         "lines wait where one has room": (
             "room, look_ms = MAX_SAFE, conf.now + 5000", "room, look_ms = MAX_SAFE, conf.full"),
-        "lines of a changed kind stay shut": ("if more > 0 and conf.rules_ms > 1 then", "if false then"),
+        "lines of a changed kind stay shut": ("if conf.rules_ms > 1 then", "if false then"),
         "a changed limit stays shut": (
             "if looks[1] then redis.call('ZADD', limit_lines", "if false then redis.call('ZADD', limit_lines"),
         "a full limit was full before": ("BAND + math.max(now, conf.rules_ms + 1)", "BAND"),
@@ -90,7 +90,7 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "only the first tag counts": ("string.gmatch(list, '[^,]+')", "string.gmatch(list, '^[^,]+')"),
     }),
     (corners.test_no_more_run_than_may, {
-        "a line lets all go": ("most = most - 1\n      local own", "local own"),
+        "a line lets all go": ("most = most - 1\n      redis.call", "redis.call"),
         "who waits is not shown as limited": ("redis.call('HSET', task .. id, 'limited_by', limit.key)", ""),
     }),
     *[
@@ -111,11 +111,28 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
     }),
     (corners.test_a_lost_holder_is_forgotten, {
         "a lost holder holds for ever": (GONE, ""),
-        "a holder's loss is not seen": ("'ZRANGE', set, 0, 99)", "'ZRANGE', set, 1, 99)"),
         "nobody mends lines": ("mend_lines(conf)\n", "\n"),
         "a line is mended before it is opened": (
             "BAND + conf.now - 60000, 'BYSCORE'", "BAND + conf.now - 59000, 'BYSCORE'"),
         "a line that is mended stays shut": ("if keys[1] then open_lines(conf, keys) end", ""),
+    }),
+    (corners.test_a_lost_holder_behind_a_hundred_is_forgotten, {
+        "only the first holders are looked at": ("% pages * 100", "* 0"),
+        "a page of holders is never the last": ("'ZCOUNT', holding .. key, '-inf', upto)", "'EXISTS', holding .. key)"),
+    }),
+    *[
+        (partial(corners.test_a_lost_holder_ends_nobody, policy=policy), {
+            f"a lost holder ends others by {policy}": ("mend_holders(conf, full.key)", ""),
+            f"who starts in this claim is forgotten by {policy}": (
+                "conf.fence and string.format('%.0f', conf.fence) or '+inf'", "'+inf'"),
+        })
+        for policy in ("reject", "cancel_newest")
+    ],
+    (corners.test_an_empty_line_of_a_full_limit_is_forgotten, {
+        "an empty line stays": ("passed == #first or redis.call('EXISTS', waiting .. key) == 0", "passed == #first"),
+    }),
+    (corners.test_lines_of_a_changed_kind_have_their_turn, {
+        "lines that are due each time keep others from their turn": ("more = math.max(more, 20)", ""),
     }),
     (corners.test_starts_are_even_after_a_burst, {
         "a rate is early": ("limit.slack_ms - 0.5", "limit.slack_ms - 50"),
@@ -165,7 +182,7 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
         }.items()
     ],
     (corners.test_many_lines_are_looked_at_by_many_claims, {
-        "nobody hears that there are more lines": ("conf.lines_left = more == 0", ""),
+        "nobody hears that there are more lines": ("conf.lines_left = left or more == 0", ""),
         "all lines are looked at at once": ("'LIMIT', 0, more)", "'LIMIT', 0, more + 100)"),
     }),
     (corners.test_lines_of_slow_rates_are_looked_at_together, {
@@ -180,7 +197,8 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
         for lined in (True, False)
     ],
     (partial(corners.test_a_claim_under_a_rate_leaves_a_token_for_another_worker, lined=False), {
-        "who starts leaves no token": ("if limit.interval_ms then\n      conf.timed = true", "if limit.interval_ms then"),
+        "who starts leaves no token": ("if limit.interval_ms then\n      conf.timed = true",
+                                       "if limit.interval_ms then"),
     }),
     *[
         (partial(corners.test_who_does_not_use_its_turn_leaves_it_to_the_next, policy=policy), {
@@ -210,9 +228,10 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "who expires stays in line": (LINE + "\n        redis", "redis"),
     }),
     (corners.test_what_older_versions_left_in_lines_holds_nobody_up, {
-        "what was left is let go": (STALE, "if true then"),
+        "what was left is let go": (STALE, "redis.call"),
+        "who waits elsewhere is let go": ("if own[3] == key then\n      most", "if own[3] then\n      most"),
         "what was left uses up the room": ("passed = passed + 2\n", "passed, most = passed + 2, most - 1\n"),
-        "what was left stays": (", [waiting .. key] = blocked", ""),
+        "what was left stays": ("if not scores[i] then redis.call('ZREM', waiting .. key, id) end", ""),
     }),
     (corners.test_a_dead_task_of_an_older_version_is_in_no_line, {
         "who was in line is limited again": ("'progress_text', 'limited_by')", "'progress_text')"),

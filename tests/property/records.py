@@ -102,7 +102,7 @@ class Task:
     progress: int | None = None  # of a million
     text: str | None = None
     earlier: tuple[str, ...] = ()  # stamps of older tasks of this id, whose calls may be sent again
-    keys: bool = False  # whether keys stand for it that it does not know
+    keys: int = 0  # until when keys stand for it that it does not know
     log: list[str] = field(default_factory=list)
     result: bytes | None = None
     result_ends: int | None = None  # when a result that is kept for a time is shown no more

@@ -127,6 +127,18 @@ def test_a_purge_forgets_every_key_of_a_task(queue: Driver) -> None:
     assert enqueue(queue, Spec("e", key="m")) == ["deduplicated"]
 
 
+def test_a_purge_forgets_keys_that_count_longer_than_new_ones(queue: Driver) -> None:
+    enqueue(queue, Spec("a", unique="u", key="k"))
+    assert enqueue(queue, Spec("b", unique="u", key="l")) == ["deduplicated"]
+    queue.do("configure", idempotency=1000)
+    assert enqueue(queue, Spec("b", unique="u", key="m")) == ["deduplicated"]
+    queue.do("purge", "p", all=False)
+    queue.check()
+    wait(queue, 2000)
+    assert enqueue(queue, *[Spec(f"z{at}", key=f"z{at}") for at in range(3)]) == ["created"] * 3
+    assert enqueue(queue, *[Spec(f"new-{key}", key=key) for key in "klm"]) == ["created"] * 3
+
+
 def test_an_id_that_is_used_again_does_not_hide_the_call_before(queue: Driver) -> None:
     queue.do("configure", finished_max=0)
     calls = [(f"again-{n}", [Spec("a")]) for n in range(3)]
@@ -305,6 +317,20 @@ def test_a_task_that_timed_out_is_renewed_for_its_grace(queue: Driver, grace: in
         wait(queue, ms)
         queue.do("heartbeat", leases, "w", 0)
         queue.check()
+
+
+def test_a_timeout_that_is_over_when_it_is_set_is_told_before_the_lease_is_lost(queue: Driver) -> None:
+    queue.do("configure", timeout=600_000)
+    enqueue(queue, Spec("a"), Spec("b", timeout=580_000))
+    leases = claim(queue)
+    for _ in range(60):
+        wait(queue, 10_000 - 1)
+        queue.do("heartbeat", leases, "w", 0)
+    queue.do("configure", timeout=30_000)
+    for at, ms in enumerate((0, 9_999, 1)):
+        wait(queue, ms)
+        answers = queue.do("heartbeat", leases, "w", 0)[-1]
+        assert [answer[0] for answer in answers] == ["timed_out" if at < 2 else "lease_lost", "lease_lost"]
 
 
 @pytest.mark.parametrize("way", ["ack", "dead", "cancel", "abandon", "purge"])

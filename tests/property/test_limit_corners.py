@@ -252,6 +252,61 @@ def test_a_lost_holder_is_forgotten(queue: Driver) -> None:
     assert [*claim(queue)] == ["b"]
 
 
+def lose(queue: Driver, *ids: str) -> None:
+    """As an evicting server loses leases."""
+    queue.client.hdel(f"{queue.base}:running", *ids)
+    queue.client.zrem(f"{queue.base}:leases", *ids)
+
+
+def test_a_lost_holder_behind_a_hundred_is_forgotten(queue: Driver) -> None:
+    limit(queue, "all", Rule(150))
+    enqueue(queue, *(f"t{at:03}" for at in range(151)))
+    assert len(queue.run(queue.calls.claim("w", "i1", 0, next(numbers), limit=150, lease=3600)).leases) == 150
+    assert claim(queue) == {}
+    lose(queue, "t149")
+    found = []
+    for _ in range(3):
+        wait(queue, MEND + 1000)
+        queue.run(queue.calls.register("w", "i1"))
+        claim(queue, 20, "group/g")  # it mends the line
+        found += [lease.id for lease in ask(queue, lease=3600).leases]
+    assert found == ["t150"]
+
+
+@pytest.mark.parametrize("policy", ["reject", "cancel_newest"])
+def test_a_lost_holder_ends_nobody(queue: Driver, policy: str) -> None:
+    limit(queue, "all", Rule(2, policy=policy))
+    enqueue(queue, "a")
+    assert [*claim(queue)] == ["a"]
+    lose(queue, "a")
+    enqueue(queue, *"bcde")
+    assert [*claim(queue)] == ["b", "c"]
+    assert states(queue, "d", "e") == ["dead" if policy == "reject" else "cancelled"] * 2
+    assert held(queue, "all") == {"b", "c"}
+    enqueue(queue, "f")
+    assert claim(queue) == {}
+    assert held(queue, "all") == {"b", "c"}
+
+
+def test_lines_of_a_changed_kind_have_their_turn(queue: Driver) -> None:
+    """Though a hundred others are due at each claim."""
+    limit(queue, "user:*", Rule(1))
+    enqueue(queue, *of("last", "a", "b"))
+    assert [*claim(queue)] == ["a"]
+    limit(queue, "user:*", Rule(2))
+    queue.client.zadd(f"{queue.base}:limit:lines", {f"key:{at}": queue.model.now for at in range(100)})
+    assert [*claim(queue)] == ["b"]
+
+
+def test_an_empty_line_of_a_full_limit_is_forgotten(queue: Driver) -> None:
+    limit(queue, "all", Rule(1))
+    enqueue(queue, "a")
+    claim(queue)
+    queue.client.zadd(f"{queue.base}:limit:lines", {"all": queue.model.now})
+    claim(queue)
+    assert "limit:lines" not in queue.read()
+
+
 # Rates
 
 
@@ -440,15 +495,16 @@ def test_lines_of_slow_rates_are_looked_at_together(queue: Driver) -> None:
     while queue.model.now < until:
         claimed = ask(queue)
         assert claimed.leases == []
-        assert queue.model.now < claimed.next_due * 1000 <= queue.model.now + LOOK
-        queue.model.now, asked = round(claimed.next_due * 1000), asked + 1
+        due = round((claimed.next_due or 0) * 1000)
+        assert queue.model.now < due <= queue.model.now + LOOK
+        queue.model.now, asked = due, asked + 1
     assert asked <= 6
     wait(queue, 3_600_000 - 40_000)
-    starts = []
+    starts: list[str] = []
     while len(starts) < 40:
         claimed = ask(queue)
         starts += [lease.id for lease in claimed.leases]
-        queue.model.now = max(queue.model.now, round(claimed.next_due * 1000))
+        queue.model.now = max(queue.model.now, round((claimed.next_due or 0) * 1000))
     assert starts == [f"b{at}" for at in range(40)]
 
 
@@ -606,6 +662,12 @@ def test_what_older_versions_left_in_lines_holds_nobody_up(queue: Driver) -> Non
     assert waiting(queue) == 1
     wait(queue)
     assert [*claim(queue)] == []
+    there: Any = queue.client.zrange(f"{queue.base}:waiting:all", 0, 0, withscores=True)
+    queue.client.zadd(f"{queue.base}:waiting:key:k", dict(there))
+    queue.client.zadd(f"{queue.base}:limit:lines", {"key:k": -(2**47)})
+    assert [*claim(queue)] == []
+    assert states(queue, "f") == ["blocked"]  # it is in the line of another limit
+    assert Picture(queue.read()).due_lines.keys() == {"all"}
     queue.client.zadd(f"{queue.base}:waiting:all", {"b": 1})
     wait(queue, MEND)
     queue.run(queue.calls.register("w", "i1"))
