@@ -210,15 +210,19 @@ class LockView(Model):
 class LockSettings(Model):
     """The settings of a domain. Defaults hold where nothing is stored.
 
-    lease: how long a grant lasts that names no ttl. poll: how often waiters ask. claim: how long a request that was
-    handed the lock has to fetch it. waiter: how long one that waits may be silent. priority_step: by how much each
-    priority goes ahead. policy: who is ended in a deadlock. rate_per_minute, rate_burst: acquisitions of one agent; 0
-    for no limit. detect_visits: the budget of one search for deadlocks.
+    lease: how long a grant lasts that names no ttl. max_ttl: the longest ttl that a request may name. heartbeat: how
+    often clients renew what they hold, where that is sooner than every third of the lease. poll: how often waiters ask.
+    claim: how long a request that was handed the lock has to fetch it. waiter: how long one that waits may be silent.
+    priority_step: by how much each priority goes ahead. policy: who is ended in a deadlock. rate_per_minute,
+    rate_burst: acquisitions of one agent; 0 for no limit. detection: whether deadlocks are looked for. detect_visits:
+    the budget of one search for deadlocks.
     """
 
     clock: Literal["server", "test"] = "server"
     layout: int = 1
     lease: float = 30.0
+    max_ttl: float = 3600.0
+    heartbeat: float = 0.0
     poll: float = 2.0
     claim: float = 5.0
     waiter: float = 15.0
@@ -226,6 +230,7 @@ class LockSettings(Model):
     policy: LockPolicy = "requester"
     rate_per_minute: int = 0
     rate_burst: int = 10
+    detection: bool = True
     detect_visits: int = 1000
     events_max: int = 100_000
 
@@ -234,7 +239,8 @@ class LockStats(Model):
     """How much there is in a domain, and its settings.
 
     held, waiting: requests that live; ended: those that are remembered; unchecked: those that wait and whose search for
-    deadlocks ran over its budget; capacities: resources that have one.
+    deadlocks ran over its budget; capacities: resources that have one. detected: when `detect` looked for deadlocks
+    last.
     """
 
     now: float
@@ -244,6 +250,7 @@ class LockStats(Model):
     unchecked: int
     capacities: int
     settings: LockSettings
+    detected: float | None = None
 
 
 class Reaped(Model):

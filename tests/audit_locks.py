@@ -11,9 +11,10 @@ KINDS = {"config", "graph", "requests", "deadlines", "capacity", "rates", "unche
 GOING = {"search"}  # what is found anew if it is gone
 OUTCOMES = {
     "released", "expired", "cancelled", "timed_out", "abandoned", "lost", "deadlock", "revoked", "busy", "unavailable",
-    "forced", "owner_waits",
+    "forced", "offline", "owner_waits",
 }  # fmt: skip
-OWN = {"#now", "#offset", "#fence", "#seq", "#waiting", "#due"}  # fields of `requests` that are the domain's own
+# Fields of `requests` that are the domain's own.
+OWN = {"#now", "#offset", "#fence", "#seq", "#waiting", "#due", "#detected"}
 LATEST = 2.0**53
 MOST_SHARED = 63  # so many shared waiters may be passed; those with more of them ahead are not looked at
 RECORD = re.compile(
@@ -70,6 +71,7 @@ class Own(NamedTuple):
     seq: int = 0
     waiting: int = 0
     due: int = 0
+    detected: int = 0
 
 
 class Capacity(NamedTuple):

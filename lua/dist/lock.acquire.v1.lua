@@ -190,7 +190,7 @@ end
 -- with.
 -- NEEDS config requests base_time
 local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
-  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
+  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms')
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
   local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))  -- at most 1,000: items
@@ -204,6 +204,7 @@ local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   for i = 2, #rids do texts[rids[i]] = row[5 + i] end
   return {
     exists = set[1], events_max = set[3] or 100000, lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
+    max_ttl_ms = (set[6] or 3600000) + 0,
     now = now, now_text = now_text, offset = offset, stepped = offset ~= before, texts = texts,
     fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
   }
@@ -229,6 +230,9 @@ local requests, graph, deadlines, channel = KEYS[2], KEYS[3], KEYS[4], KEYS[9]
 
 local conf, refused = open_domain({ rid })
 if refused then return refused end
+if ttl_ms > conf.max_ttl_ms and not conf.texts[rid] then
+  return refuse('ttl_ms', ttl_ms, string.format('at most max_ttl_ms of the domain: %.0f', conf.max_ttl_ms))
+end
 local fresh = not conf.texts[rid] and math.abs(conf.now - issued_ms) <= 60000
 local deadline_ms = conf.now + (ttl_ms > 0 and ttl_ms or conf.lease_ms)
 if fresh and conf.exists and not conf.stepped and conf.now < conf.due and conf.due <= deadline_ms
@@ -605,10 +609,11 @@ end
 local function read_rules(conf) local config = KEYS[1]
   if conf.claim_ms then return end
   local row = redis.call('HMGET', config, 'poll_ms', 'claim_ms', 'waiter_ms', 'priority_step_ms', 'policy',
-    'detect_visits', 'rate_burst')
+    'detect_visits', 'rate_burst', 'detection')
   conf.poll_ms, conf.claim_ms = tonumber(row[1] or 2000), tonumber(row[2] or 5000)
   conf.waiter_ms, conf.step_ms = tonumber(row[3] or 15000), tonumber(row[4] or 5000)
   conf.policy, conf.visits = row[5] or 'requester', tonumber(row[6] or 1000)
+  conf.detection = (row[8] or '1') ~= '0'
   conf.rate_burst = tonumber(row[7] or 10)
 end
 
@@ -1304,7 +1309,8 @@ local function admit(conf, rid, request) local requests = KEYS[2]
       remember(conf, rid, 'busy')
       return 'busy'
     end
-    local search = waits and find_place(conf, request, tail)
+    local search = waits and conf.detection and find_place(conf, request, tail)
+    request.unchecked = request.unchecked or not conf.detection
     if not search and request.order ~= own then waits = find_obstacle(conf, request, request.order) end
     if not waits then
       grant(conf, rid, request, 'held', conf.now + request.ttl_ms)
@@ -1378,7 +1384,7 @@ end
 -- NEEDS unchecked read_rules place_of
 local function wait_answer(conf, rid, request) local unchecked = KEYS[5]
   read_rules(conf)
-  return place_of(request), conf.poll_ms, redis.call('ZSCORE', unchecked, rid) and 0 or 1
+  return place_of(request), conf.poll_ms, conf.detection and redis.call('ZSCORE', unchecked, rid) and 0 or 1
 end
 
 local parts = { { code = code_of(mode, permits), fence = '0', leans = '', resource = resource } }

@@ -63,8 +63,8 @@ local settings_pairs, arg_seen_settings = arg_empty, arg_empty
 if settings_count > 0 then settings_pairs, arg_seen_settings = {}, {} end
 for i = 1, settings_count do
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 10)
-  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 10') end
+  size = arg_uint(size, 0, 13)
+  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 13') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -74,6 +74,12 @@ for i = 1, settings_count do
     if name == 'lease_ms' then
       v = arg_uint(v, 1000, 3600000)
       if not v then return refuse('settings[' .. i .. '].lease_ms', raw, 'an integer from 1000 to 3600000') end
+    elseif name == 'max_ttl_ms' then
+      v = arg_uint(v, 1000, 3600000)
+      if not v then return refuse('settings[' .. i .. '].max_ttl_ms', raw, 'an integer from 1000 to 3600000') end
+    elseif name == 'heartbeat_ms' then
+      v = arg_uint(v, 0, 3600000)
+      if not v then return refuse('settings[' .. i .. '].heartbeat_ms', raw, 'an integer from 0 to 3600000') end
     elseif name == 'poll_ms' then
       v = arg_uint(v, 100, 600000)
       if not v then return refuse('settings[' .. i .. '].poll_ms', raw, 'an integer from 100 to 600000') end
@@ -96,6 +102,11 @@ for i = 1, settings_count do
     elseif name == 'rate_burst' then
       v = arg_uint(v, 1, 1000000)
       if not v then return refuse('settings[' .. i .. '].rate_burst', raw, 'an integer from 1 to 1000000') end
+    elseif name == 'detection' then
+      if v ~= '0' and v ~= '1' then
+        return refuse('settings[' .. i .. '].detection', v, '0 or 1')
+      end
+      v = v == '1'
     elseif name == 'detect_visits' then
       v = arg_uint(v, 16, 20000)
       if not v then return refuse('settings[' .. i .. '].detect_visits', raw, 'an integer from 16 to 20000') end
@@ -103,7 +114,7 @@ for i = 1, settings_count do
       v = arg_uint(v, 0, 10000000)
       if not v then return refuse('settings[' .. i .. '].events_max', raw, 'an integer from 0 to 10000000') end
     else
-      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, poll_ms, claim_ms, waiter_ms, priority_step_ms, policy, rate_per_minute, rate_burst, detect_visits, events_max')
+      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_ttl_ms, heartbeat_ms, poll_ms, claim_ms, waiter_ms, priority_step_ms, policy, rate_per_minute, rate_burst, detection, detect_visits, events_max')
     end
     if arg_seen_settings[name] == i then
       return refuse('settings[' .. i .. '].' .. name, 2, 'given at most once')
@@ -144,7 +155,8 @@ end
 
 local config, requests = KEYS[1], KEYS[2]
 
-local stored = redis.call('HMGET', config, 'layout_min', 'clock', 'poll_ms', 'claim_ms', 'waiter_ms')
+local stored = redis.call('HMGET', config, 'layout_min', 'clock', 'poll_ms', 'claim_ms', 'waiter_ms', 'lease_ms',
+  'max_ttl_ms', 'heartbeat_ms')
 local changes = settings_pairs[1] or {}
 if not stored[2] and (clock == 'test') ~= (now_ms > 0) then
   return redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it')
@@ -162,6 +174,15 @@ local least = 2 * poll_ms + 1000
 for name, value in pairs({ claim_ms = stored[4] or 5000, waiter_ms = stored[5] or 15000 }) do
   value = changes[name] or tonumber(value)
   if value < least then return refuse(name, value, 'at least twice poll_ms and 1000: ' .. string.format('%.0f', least)) end
+end
+local lease_ms = changes.lease_ms or tonumber(stored[6] or 30000)
+local max_ttl_ms = changes.max_ttl_ms or tonumber(stored[7] or 3600000)
+if max_ttl_ms < lease_ms then
+  return refuse('max_ttl_ms', max_ttl_ms, 'at least lease_ms: ' .. string.format('%.0f', lease_ms))
+end
+local heartbeat_ms = changes.heartbeat_ms or tonumber(stored[8] or 0)
+if 2 * heartbeat_ms > lease_ms then
+  return refuse('heartbeat_ms', heartbeat_ms, 'at most half of lease_ms: ' .. string.format('%.0f', lease_ms / 2))
 end
 if not stored[2] then
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')

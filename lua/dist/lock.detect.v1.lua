@@ -6,7 +6,7 @@
 -- kept, and the next call goes on with it, so that a cycle of any length is found by calls that are short. more=1: there
 -- are others, or such a search: call again. Where permits play a part, what all hold and wait for that depend on the
 -- waiter has to be looked at in one call: if that is more than `visits`, its next turn is in 30 seconds; then call with
--- limit=1 and the largest `visits`. `circle` names 256 owners at most; `+<n>` at its end: so many are not named.
+-- limit=1 and the largest `visits`. Where the setting `detection` is off it does nothing. `circle` names 256 owners at most; `+<n>` at its end: so many are not named.
 --
 -- KEYS   config    hash           {base}:config
 -- KEYS   requests  hash           {base}:requests
@@ -123,7 +123,7 @@ end
 -- with.
 -- NEEDS config requests base_time
 local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
-  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
+  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms')
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
   local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))  -- at most 1,000: items
@@ -137,6 +137,7 @@ local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   for i = 2, #rids do texts[rids[i]] = row[5 + i] end
   return {
     exists = set[1], events_max = set[3] or 100000, lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
+    max_ttl_ms = (set[6] or 3600000) + 0,
     now = now, now_text = now_text, offset = offset, stepped = offset ~= before, texts = texts,
     fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
   }
@@ -147,10 +148,11 @@ end
 local function read_rules(conf) local config = KEYS[1]
   if conf.claim_ms then return end
   local row = redis.call('HMGET', config, 'poll_ms', 'claim_ms', 'waiter_ms', 'priority_step_ms', 'policy',
-    'detect_visits', 'rate_burst')
+    'detect_visits', 'rate_burst', 'detection')
   conf.poll_ms, conf.claim_ms = tonumber(row[1] or 2000), tonumber(row[2] or 5000)
   conf.waiter_ms, conf.step_ms = tonumber(row[3] or 15000), tonumber(row[4] or 5000)
   conf.policy, conf.visits = row[5] or 'requester', tonumber(row[6] or 1000)
+  conf.detection = (row[8] or '1') ~= '0'
   conf.rate_burst = tonumber(row[7] or 10)
 end
 
@@ -1249,7 +1251,7 @@ local function close_domain(conf) local requests, channel = KEYS[2], KEYS[10]
   for resource, words in pairs(conf.hints or {}) do redis.pcall('SPUBLISH', channel .. resource, words) end
 end
 
-  arg_made = { record_of = record_of, end_due = end_due, open_search = open_search, check_wait = check_wait, recheck_line = recheck_line, close_domain = close_domain }
+  arg_made = { record_of = record_of, set_record = set_record, end_due = end_due, open_search = open_search, check_wait = check_wait, recheck_line = recheck_line, close_domain = close_domain }
   return arg_made
 end
 
@@ -1259,6 +1261,11 @@ local conf, refused = open_domain({})
 if refused then return refused end
 arg_rare().end_due(conf, 16)
 read_rules(conf)
+if not conf.detection then
+  arg_rare().close_domain(conf)
+  return { 'ok', conf.now, 0, 0, {} }
+end
+arg_rare().set_record(conf, '#detected', conf.now_text)
 conf.visits = visits
 local begun, first, place = arg_rare().open_search(conf)
 local rids = redis.call('ZRANGE', unchecked, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 65)

@@ -117,7 +117,7 @@ end
 -- with.
 -- NEEDS config requests base_time
 local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
-  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
+  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms')
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
   local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))  -- at most 1,000: items
@@ -131,6 +131,7 @@ local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   for i = 2, #rids do texts[rids[i]] = row[5 + i] end
   return {
     exists = set[1], events_max = set[3] or 100000, lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
+    max_ttl_ms = (set[6] or 3600000) + 0,
     now = now, now_text = now_text, offset = offset, stepped = offset ~= before, texts = texts,
     fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
   }
@@ -520,10 +521,11 @@ end
 local function read_rules(conf) local config = KEYS[1]
   if conf.claim_ms then return end
   local row = redis.call('HMGET', config, 'poll_ms', 'claim_ms', 'waiter_ms', 'priority_step_ms', 'policy',
-    'detect_visits', 'rate_burst')
+    'detect_visits', 'rate_burst', 'detection')
   conf.poll_ms, conf.claim_ms = tonumber(row[1] or 2000), tonumber(row[2] or 5000)
   conf.waiter_ms, conf.step_ms = tonumber(row[3] or 15000), tonumber(row[4] or 5000)
   conf.policy, conf.visits = row[5] or 'requester', tonumber(row[6] or 1000)
+  conf.detection = (row[8] or '1') ~= '0'
   conf.rate_burst = tonumber(row[7] or 10)
 end
 

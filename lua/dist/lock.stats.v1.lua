@@ -1,6 +1,7 @@
 #!lua flags=no-writes
 -- generated from lua/lock/stats.v1.lua by lua/bundle.py; do not edit
--- lock.stats.v1: how much there is in a domain, and its settings as far as they are configured.
+-- lock.stats.v1: how much there is in a domain, its settings as far as they are configured, and when detect looked for
+-- deadlocks last (0: never).
 --
 -- KEYS   config    hash           {base}:config
 -- KEYS   requests  hash           {base}:requests
@@ -9,10 +10,10 @@
 -- KEYS   unchecked zset           {base}:unchecked
 -- KEYS   capacity  hash           {base}:capacity
 -- ARGV   now_ms    int 0..9000000000000 ?=0
--- RETURN ok        now_ms:int held:int waiting:int ended:int unchecked:int capacities:int settings:pairs(settings)
+-- RETURN ok        now_ms:int held:int waiting:int ended:int unchecked:int capacities:int settings:pairs(settings) detected_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   8 commands
+-- COST   9 commands
 -- INCLUDE base_time open_domain
 
 local LAYOUT = 1
@@ -73,7 +74,7 @@ end
 -- with.
 -- NEEDS config requests base_time
 local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
-  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute')
+  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms')
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
   local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))  -- at most 1,000: items
@@ -87,12 +88,13 @@ local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   for i = 2, #rids do texts[rids[i]] = row[5 + i] end
   return {
     exists = set[1], events_max = set[3] or 100000, lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
+    max_ttl_ms = (set[6] or 3600000) + 0,
     now = now, now_text = now_text, offset = offset, stepped = offset ~= before, texts = texts,
     fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
   }
 end
 
-local config, graph, deadlines, unchecked, capacity = KEYS[1], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local config, requests, graph, deadlines, unchecked, capacity = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 
 local conf, refused = open_domain({})
 if refused then return refused end
@@ -100,4 +102,5 @@ return {
   'ok', conf.now, redis.call('ZLEXCOUNT', graph, '[a ', '(a!') - conf.waiting, conf.waiting,
   redis.call('ZCOUNT', deadlines, '-inf', '(0'),
   redis.call('ZCARD', unchecked), redis.call('HLEN', capacity), redis.call('HGETALL', config),  -- at most 50: settings
+  tonumber(redis.call('HGET', requests, '#detected') or 0),
 }

@@ -31,7 +31,8 @@ local function admit(conf, rid, request)
       remember(conf, rid, 'busy')
       return 'busy'
     end
-    local search = waits and find_place(conf, request, tail)
+    local search = waits and conf.detection and find_place(conf, request, tail)
+    request.unchecked = request.unchecked or not conf.detection
     if not search and request.order ~= own then waits = find_obstacle(conf, request, request.order) end
     if not waits then
       grant(conf, rid, request, 'held', conf.now + request.ttl_ms)

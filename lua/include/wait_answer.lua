@@ -3,5 +3,5 @@
 -- NEEDS unchecked read_rules place_of
 local function wait_answer(conf, rid, request)
   read_rules(conf)
-  return place_of(request), conf.poll_ms, redis.call('ZSCORE', unchecked, rid) and 0 or 1
+  return place_of(request), conf.poll_ms, conf.detection and redis.call('ZSCORE', unchecked, rid) and 0 or 1
 end

@@ -58,6 +58,9 @@
 
 local conf, refused = open_domain({ rid })
 if refused then return refused end
+if ttl_ms > conf.max_ttl_ms and not conf.texts[rid] then
+  return refuse('ttl_ms', ttl_ms, string.format('at most max_ttl_ms of the domain: %.0f', conf.max_ttl_ms))
+end
 local fresh = not conf.texts[rid] and math.abs(conf.now - issued_ms) <= 60000
 local deadline_ms = conf.now + (ttl_ms > 0 and ttl_ms or conf.lease_ms)
 if fresh and conf.exists and not conf.stepped and conf.now < conf.due and conf.due <= deadline_ms

@@ -58,6 +58,9 @@ for i = 1, item_count do
 end
 local conf, refused = open_domain({ rid })
 if refused then return refused end
+if ttl_ms > conf.max_ttl_ms and not conf.texts[rid] then
+  return refuse('ttl_ms', ttl_ms, string.format('at most max_ttl_ms of the domain: %.0f', conf.max_ttl_ms))
+end
 local status, detail, request = decide(conf, rid, parts)
 close_domain(conf)
 if status == 'granted' then return { status, conf.now, request.deadline_ms, fences_of(request) } end

@@ -14,7 +14,8 @@
 -- COST   7 commands
 -- INCLUDE base_time
 
-local stored = redis.call('HMGET', config, 'layout_min', 'clock', 'poll_ms', 'claim_ms', 'waiter_ms')
+local stored = redis.call('HMGET', config, 'layout_min', 'clock', 'poll_ms', 'claim_ms', 'waiter_ms', 'lease_ms',
+  'max_ttl_ms', 'heartbeat_ms')
 local changes = settings_pairs[1] or {}
 if not stored[2] and (clock == 'test') ~= (now_ms > 0) then
   return redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it')
@@ -32,6 +33,15 @@ local least = 2 * poll_ms + 1000
 for name, value in pairs({ claim_ms = stored[4] or DEFAULT_claim_ms, waiter_ms = stored[5] or DEFAULT_waiter_ms }) do
   value = changes[name] or tonumber(value)
   if value < least then return refuse(name, value, 'at least twice poll_ms and 1000: ' .. string.format('%.0f', least)) end
+end
+local lease_ms = changes.lease_ms or tonumber(stored[6] or DEFAULT_lease_ms)
+local max_ttl_ms = changes.max_ttl_ms or tonumber(stored[7] or DEFAULT_max_ttl_ms)
+if max_ttl_ms < lease_ms then
+  return refuse('max_ttl_ms', max_ttl_ms, 'at least lease_ms: ' .. string.format('%.0f', lease_ms))
+end
+local heartbeat_ms = changes.heartbeat_ms or tonumber(stored[8] or 0)
+if 2 * heartbeat_ms > lease_ms then
+  return refuse('heartbeat_ms', heartbeat_ms, 'at most half of lease_ms: ' .. string.format('%.0f', lease_ms / 2))
 end
 if not stored[2] then
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')

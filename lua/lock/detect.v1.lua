@@ -4,7 +4,7 @@
 -- kept, and the next call goes on with it, so that a cycle of any length is found by calls that are short. more=1: there
 -- are others, or such a search: call again. Where permits play a part, what all hold and wait for that depend on the
 -- waiter has to be looked at in one call: if that is more than `visits`, its next turn is in 30 seconds; then call with
--- limit=1 and the largest `visits`. `circle` names 256 owners at most; `+<n>` at its end: so many are not named.
+-- limit=1 and the largest `visits`. Where the setting `detection` is off it does nothing. `circle` names 256 owners at most; `+<n>` at its end: so many are not named.
 --
 -- KEYS   config    hash           {base}:config
 -- KEYS   requests  hash           {base}:requests
@@ -41,6 +41,11 @@ local conf, refused = open_domain({})
 if refused then return refused end
 end_due(conf, 16)
 read_rules(conf)
+if not conf.detection then
+  close_domain(conf)
+  return { 'ok', conf.now, 0, 0, {} }
+end
+set_record(conf, '#detected', conf.now_text)
 conf.visits = visits
 local begun, first, place = open_search(conf)
 local rids = redis.call('ZRANGE', unchecked, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 65)

@@ -1,4 +1,5 @@
--- lock.stats.v1: how much there is in a domain, and its settings as far as they are configured.
+-- lock.stats.v1: how much there is in a domain, its settings as far as they are configured, and when detect looked for
+-- deadlocks last (0: never).
 --
 -- KEYS   config    hash           {base}:config
 -- KEYS   requests  hash           {base}:requests
@@ -7,10 +8,10 @@
 -- KEYS   unchecked zset           {base}:unchecked
 -- KEYS   capacity  hash           {base}:capacity
 -- ARGV   now_ms    int 0..9000000000000 ?=0
--- RETURN ok        now_ms:int held:int waiting:int ended:int unchecked:int capacities:int settings:pairs(settings)
+-- RETURN ok        now_ms:int held:int waiting:int ended:int unchecked:int capacities:int settings:pairs(settings) detected_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   8 commands
+-- COST   9 commands
 -- INCLUDE base_time open_domain
 
 local conf, refused = open_domain({})
@@ -19,4 +20,5 @@ return {
   'ok', conf.now, redis.call('ZLEXCOUNT', graph, '[a ', '(a!') - conf.waiting, conf.waiting,
   redis.call('ZCOUNT', deadlines, '-inf', '(0'),
   redis.call('ZCARD', unchecked), redis.call('HLEN', capacity), redis.call('HGETALL', config),  -- at most 50: settings
+  tonumber(redis.call('HGET', requests, '#detected') or 0),
 }

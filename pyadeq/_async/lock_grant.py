@@ -43,6 +43,7 @@ class Grant:
         sent: float,
         ttl: float,
         on_lost: Callable[[Grant], object] | None,
+        heartbeat: float = 0.0,
     ) -> None:
         assert state.deadline is not None
         self.rid = rid
@@ -54,6 +55,7 @@ class Grant:
         self.fence = state.fences[self.resource]
         self.ttl = ttl
         self.on_lost = on_lost
+        self._heartbeat = heartbeat
         self._keeper = keeper
         self._pid = os.getpid()
         self._released = False
@@ -116,7 +118,7 @@ class Grant:
         left = deadline - now
         self.ttl = max(self.ttl, left)
         self.deadline = deadline
-        self.renew_at = sent + left / 3
+        self.renew_at = sent + (min(left / 3, self._heartbeat) or left / 3)
         self.until = sent + left * (1 - MARGIN)
 
     def lose(self, why: str) -> None:

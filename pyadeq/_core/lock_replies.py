@@ -76,6 +76,10 @@ def forced(answer: Answer) -> tuple[Forced, bool]:
     return Forced(fence=answer["fence"], rids=tuple(answer["released"])), bool(answer["more"])
 
 
+def went(answer: Answer) -> tuple[list[str], bool]:
+    return list(answer["ended"]), bool(answer["more"])
+
+
 def edges(answer: Answer) -> EdgePage:
     found = [Edge.model_validate({**_mode(edge.fields.pop("code")), **edge.fields}) for edge in answer["edges"]]
     return EdgePage(edges=found, cursor=answer["cursor"], now=answer["now_ms"] / 1000)
@@ -108,7 +112,10 @@ def resource(answer: Answer, name: str) -> LockView:
 
 
 def stats(answer: Answer) -> LockStats:
-    return LockStats(settings=settings(answer), **in_seconds(answer.fields))
+    found = settings(answer)
+    fields = in_seconds(answer.fields)
+    fields["detected"] = fields["detected"] or None
+    return LockStats(settings=found, **fields)
 
 
 def _view(item: Answer) -> RequestView:

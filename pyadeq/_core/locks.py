@@ -11,6 +11,7 @@ from pyadeq._core.call import Answer, Call, Item, build_call, parse_reply
 from pyadeq._core.manifest import library
 from pyadeq._core.migration import Layout, layout
 from pyadeq._core.queue_items import checked_list
+from pyadeq.errors import BadArgument
 from pyadeq.lock_models import (
     CancelRequestStatus,
     CapacityStatus,
@@ -166,6 +167,13 @@ class LockCalls:
         """Answers whether there are more holders, too: 100 are ended at most."""
         return self._call("force_release", replies.forced, rid=rid, resource=resource, reason=reason, owner=owner)
 
+    def offline(self, rid: str, *, owner: str | None = None, agent: str | None = None) -> Call[tuple[list[str], bool]]:
+        """Ends all requests of an owner, or of an agent. Answers whether there are more, too: 100 are ended at most."""
+        if (owner is None) == (agent is None):
+            raise BadArgument("ADEQ_ARG", "pyadeq", "owner: one is wanted; allowed: an owner, or an agent, not both")
+        by = "owner" if agent is None else "agent"
+        return self._call("offline", replies.went, rid=rid, who=agent or owner, by=by)
+
     def set_capacity(self, resource: str, max: int, silent: Seconds = 0) -> Call[str]:
         return self._call("set_capacity", replies.status, resource=resource, max=max, silent_ms=to_ms("silent", silent))
 
@@ -217,6 +225,8 @@ class LockCalls:
         *,
         clock: str | None = None,
         lease: Seconds | None = None,
+        max_ttl: Seconds | None = None,
+        heartbeat: Seconds | None = None,
         poll: Seconds | None = None,
         claim: Seconds | None = None,
         waiter: Seconds | None = None,
@@ -224,11 +234,20 @@ class LockCalls:
         policy: str | None = None,
         rate_per_minute: int | None = None,
         rate_burst: int | None = None,
+        detection: bool | None = None,
         detect_visits: int | None = None,
         events_max: int | None = None,
     ) -> Call[LockSettings]:
         """What is None stays as it is. clock: `server` or `test`, when the domain is created."""
-        seconds = {"lease": lease, "poll": poll, "claim": claim, "waiter": waiter, "priority_step": priority_step}
+        seconds = {
+            "lease": lease,
+            "max_ttl": max_ttl,
+            "heartbeat": heartbeat,
+            "poll": poll,
+            "claim": claim,
+            "waiter": waiter,
+            "priority_step": priority_step,
+        }
         settings: dict[str, Any] = {
             f"{name}_ms": None if value is None else to_ms(name, value) for name, value in seconds.items()
         }
@@ -236,6 +255,7 @@ class LockCalls:
             "policy": policy,
             "rate_per_minute": rate_per_minute,
             "rate_burst": rate_burst,
+            "detection": detection,
             "detect_visits": detect_visits,
             "events_max": events_max,
         }

@@ -250,7 +250,7 @@ class Acquiring(LocksBase):
 
     def _grant(self, rid: str, wish: _Wish, state: RequestState, sent: float) -> Grant:
         ttl = to_ms("ttl", wish.ttl) / 1000
-        grant = Grant(self._keeper, rid, wish.owner, wish.requests, state, sent, ttl, wish.on_lost)
+        grant = Grant(self._keeper, rid, wish.owner, wish.requests, state, sent, ttl, wish.on_lost, self._heartbeat)
         self._keeper.add(grant)
         return grant
 

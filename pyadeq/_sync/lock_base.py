@@ -36,6 +36,7 @@ class LocksBase:
         self.calls = LockCalls(base, runner.now_ms, runner.source, runner.trace)
         self._runner = runner
         self._told: tuple[float, float] | None = None
+        self._heartbeat = 0.0  # the domain's setting, as it was when the time was asked
         self._closed = False
         self._ears: set[tuple[int, Ear]] = set()
 
@@ -81,7 +82,9 @@ class LocksBase:
     def _issued_ms(self) -> int:
         """The domain's time, as far as it is known here. No clock of this machine is asked what time it is."""
         if self._told is None:
-            self._tell((self._runner.send(self.calls.stats())).now)
+            stats = self._runner.send(self.calls.stats())
+            self._heartbeat = stats.settings.heartbeat
+            self._tell(stats.now)
         assert self._told is not None
         now, here = self._told
         return round((now + self._here() - here) * 1000)

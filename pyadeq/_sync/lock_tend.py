@@ -30,6 +30,8 @@ class LockSettingsChange(TypedDict, total=False):
     """What can be set for a domain; see LockSettings."""
 
     lease: Seconds
+    max_ttl: Seconds
+    heartbeat: Seconds
     poll: Seconds
     claim: Seconds
     waiter: Seconds
@@ -37,6 +39,7 @@ class LockSettingsChange(TypedDict, total=False):
     policy: LockPolicy
     rate_per_minute: int
     rate_burst: int
+    detection: bool
     detect_visits: int
     events_max: int
 
@@ -73,6 +76,18 @@ class TendingLocks(LookingAtLocks):
             rids += forced.rids
             if not more:
                 return Forced(rids=tuple(rids), fence=forced.fence)
+
+    def offline(self, *, owner: str | None = None, agent: str | None = None) -> list[str]:
+        """Give back all that an owner holds, or all owners of an agent, and end all waits. Answers the rids.
+
+        For a flow or a process that goes, or is known to be gone. Requests that arrive later are not ended.
+        """
+        rids: list[str] = []
+        while True:
+            ended, more = self._runner.send(self.calls.offline(new_ulid(), owner=owner, agent=agent))
+            rids += ended
+            if not more:
+                return rids
 
     # What is overdue
 

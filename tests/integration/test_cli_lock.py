@@ -296,6 +296,18 @@ def test_release_asks_at_a_terminal(busy: Domain, reply: str, status: int, owner
     assert held(busy, "db:1") == owners
 
 
+def test_offline(busy: Domain) -> None:
+    assert "1 request of owner 'dan' ended" in adeq("lock", "offline", "--owner", "dan", "-y", *busy.there).stdout
+    assert len(answer("lock", "offline", "--agent", "bob", "--yes", *busy.there)["ended"]) == 2
+    assert held(busy, "doc:1") == []
+    assert adeq("lock", "offline", "--owner", "dan", "-y", *busy.there).stdout.startswith("0 requests")
+
+
+@pytest.mark.parametrize("who", [(), ("--owner", "o", "--agent", "a")])
+def test_offline_needs_one_name(busy: Domain, who: tuple[str, ...]) -> None:
+    assert "--owner, or an agent with --agent" in error(2, "lock", "offline", *who, "-y", *busy.there)
+
+
 def test_release_of_what_is_not_held(busy: Domain) -> None:
     line = error(1, "lock", "release", "free", "--reason", "x", "--yes", *busy.there)
     assert line.startswith("adeq: resource: nobody holds 'free' in domain ")

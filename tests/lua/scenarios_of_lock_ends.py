@@ -1,4 +1,4 @@
-"""Paths of renew, release, cancel, downgrade, reap and force_release of locks."""
+"""Paths of renew, release, cancel, downgrade, reap, force_release and offline of locks."""
 
 from __future__ import annotations
 
@@ -348,3 +348,58 @@ def force_release_permits(bench: LockBench, _: int) -> AnyCall:
     bench.real(bench.calls.set_capacity("r", 2))
     bench.hold("r", "o", "permit")
     return bench.calls.force_release("f", "r", "broken")
+
+
+# offline
+
+
+@scenario(1, 100)
+def offline_of_an_agent(bench: LockBench, n: int) -> AnyCall:
+    for at in range(n):
+        bench.hold(f"r{at}", f"o{at}", agent="a")
+    bench.wait("r0", "next")
+    bench.wait("r0", "last", agent="a")
+    return bench.calls.offline("f", agent="a")
+
+
+@scenario(0)
+def offline_of_an_owner(bench: LockBench, _: int) -> AnyCall:
+    bench.real(bench.acquire_many("q", "o", several(2)))
+    bench.hold("r0", "o")
+    bench.hold("x", "other")
+    bench.wait("x", "o")
+    return bench.calls.offline("f", owner="o")
+
+
+@scenario(0)
+def offline_of_nobody(bench: LockBench, _: int) -> AnyCall:
+    bench.hold("r", "o")
+    return bench.calls.offline("f", owner="p")
+
+
+@scenario(0)
+def offline_again(bench: LockBench, _: int) -> AnyCall:
+    bench.hold("r", "o")
+    call = sent(bench, bench.calls.offline("f", owner="o"))
+    bench.hold("r", "o")
+    return call
+
+
+@scenario(0)
+def offline_of_nobody_again(bench: LockBench, _: int) -> AnyCall:
+    return sent(bench, bench.calls.offline("f", owner="o"))
+
+
+@scenario(101)
+def offline_of_more_than_it_may_end(bench: LockBench, n: int) -> AnyCall:
+    for at in range(n):
+        bench.hold(f"r{at}", "o")
+    return bench.calls.offline("f", owner="o")
+
+
+@scenario(29)
+def offline_of_many_with_many_locks(bench: LockBench, n: int) -> AnyCall:
+    for at in range(n):
+        wanted = [f"{one}=shared" for one in several(32)]
+        assert bench.real(bench.acquire_many(f"q{at}", f"o{at}", wanted, agent="a")).status == "granted"
+    return bench.calls.offline("f", agent="a")

@@ -20,7 +20,7 @@ def set_all(bench: LockBench) -> None:
     bench.real(
         bench.calls.configure(
             lease=20, events_max=50_000, rate_per_minute=0, rate_burst=5, poll=1, claim=6, waiter=12,
-            priority_step=1, policy="priority", detect_visits=100,
+            priority_step=1, policy="priority", detect_visits=100, max_ttl=1800, heartbeat=5, detection=True,
         )
     )  # fmt: skip
 
@@ -52,6 +52,74 @@ def acquire_free_from_somewhere(bench: LockBench, _: int) -> AnyCall:
     bench.hold("other", "other")
     bench.calls = replace(bench.calls, source="tests", trace=lambda: "00-1-2-01")
     return bench.acquire("q", "r", "o")
+
+
+@scenario(0)
+def configure_a_longest_lease_that_is_too_short(bench: LockBench, _: int) -> AnyCall:
+    return bench.calls.configure(lease=60, max_ttl=30)
+
+
+@scenario(0)
+def configure_heartbeats_that_are_too_far_apart(bench: LockBench, _: int) -> AnyCall:
+    return bench.calls.configure(heartbeat=16)
+
+
+@scenario(0)
+def acquire_for_longer_than_the_domain_allows(bench: LockBench, _: int) -> AnyCall:
+    bench.real(bench.calls.configure(max_ttl=60))
+    return bench.acquire("q", "r", "o", ttl=61)
+
+
+@scenario(0)
+def acquire_many_for_longer_than_the_domain_allows(bench: LockBench, _: int) -> AnyCall:
+    bench.real(bench.calls.configure(max_ttl=60))
+    return bench.acquire_many("q", "o", ["r"], ttl=61)
+
+
+@scenario(0)
+def acquire_again_for_longer_than_the_domain_allows_now(bench: LockBench, _: int) -> AnyCall:
+    call = sent(bench, bench.acquire("q", "r", "o", ttl=61))
+    bench.real(bench.calls.configure(max_ttl=60))
+    return call
+
+
+@scenario(0)
+def acquire_many_again_for_longer_than_the_domain_allows_now(bench: LockBench, _: int) -> AnyCall:
+    call = sent(bench, bench.acquire_many("q", "o", ["r"], ttl=61))
+    bench.real(bench.calls.configure(max_ttl=60))
+    return call
+
+
+# where no deadlocks are looked for
+
+
+def ring_unseen(bench: LockBench) -> str:
+    """Two that wait for each other; the rid of the second."""
+    bench.real(bench.calls.configure(detection=False))
+    bench.hold("a", "o")
+    bench.hold("b", "p")
+    bench.wait("b", "o")
+    return bench.wait("a", "p")
+
+
+@scenario(0)
+def acquire_what_makes_a_deadlock_without_detection(bench: LockBench, _: int) -> AnyCall:
+    ring_unseen(bench)
+    bench.hold("c", "q")
+    return bench.acquire("q", "a", "q", wait=60)
+
+
+@scenario(0)
+def detect_without_detection(bench: LockBench, _: int) -> AnyCall:
+    ring_unseen(bench)
+    return bench.calls.detect()
+
+
+@scenario(0)
+def detect_after_there_was_none(bench: LockBench, _: int) -> AnyCall:
+    ring_unseen(bench)
+    bench.real(bench.calls.configure(detection=True))
+    return bench.calls.detect()
 
 
 # acquire, at once and with more than the usual

@@ -184,6 +184,24 @@ def force_release_a_crowd(bench: LockBench, _: int) -> AnyCall:
 
 
 @size(1)
+def offline_of_an_agent_with_a_crowd(bench: LockBench, _: int) -> AnyCall:
+    patient(bench)
+    (lock,) = locks("crowd", 1)
+    for at in range(200):
+        wanted = [f"{lock}=shared"]
+        bench.real(bench.acquire_many(name(f"h{at}"), name(f"holder{at}"), wanted, ttl=3600, agent="a"))
+    wait(bench, 200, [lock])
+    return bench.calls.offline("r", agent="a")
+
+
+@size(1)
+def set_capacity_that_fewer_are_left_for(bench: LockBench, _: int) -> AnyCall:
+    set_capacity_that_many_wait_for(bench, 1)
+    bench.real(bench.calls.drain("pool"))
+    return bench.calls.set_capacity("pool", 1)
+
+
+@size(1)
 def set_capacity_that_many_wait_for(bench: LockBench, _: int) -> AnyCall:
     patient(bench)
     bench.real(bench.calls.set_capacity("pool", 1))

@@ -163,7 +163,8 @@ def test_python_reads_every_setting_and_has_the_same_defaults(noun: str) -> None
         name, default = setting["name"], setting["default"]
         if default != "":
             assert read(noun, {name: int(default) if isinstance(default, bool) else default}) == read(noun, {}), name
-        other = setting["values"][-1] if "values" in setting else setting.get("max", 1)
+        other = setting["values"][-1] if "values" in setting else setting.get("max", int(default is not True))
+        other = setting["min"] if other == default and setting["type"] == "int" else other
         assert read(noun, {name: other}) != read(noun, {}), name
 
 

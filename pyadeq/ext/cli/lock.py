@@ -9,7 +9,7 @@ import typer
 
 from pyadeq import Adeq, LockView, RequestView
 from pyadeq.errors import AdeqError
-from pyadeq.ext.cli import lock_capacity, lock_graph, lock_release, lock_settings, lock_watch
+from pyadeq.ext.cli import lock_capacity, lock_graph, lock_offline, lock_release, lock_settings, lock_watch
 from pyadeq.ext.cli.arguments import Domain, Resource
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, safe, stdout
 from pyadeq.ext.cli.lock_listing import ago, ahead, lock_of, mode_of, print_requests, span, with_iso
@@ -181,6 +181,7 @@ def stats(domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = F
 
 app.command()(lock_graph.graph)
 app.command()(lock_release.release)
+app.command()(lock_offline.offline)
 app.command()(lock_watch.watch)
 app.add_typer(lock_capacity.app, name="capacity")
 app.command()(lock_settings.configure)

@@ -24,6 +24,8 @@ class Policy(StrEnum):
 
 def configure(
     lease: Annotated[float | None, time_option("Until a silent owner loses a lock.")] = None,
+    max_ttl: Annotated[float | None, time_option("The longest lease that a request may name.")] = None,
+    heartbeat: Annotated[float | None, time_option("Between two renewals; 0: every third of the lease.")] = None,
     poll: Annotated[float | None, time_option("Between two polls of one that waits.")] = None,
     claim: Annotated[float | None, time_option("For a lock that was handed over to be fetched.")] = None,
     waiter: Annotated[float | None, time_option("Until one that waits and is silent loses its place.")] = None,
@@ -31,6 +33,7 @@ def configure(
     policy: Annotated[Policy | None, typer.Option(help="Who gives way in a deadlock.")] = None,
     rate_per_minute: Annotated[int | None, typer.Option(help="Locks an agent may ask for; 0: no limit.")] = None,
     rate_burst: Annotated[int | None, typer.Option(help="So many of them at once.")] = None,
+    detection: Annotated[bool | None, typer.Option("--detection/--no-detection", help="Look for deadlocks.")] = None,
     detect_visits: Annotated[int | None, typer.Option(help="The budget of one search for deadlocks.")] = None,
     events_max: Annotated[int | None, typer.Option(help="Events that are kept, about; 0: none are written.")] = None,
     domain: Domain = "default",
@@ -43,6 +46,8 @@ def configure(
     """
     changes: dict[str, Any] = {
         "lease": lease,
+        "max_ttl": max_ttl,
+        "heartbeat": heartbeat,
         "poll": poll,
         "claim": claim,
         "waiter": waiter,
@@ -50,6 +55,7 @@ def configure(
         "policy": policy and policy.value,
         "rate_per_minute": rate_per_minute,
         "rate_burst": rate_burst,
+        "detection": detection,
         "detect_visits": detect_visits,
         "events_max": events_max,
     }
@@ -62,9 +68,13 @@ def configure(
         _print(found)
 
 
+def _shown(value: str | bool | float) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else f"{value:,.6g}"
+
+
 def _print(found: LockSettings) -> None:
     fields = found.model_dump(exclude={"layout"})
-    rows = [
-        (name.replace("_", "-"), value if isinstance(value, str) else f"{value:,.6g}") for name, value in fields.items()
-    ]
+    rows = [(name.replace("_", "-"), _shown(value)) for name, value in fields.items()]
     print_fields(rows, ("setting", "value"))

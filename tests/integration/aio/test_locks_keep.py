@@ -77,6 +77,13 @@ async def test_all_grants_are_renewed_in_one_call(locks: Locks, monkeypatch: pyt
     await short.release()
 
 
+async def test_heartbeats_may_come_sooner_than_every_third_of_a_lease(locks: Locks) -> None:
+    await locks.configure(heartbeat=2)
+    for ttl, pause in ((30, 2.0), (3, 1.0)):
+        async with locks.acquire("db:1", owner="a", ttl=ttl) as grant:
+            assert grant.renew_at - grant.until + ttl * 0.95 == pytest.approx(pause, abs=0.1)
+
+
 async def test_a_lock_that_is_lost_is_told_once_and_at_the_next_check(locks: Locks) -> None:
     told: list[Grant] = []
     heard = aio_Event()

@@ -277,6 +277,22 @@ def test_a_block_that_lost_its_lock_says_so_unless_it_says_more(locks: Locks) ->
         work(ZeroDivisionError())
 
 
+def test_who_goes_leaves_nothing_behind(locks: Locks) -> None:
+    for name in ("x", "y"):
+        locks.take(name, owner=name, agent="machine")
+    other = locks.take("z", owner="z")
+    assert len(locks.offline(agent="machine")) == 2
+    assert locks.offline(owner="x") == []
+    assert [(locks.show(name)).held for name in ("x", "y", "z")] == [0, 0, 1]
+    other.release()
+
+
+def test_a_lease_is_no_longer_than_the_domain_allows(locks: Locks) -> None:
+    locks.configure(max_ttl=60)
+    with pytest.raises(BadArgument, match="ttl_ms must be at most max_ttl_ms of the domain: 60000, got 61000"):
+        locks.take("db:1", owner="a", ttl=61)
+
+
 def test_settings(locks: Locks) -> None:
     before = locks.configure()
     assert (before.lease, before.poll, before.claim, before.policy) == (30.0, 2.0, 5.0, "requester")

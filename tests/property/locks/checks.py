@@ -16,6 +16,7 @@ def stored(rules: Rules, found: Store) -> Store:
     counters = {
         "now": rules.now, "offset": rules.offset, "fence": rules.fence, "seq": int(found.counters.get("seq", 0)),
         "waiting": len(rules.line()), "due": int(found.counters.get("due", 0)),
+        "detected": rules.detected,
     }  # fmt: skip
     config = {name: str(value) for name, value in rules.configured.items()}
     for one in rules.live.values():

@@ -19,7 +19,7 @@ TTLS = (0, 1, 1_000, 10_000, 60_000, 600_000, 600_000)
 JUMPS = (1, 1, 50, 500, 2_000, 5_000, 5_001, 15_000, 31_000, 61_000, 121_000)
 VERBS = {
     "acquire": 30, "acquire_many": 8, "poll": 16, "renew": 5, "release": 12, "cancel": 5, "downgrade": 3, "reap": 1,
-    "force_release": 1, "capacity": 3, "configure": 1, "detect": 1, "abort": 1, "edges": 8, "clock": 14,
+    "force_release": 1, "offline": 1, "capacity": 3, "configure": 1, "detect": 1, "abort": 1, "edges": 8, "clock": 14,
 }  # fmt: skip
 CALM = VERBS | {
     "acquire": 45,
@@ -29,6 +29,7 @@ CALM = VERBS | {
     "cancel": 1,
     "abort": 0,
     "force_release": 0,
+    "offline": 0,
 }
 
 
@@ -208,6 +209,12 @@ class Author:
         return Step(
             "force_release", args | ({"owner": random.choice(self.style.owners)} if random.random() < 0.5 else {})
         )
+
+    def _offline(self) -> Step:
+        random = self.random
+        by = random.choice(("owner", "agent"))
+        who = random.choice(list(AGENTS.values()) if by == "agent" else self.style.owners)
+        return Step("offline", {"rid": self._new_rid(), "who": who, "by": by})
 
     def _capacity(self) -> Step:
         random = self.random

@@ -22,7 +22,7 @@ KINDS = {
     "unchecked": "zset",
 }
 NAMES = (*KINDS, "events")
-COUNTERS = ("now", "offset", "fence", "seq", "waiting", "due")  # `#now` and so on in `requests`
+COUNTERS = ("now", "offset", "fence", "seq", "waiting", "due", "detected")  # `#now` and so on in `requests`
 ENDED = 10**15  # what is subtracted from the time when an ended request is forgotten
 DUMP = """
 local found = {}

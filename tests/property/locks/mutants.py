@@ -83,7 +83,7 @@ BY_HISTORIES: dict[str, Mutant] = {
     "the rate is counted twice": ("redis.call('ZADD', rates, due + gap,", "redis.call('ZADD', rates, due + 2 * gap,"),
     "re-entries count": ("not covered and refuse_rate(", "refuse_rate("),
     # deadlocks
-    "no deadlock is seen": ("waits and find_place(conf, request, tail)", "nil"),
+    "no deadlock is seen": ("waits and conf.detection and find_place(conf, request, tail)", "nil"),
     "those ahead are not looked at": ("elseif blocks and order < request.order and", "elseif false and"),
     "dependents of dependents are not looked for": ("search.todo[search.count] = node", ""),
     "a deadlock of permits is certain": ("      if search.permits then", "      if false then"),

@@ -26,6 +26,7 @@ class Rules(ABC):
         self.capacity: dict[str, Capacity] = {}
         self.rates: dict[str, int] = {}
         self.fence = 0
+        self.detected = 0
         self.fewer = False  # there were more permits than now when some of the waits were looked at
         self.grants: list[Request] = []  # of this call
         self.configured: Settings = {}

@@ -287,6 +287,20 @@ class Oracle(Lines):
         fence, _, *rids = self.ended[memory].detail.split()
         return "ok", {"now_ms": self.now, "fence": int(fence), "released": rids, "more": 0}
 
+    def _offline(self, *, rid: str, who: str, by: str) -> Plain:
+        memory = f"#offline:{rid}"
+        if memory not in self.ended:
+            goes = [one for one in self.live.values() if who == (one.agent if by == "agent" else one.owner)]
+            rids = [one.rid for one in goes]
+            told = self.answer[1]["ended"]
+            assert sorted(told) == sorted(rids), f"{told} ended, not {rids}"
+            for one in goes:
+                self.leave(one.rid)
+            self.remember(memory, "offline", f"0 {' '.join(told)}")
+            self.hand_off()
+        _, *ended = self.ended[memory].detail.split()
+        return "ok", {"now_ms": self.now, "ended": ended, "more": 0}
+
     def _set_capacity(self, *, resource: str, max: int, silent_ms: int = 0) -> Plain:
         before = self.capacity.get(resource)
         self.fewer |= before is None or before.status != "active" or max < before.max
@@ -326,6 +340,7 @@ class Oracle(Lines):
     def _detect(self, *, limit: int, visits: int) -> Plain:
         """What it does is up to it, as long as it is right, and no circle is left."""
         status, fields = self.answer
+        self.detected = self.now
         for _, told in fields["items"]:
             victim, circle = self.live[told["rid"]], told["circle"]
             edges = [edge for one in self.line() for picture in self.places(one) for edge in picture.edges()]

@@ -1,0 +1,732 @@
+#!lua flags=allow-oom
+-- generated from lua/lock/offline.v1.lua by lua/bundle.py; do not edit
+-- lock.offline.v1: an owner, or all of an agent, goes: end all that it holds, and all its waits, at once, and hand over to
+-- the next in line. A request that arrives later is one like any other. Sent again with its rid, it answers the same and
+-- leaves newer requests alone. It ends 100 requests at most, fewer where they have many locks; more=1: there are more,
+-- call again with a new rid.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- KEYS   graph     zset           {base}:graph
+-- KEYS   deadlines zset           {base}:deadlines
+-- KEYS   unchecked zset           {base}:unchecked
+-- KEYS   capacity  hash           {base}:capacity
+-- KEYS   rates     zset           {base}:rates
+-- KEYS   events    stream         {base}:events
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- ARGV   rid       id
+-- ARGV   who       id
+-- ARGV   by        enum owner|agent ?=owner
+-- ARGV   trace     bytes 0..128   ?=
+-- ARGV   source    bytes 0..200   ?=
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- RETURN ok        now_ms:int ended:ids more:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  lock.released lock.promoted lock.expired lock.cancelled
+-- ROLE   work
+-- REPLAY rid
+-- FLAGS  allow-oom
+-- COST   8 + 3n commands where nobody waits
+-- INCLUDE base_time open_domain record_of members_below
+-- RARELY note_line read_request live_request members_of set_record remember emit parts_text tell note_freed permits_of
+-- RARELY read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline waits_as strongest lacks_support
+-- RARELY line_of is_held_against is_behind find_obstacle next_fence link_request write_request grant read_rules
+-- RARELY hand_over promote promote_freed end_rids sweep_ended end_due leave create_base close_domain
+
+local LAYOUT = 1
+local CREATED = 1
+local MAX_SAFE = 9007199254740991
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
+end
+
+local KEYS, ARGV = KEYS, ARGV
+if #KEYS ~= 10 then
+  return redis.error_reply('ADEQ_ARG expected 10 keys, got ' .. #KEYS)
+end
+
+local rid = ARGV[1]
+if not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$') then
+  return refuse('rid', rid, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local who = ARGV[2]
+if not who or #who > 200 or not arg_find(who, '^[%w._:/@+-]+$') then
+  return refuse('who', who, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local by = ARGV[3]
+if by == '' then
+  by = 'owner'
+elseif by ~= 'owner' and by ~= 'agent' then
+  return refuse('by', by, 'one of owner, agent')
+end
+local trace = ARGV[4]
+if not trace or #trace > 128 then
+  return refuse('trace', trace and #trace, '0 to 128 bytes long')
+end
+local source = ARGV[5]
+if not source or #source > 200 then
+  return refuse('source', source and #source, '0 to 200 bytes long')
+end
+local now_ms = ARGV[6]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9000000000000)
+  if not now_ms then return refuse('now_ms', ARGV[6], 'an integer from 0 to 9000000000000') end
+end
+if #ARGV ~= 6 then
+  return redis.error_reply('ADEQ_ARG expected 6 arguments, got ' .. #ARGV)
+end
+
+local arg_rare
+
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+-- NEEDS now_ms
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
+-- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
+-- with.
+-- NEEDS config requests base_time
+local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
+  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms')
+  local now, now_text = base_time(set[1], set[2])
+  if not now then return nil, now_text end
+  local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))  -- at most 1,000: items
+  local last, before = row[1] or 0, tonumber(row[2] or 0)
+  local offset = math.max(before, last - now)
+  if offset ~= 0 then
+    now = now + offset
+    now_text = string.format('%.0f', now)
+  end
+  local texts = { [rids[1] or ''] = row[6] }
+  for i = 2, #rids do texts[rids[i]] = row[5 + i] end
+  return {
+    exists = set[1], events_max = set[3] or 100000, lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
+    max_ttl_ms = (set[6] or 3600000) + 0,
+    now = now, now_text = now_text, offset = offset, stepped = offset ~= before, texts = texts,
+    fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
+  }
+end
+
+-- record_of(conf, rid): the record of a request as this call has left it; false if there is none.
+-- NEEDS requests
+local function record_of(conf, rid) local requests = KEYS[2]
+  if conf.texts[rid] == nil then conf.texts[rid] = redis.call('HGET', requests, rid) end
+  return conf.texts[rid]
+end
+
+-- members_below(words, limit): the first members of the graph that begin with these words, and go on.
+-- NEEDS graph
+local function members_below(words, limit) local graph = KEYS[3]
+  return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
+end
+
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- note_line(conf, resource, shared, from): somebody in line for it, behind that place, may have a turn now: for
+-- promote_freed to look at, once. shared: who has gone shared it, or would have. `gone` counts those; any other
+-- counts for all that may pass others.
+local function note_line(conf, resource, shared, from)
+  conf.freed, conf.noted = conf.freed or {}, conf.noted or {}
+  from = from or ''
+  local noted = conf.noted[resource]
+  if not noted then
+    noted = { resource = resource, gone = 0, from = from }
+    conf.freed[#conf.freed + 1], conf.noted[resource] = noted, noted
+  end
+  noted.gone = noted.gone + (shared and 1 or 64)
+  if from < noted.from then noted.from = from end
+end
+
+-- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
+-- rests on a hold of its owner's (`leans`), and waits, ends with that hold.
+local function read_request(text)
+  local request, parts = {}, {}
+  local list
+  request.state, request.owner, request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms,
+    request.until_ms, request.order, request.granted_ms, list, request.purpose =
+    string.match(text, '^(%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
+  for code, leans, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
+    parts[#parts + 1] = { code = code, leans = leans, fence = fence, resource = resource }
+  end
+  request.parts = parts
+  return request
+end
+
+-- live_request(conf, rid): a request that holds or waits; nil if it has ended or is not known.
+-- NEEDS record_of read_request
+local function live_request(conf, rid)
+  local text = record_of(conf, rid)
+  if text and string.sub(text, 1, 6) ~= 'ended ' then return read_request(text) end
+end
+
+-- members_of(rid, request): its members of the graph: for each lock one by resource and one by owner, at last one by
+-- agent. Who waits has a place in the order of the domain, but where it rests on a hold of its owner's; who holds has
+-- none.
+local function members_of(rid, request)
+  local members, owner, order = {}, request.owner, request.order
+  for _, part in ipairs(request.parts) do
+    local resource, code = part.resource, part.code
+    if order == '-' then
+      members[#members + 1] = 'r ' .. resource .. ' h ' .. code .. ' ' .. owner .. ' ' .. rid
+      members[#members + 1] = 'o ' .. owner .. ' h ' .. resource .. ' ' .. code .. ' ' .. rid
+    elseif part.fence == '0' then
+      members[#members + 1] = 'r ' .. resource .. ' q ' .. order .. ' ' .. code .. ' ' .. owner .. ' ' .. rid
+      members[#members + 1] = 'o ' .. owner .. ' w ' .. resource .. ' ' .. order .. ' ' .. code .. ' ' .. rid
+    end
+  end
+  members[#members + 1] = 'a ' .. request.agent .. ' ' .. rid
+  return members
+end
+
+-- set_record(conf, rid, text): note the record of a request, for the rest of this call and for close_domain, which
+-- stores it.
+local function set_record(conf, rid, text)
+  conf.texts[rid] = text
+  conf.changed = conf.changed or {}
+  conf.changed[rid] = true
+end
+
+-- remember(conf, rid, outcome): keep for two minutes how a request ended: one that has ended never holds again. In
+-- `deadlines` those stand below zero, apart from the live.
+-- NEEDS deadlines set_record
+local function remember(conf, rid, outcome) local deadlines = KEYS[4]
+  set_record(conf, rid, 'ended ' .. outcome)
+  redis.call('ZADD', deadlines, conf.now + 120000 - 1e15, rid)
+  conf.due = math.min(conf.due, conf.now + 121000)
+end
+
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
+-- NEEDS events trace source
+local function emit(conf, event, id, detail) local events = KEYS[8]
+  if conf.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- parts_text(request): the locks of a request as its record and its events have them.
+local function parts_text(request)
+  local words = {}
+  for i, part in ipairs(request.parts) do
+    words[i] = part.code .. part.leans .. '/' .. part.fence .. '=' .. part.resource
+  end
+  return table.concat(words, ',')
+end
+
+-- tell(conf, event, rid, request, detail): one event, and a hint to whoever listens to one of its resources; to who waits
+-- for the request itself, if it has got what it waits for or has ended without. detail is words of ours with a space
+-- before each, or ''.
+-- NEEDS emit parts_text
+local function tell(conf, event, rid, request, detail)
+  local agent, hints = request.agent, conf.hints or {}
+  emit(conf, event, rid, 'owner=' .. request.owner .. ' agent=' .. agent .. ' locks=' .. parts_text(request) .. detail)
+  conf.hints = hints
+  local word = string.sub(event, 6) .. ':' .. agent
+  local function hint(whom) hints[whom] = hints[whom] and hints[whom] .. ' ' .. word or word end
+  for _, part in ipairs(request.parts) do hint(part.resource) end
+  if event == 'lock.promoted' or event == 'lock.cancelled' or event == 'lock.deadlock' then hint(rid) end
+end
+
+-- note_freed(conf, request): note the lines of what a request has left, and who may have lost what its own wait rests on.
+-- NEEDS note_line
+local function note_freed(conf, request)
+  for _, part in ipairs(request.parts) do
+    note_line(conf, part.resource, part.code == 's')
+    if conf.lines then conf.lines[part.resource] = nil end
+  end
+  if request.order == '-' then
+    conf.losers = conf.losers or {}
+    conf.losers[request.owner] = true
+  end
+end
+
+-- permits_of(code): how many permits a code stands for; nil if it is that of another mode.
+local function permits_of(code) return tonumber(string.match(code, '^p(%d+)$')) end
+
+-- read_capacity(conf, resource): its permits and whether they may be given out; nil if it has none.
+-- NEEDS capacity
+local function read_capacity(conf, resource) local capacity = KEYS[6]
+  local max, status, silent_ms, seen_ms, used =
+    string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
+  if not max then return nil end
+  local silent = tonumber(silent_ms) > 0 and conf.now - tonumber(seen_ms) > tonumber(silent_ms)
+  return { max = tonumber(max), status = status, silent_ms = silent_ms, seen_ms = seen_ms, used = tonumber(used),
+    open = status == 'active' and not silent, silent = silent }
+end
+
+-- write_capacity(resource, room): store what read_capacity reads.
+-- NEEDS capacity
+local function write_capacity(resource, room) local capacity = KEYS[6]
+  redis.call('HSET', capacity, resource, string.format('%.0f %s %s %s %.0f', room.max, room.status, room.silent_ms,
+    room.seen_ms, room.used))
+end
+
+-- use_permits(conf, part, sign): count the permits of a part as taken (1) or given back (-1).
+-- NEEDS permits_of read_capacity write_capacity
+local function use_permits(conf, part, sign)
+  local room = read_capacity(conf, part.resource)
+  if not room then return end
+  room.used = room.used + sign * permits_of(part.code)
+  write_capacity(part.resource, room)
+end
+
+-- forget_search(conf, rid): one that waited is not to be searched for any more. Where nobody waits there is nothing to
+-- look at, the rest of a line neither.
+-- NEEDS unchecked
+local function forget_search(conf, rid) local unchecked = KEYS[5]
+  conf.waiting = conf.waiting - 1
+  if conf.waiting == 0 then
+    redis.call('UNLINK', unchecked)
+  else
+    redis.call('ZREM', unchecked, rid)
+  end
+end
+
+-- end_request(conf, rid, request, outcome, event, detail): take a request out of everything, and remember how it
+-- ended.
+-- NEEDS graph members_of forget_search remember tell note_freed permits_of use_permits
+local function end_request(conf, rid, request, outcome, event, detail) local graph = KEYS[3]
+  redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
+  remember(conf, rid, outcome)
+  if request.order ~= '-' then
+    forget_search(conf, rid)
+  end
+  note_freed(conf, request)
+  for _, part in ipairs(request.parts) do
+    if request.order == '-' and permits_of(part.code) then use_permits(conf, part, -1) end
+  end
+  tell(conf, event, rid, request, detail)
+end
+
+-- end_wait(conf, rid, request): end a waiter whose time has come: its wait is over, or nobody has asked for it.
+-- NEEDS end_request
+local function end_wait(conf, rid, request)
+  local outcome = conf.now >= tonumber(request.until_ms) and 'timed_out' or 'abandoned'
+  end_request(conf, rid, request, outcome, 'lock.cancelled', ' reason=' .. outcome)
+end
+
+-- set_deadline(conf, rid, deadline_ms): when a live request ends by itself. conf.due is not after any of these.
+-- NEEDS deadlines
+local function set_deadline(conf, rid, deadline_ms) local deadlines = KEYS[4]
+  redis.call('ZADD', deadlines, deadline_ms, rid)
+  conf.due = math.min(conf.due, deadline_ms)
+end
+
+-- waits_as(owner): the rid under which an owner waits already; nil if it does not.
+-- NEEDS members_below
+local function waits_as(owner)
+  local member = members_below('o ' .. owner .. ' w', 1)[1]
+  return member and string.match(member, '^.* (%S+)$')
+end
+
+-- strongest(owner, resource): the code of the strongest hold of an owner on a resource; nil if it has none.
+-- NEEDS graph
+local function strongest(owner, resource) local graph = KEYS[3]
+  local held = 'o ' .. owner .. ' h ' .. resource
+  local last = redis.call('ZRANGE', graph, '(' .. held .. '!', '[' .. held .. ' ', 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
+  return last and string.match(last, '^.* (%S+) %S+$')
+end
+
+-- lacks_support(request): whether a waiter rests on holds of its owner's of which one is gone.
+-- NEEDS strongest
+local function lacks_support(request)
+  for _, part in ipairs(request.parts) do
+    if part.leans ~= '' then
+      local code = strongest(request.owner, part.resource)
+      if code ~= 'x' and (code ~= 's' or (part.code == 'x' and part.fence ~= '0')) then return true end
+    end
+  end
+  return false
+end
+
+-- line_of(conf, resource): what was read of the holders and waiters of a resource, for the rest of the call, or until they
+-- change (link_request, note_freed): `holds`, how many there are; `code` and `by`, the mode and owner of the strongest;
+-- `first`, the place of the first waiter; once `read`, `alone`, that of the first who would not share, and `last`, that of the
+-- 64th. What there is not is false, what was not read is nil.
+local function line_of(conf, resource)
+  conf.lines = conf.lines or {}
+  conf.lines[resource] = conf.lines[resource] or {}
+  if conf.looks then conf.looks = conf.looks - 1 end
+  return conf.lines[resource]
+end
+
+-- is_held_against(conf, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
+-- order permits, shared, exclusive.
+-- NEEDS graph permits_of read_capacity line_of
+local function is_held_against(conf, part, owner) local graph = KEYS[3]
+  local line, held = line_of(conf, part.resource), 'r ' .. part.resource .. ' h'
+  local low, high = '[' .. held .. ' ', '(' .. held .. '!'
+  if part.code == 'x' then
+    line.holds = line.holds or redis.call('ZLEXCOUNT', graph, low, high)
+    if line.holds == 0 then return false end
+    local own = 'o ' .. owner .. ' h ' .. part.resource
+    return line.holds > redis.call('ZLEXCOUNT', graph, '[' .. own .. ' s', '(' .. own .. '!')
+  end
+  if line.code == nil then
+    local strongest = redis.call('ZRANGE', graph, high, low, 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
+    line.code, line.by = string.match(strongest or '', '^r %S+ h (%S+) (%S+) ')
+    line.code = line.code or false
+  end
+  if part.code ~= 's' then
+    line.room = line.room or read_capacity(conf, part.resource)
+    local room = line.room
+    return line.code == 'x' or line.code == 's' or not room or not room.open
+      or room.used + permits_of(part.code) > room.max
+  end
+  if line.code == 'x' then return line.by ~= owner end
+  return line.code and line.code ~= 's'
+end
+
+-- is_behind(conf, part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
+-- pass those shared waiters that wait for something else as well, up to 63 of them.
+-- NEEDS graph line_of
+local function is_behind(conf, part, order) local graph = KEYS[3]
+  local line, queue, most = line_of(conf, part.resource), 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
+  if part.code == 's' and not line.read or part.code ~= 's' and line.first == nil then
+    local members = redis.call('ZRANGE', graph, '[' .. queue, '(' .. queue .. '~', 'BYLEX', 'LIMIT', 0, most)
+    line.first, line.read, line.alone, line.last = false, most == 64, false, false
+    for i, member in ipairs(members) do
+      local place, code = string.match(member, '^r %S+ q (%S+) (%S+) ')
+      if i == 1 then line.first = place end
+      if i == 64 then line.last = place end
+      if code ~= 's' then
+        line.alone = place
+        break
+      end
+    end
+    if conf.looks then conf.looks = conf.looks - math.ceil(#members / 8) end
+  end
+  if part.code ~= 's' then return line.first and line.first < order end
+  return line.alone and line.alone < order or line.last and line.last < order
+end
+
+-- find_obstacle(conf, request, order): why a request for that place in line has to wait: the resource, and whether it
+-- is for its holders (else for those ahead); nil if it need not.
+-- NEEDS is_held_against is_behind
+local function find_obstacle(conf, request, order)
+  for _, part in ipairs(request.parts) do
+    if part.fence == '0' then
+      if is_held_against(conf, part, request.owner) then return part.resource, true end
+      if is_behind(conf, part, order) then return part.resource, false end
+    end
+  end
+end
+
+-- next_fence(conf): a fence above all that were given out before, even if the last second was lost; as text.
+local function next_fence(conf)
+  conf.fence = math.max(conf.fence + 1, conf.now * 1000)
+  return string.format('%.0f', conf.fence)
+end
+
+-- link_request(conf, rid, request): add its members to the graph. What was read of its lines (line_of) is to be read
+-- again, but for one more who shares a lock that is shared or free: that keeps nobody away who would share it, too.
+-- NEEDS graph members_of
+local function link_request(conf, rid, request) local graph = KEYS[3]
+  for _, part in ipairs(conf.lines and request.parts or {}) do
+    local line = conf.lines[part.resource]
+    if line and (line.code == 's' or line.code == false) and part.code == 's' and request.order == '-' then
+      line.code, line.by, line.holds, line.first = 's', request.owner, nil, nil
+    else
+      conf.lines[part.resource] = nil
+    end
+  end
+  local scored = {}
+  for i, member in ipairs(members_of(rid, request)) do
+    scored[2 * i - 1], scored[2 * i] = 0, member
+  end
+  redis.call('ZADD', graph, unpack(scored))  -- at most 130: two for each member of a request
+end
+
+-- write_request(conf, rid, request): note the record of a live request; read_request reads it.
+-- NEEDS parts_text set_record
+local function write_request(conf, rid, request)
+  set_record(conf, rid, string.format('%s %s %s %.0f %.0f %.0f %.0f %.0f %s %.0f ', request.state, request.owner,
+    request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms, request.until_ms, request.order,
+    request.granted_ms) .. parts_text(request) .. ' ' .. request.purpose)
+end
+
+-- grant(conf, rid, request, status, deadline_ms): make it a holder. A lock that its owner did not hold before gets a
+-- fence above all that were given out before.
+-- NEEDS next_fence permits_of set_deadline link_request write_request use_permits
+local function grant(conf, rid, request, status, deadline_ms)
+  local fence = next_fence(conf)
+  for _, part in ipairs(request.parts) do
+    part.leans = ''
+    if part.fence == '0' then part.fence = fence end
+    if permits_of(part.code) then use_permits(conf, part, 1) end
+  end
+  request.state, request.order, request.until_ms = status, '-', 0
+  request.granted_ms, request.deadline_ms = conf.now, deadline_ms
+  link_request(conf, rid, request)
+  write_request(conf, rid, request)
+  set_deadline(conf, rid, deadline_ms)
+end
+
+-- read_rules(conf): the settings that few calls need, added to conf.
+-- NEEDS config
+local function read_rules(conf) local config = KEYS[1]
+  if conf.claim_ms then return end
+  local row = redis.call('HMGET', config, 'poll_ms', 'claim_ms', 'waiter_ms', 'priority_step_ms', 'policy',
+    'detect_visits', 'rate_burst', 'detection')
+  conf.poll_ms, conf.claim_ms = tonumber(row[1] or 2000), tonumber(row[2] or 5000)
+  conf.waiter_ms, conf.step_ms = tonumber(row[3] or 15000), tonumber(row[4] or 5000)
+  conf.policy, conf.visits = row[5] or 'requester', tonumber(row[6] or 1000)
+  conf.detection = (row[8] or '1') ~= '0'
+  conf.rate_burst = tonumber(row[7] or 10)
+end
+
+-- hand_over(conf, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
+-- it may follow it, in every line where it stood, but for what it has alone.
+-- NEEDS graph note_line members_of forget_search grant read_rules tell
+local function hand_over(conf, rid, request) local graph = KEYS[3]
+  read_rules(conf)
+  redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
+  forget_search(conf, rid)
+  grant(conf, rid, request, 'granted', conf.now + conf.claim_ms)
+  tell(conf, 'lock.promoted', rid, request, '')
+  for i, part in ipairs(request.parts) do
+    if part.code ~= 'x' and (i > 1 or request.parts[2]) then note_line(conf, part.resource, part.code == 's') end
+  end
+end
+
+-- promote(conf, freed, left): grant what can be granted to those in line for a resource, first come first served, a
+-- run of shared waiters together. Grants and ends are `left` at most; answers how many are left then, and, where that
+-- was too much for a call, the place up to which all had their turn. What stands in a waiter's way is the same in all
+-- its lines, so it is looked for once (conf.tried) until somebody else is granted. conf.looks: how much may be done.
+-- NEEDS graph deadlines record_of read_request end_wait find_obstacle hand_over
+local function promote(conf, freed, left) local graph, deadlines = KEYS[3], KEYS[4]
+  local line, most, skipped, had = 'r ' .. freed.resource .. ' q ', 64, 0, left
+  local low, high = freed.from == '' and '[' .. line or '(' .. line .. freed.from .. '!', '(' .. line .. '~'
+  conf.looks = conf.looks - 5
+  if freed.gone < 64 then
+    local first = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', 0, 1)[1]
+    if not first then return left end
+    -- who would share may pass 63 others who would: the last of the first 64 may have a turn now, as many as have gone
+    if string.find(first, '^r %S+ q %S+ s ') then most, skipped = freed.gone, 64 - freed.gone end
+  end
+  local members = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', skipped, most)
+  conf.looks = conf.looks - math.ceil(#members / 8)
+  for i, member in ipairs(members) do
+    local order, code, rid = string.match(member, '^r %S+ q (%S+) (%S+) %S+ (%S+)$')
+    local tried = conf.tried[rid] -- those whose records change meanwhile leave the line
+    if not tried then
+      tried = { request = read_request(record_of(conf, rid)) }
+      tried.over = tonumber(redis.call('ZSCORE', deadlines, rid)) <= conf.now
+      conf.tried[rid] = tried
+      conf.looks = conf.looks - 2 - #tried.request.parts
+    end
+    local request = tried.request
+    if tried.over then
+      end_wait(conf, rid, request)
+      left, conf.looks = left - 1, conf.looks - 10 - 4 * #request.parts
+    elseif tried.left ~= left then
+      tried.left = left
+      tried.obstacle, tried.held = find_obstacle(conf, request, order)
+      if not tried.obstacle then
+        hand_over(conf, rid, request)
+        left, conf.looks = left - 1, conf.looks - 2 - 12 * #request.parts
+      end
+    end
+    if not tried.over and tried.obstacle and (code ~= 's' or (tried.held and tried.obstacle == freed.resource)) then return left end
+    if left == 0 or conf.looks <= 0 then return left, order end
+    if i == most and (skipped == 0 or left < had) then return left, order end -- those behind may follow
+  end
+  return left
+end
+
+-- promote_freed(conf): give their turn to those in line for what this call has freed; first end the waits of owners
+-- that have lost what they rest on. What is too much for one call is left to the next.
+-- NEEDS set_deadline waits_as live_request lacks_support end_request promote
+local function promote_freed(conf)
+  local left, at = conf.grants or 64, 1
+  conf.tried, conf.looks = {}, conf.looks or 1300
+  for owner in pairs(conf.waiting > 0 and conf.losers or {}) do
+    local rid = waits_as(owner)
+    local request = rid and live_request(conf, rid)
+    if request and lacks_support(request) then
+      end_request(conf, rid, request, 'lost', 'lock.cancelled', ' reason=lost')
+    end
+  end
+  -- at most 5,000: 32 for each of 64 grants, and what the call itself has freed
+  while conf.freed and conf.freed[at] and conf.waiting > 0 do
+    local freed = conf.freed[at]
+    conf.noted[freed.resource] = nil
+    local from = freed.from
+    if left > 0 and conf.looks > 0 then left, from = promote(conf, freed, left) end
+    if from then set_deadline(conf, 'promote ' .. freed.resource .. string.gsub(from, '^.', ' %0'), conf.now) end
+    at = at + 1
+  end
+  conf.freed, conf.noted, conf.losers, conf.grants = nil, nil, nil, left
+end
+
+-- end_rids(conf, rids, work): end requests whose deadline has come: all of them first, for none may be granted what
+-- another leaves. Then the next in line have their turn. How many were ended: `work` counts their locks, and more.
+-- NEEDS deadlines note_line live_request end_wait end_request promote_freed
+local function end_rids(conf, rids, work) local deadlines = KEYS[4]
+  local count = 0
+  for _, rid in ipairs(rids) do
+    if work <= 0 then break end
+    local resource, from = string.match(rid, '^promote (%S+) ?(%S*)$')
+    local request = not resource and live_request(conf, rid)
+    if resource then
+      redis.call('ZREM', deadlines, rid)
+      note_line(conf, resource, false, from)
+    elseif request and request.order ~= '-' then
+      end_wait(conf, rid, request)
+    elseif request then
+      end_request(conf, rid, request, 'expired', 'lock.expired', '')
+    else
+      redis.call('ZREM', deadlines, rid) -- of something that is not there
+    end
+    count, work = count + 1, work - 4 - (request and #request.parts or 0)
+  end
+  promote_freed(conf)
+  return count
+end
+
+-- sweep_ended(conf, limit): forget how requests ended two minutes ago, and agents whose rate is not used, a hundred times
+-- the limit at most; when that is to be done again.
+-- NEEDS requests deadlines rates
+local function sweep_ended(conf, limit) local requests, deadlines, rates = KEYS[2], KEYS[4], KEYS[7]
+  local most = math.min(1000, 100 * limit)
+  local rids = redis.call('ZRANGE', deadlines, '-inf', conf.now - 1e15, 'BYSCORE', 'LIMIT', 0, most)
+  if #rids > 0 then
+    -- at most 1,000: most
+    redis.call('ZREM', deadlines, unpack(rids))
+    redis.call('HDEL', requests, unpack(rids))
+  end
+  local idle = redis.call('ZRANGE', rates, '-inf', conf.now * 1000, 'BYSCORE', 'LIMIT', 0, most)
+  if #idle > 0 then redis.call('ZREM', rates, unpack(idle)) end  -- at most 1,000: most
+  if #rids == most or #idle == most then return conf.now end
+  local oldest = redis.call('ZRANGE', deadlines, 0, 0, 'WITHSCORES')[2]
+  if oldest and tonumber(oldest) < 0 then return math.max(oldest + 1e15, conf.now) + 1000 end
+  return redis.call('EXISTS', rates) == 1 and conf.now + 60000 or MAX_SAFE
+end
+
+-- end_due(conf, limit): end up to so many of the requests whose deadline has come, and forget as many of those that
+-- ended two minutes ago; how many were ended. conf.caught_up: there are no more. conf.due is when there is something
+-- to do again; what can be forgotten may wait for a second, so that not every call has to see to it.
+-- Requests with many locks count for several.
+-- NEEDS deadlines end_rids sweep_ended
+local function end_due(conf, limit) local deadlines = KEYS[4]
+  conf.caught_up = conf.now < conf.due
+  if conf.caught_up then return 0 end
+  local rids = redis.call('ZRANGE', deadlines, 0, conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  local ended = rids[1] and end_rids(conf, rids, 100 + 5 * limit) or 0
+  conf.caught_up = #rids < limit and ended == #rids
+  local next_due = redis.call('ZRANGE', deadlines, 0, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2]
+  conf.due = math.min(tonumber(next_due or MAX_SAFE), sweep_ended(conf, limit))
+  conf.grants, conf.looks = nil, nil -- what the call itself frees is not to wait for the backlog
+  return ended
+end
+
+-- leave(conf, rid): end a request because its client says so. `released` or `cancelled`; of one that has ended: how;
+-- nil if it is not known.
+-- NEEDS record_of live_request end_request
+local function leave(conf, rid)
+  local request = live_request(conf, rid)
+  if not request then return string.match(record_of(conf, rid) or '', '^ended (%S+)') end
+  if request.order ~= '-' then
+    end_request(conf, rid, request, 'cancelled', 'lock.cancelled', ' reason=cancelled')
+    return 'cancelled'
+  end
+  end_request(conf, rid, request, 'released', 'lock.released', '')
+  return 'released'
+end
+
+-- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
+-- NEEDS config
+local function create_base() local config = KEYS[1]
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
+end
+
+-- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,
+-- and publish what this call has told.
+-- NEEDS requests channel create_base
+local function close_domain(conf) local requests, channel = KEYS[2], KEYS[9]
+  local changes = { '#now', conf.now_text, '#offset', conf.offset, '#fence', string.format('%.0f', conf.fence),
+    '#waiting', conf.waiting, '#due', conf.due }
+  for rid in pairs(conf.changed or {}) do
+    changes[#changes + 1] = rid
+    changes[#changes + 1] = conf.texts[rid]
+  end
+  for first = 1, #changes, 7000 do
+    redis.call('HSET', requests, unpack(changes, first, math.min(first + 6999, #changes)))
+  end
+  if not conf.exists then create_base() end
+  for resource, words in pairs(conf.hints or {}) do redis.pcall('SPUBLISH', channel .. resource, words) end
+end
+
+  arg_made = { live_request = live_request, remember = remember, promote_freed = promote_freed, end_due = end_due, leave = leave, close_domain = close_domain }
+  return arg_made
+end
+
+local memory = '#offline:' .. rid
+local conf, refused = open_domain({ memory })
+if refused then return refused end
+arg_rare().end_due(conf, 16)
+local more, list = string.match(record_of(conf, memory) or '', '^ended offline ([01])(.*)$')
+local ended = {}
+if more then
+  for one in string.gmatch(list, '%S+') do ended[#ended + 1] = one end
+else
+  local members = members_below((by == 'agent' and 'a ' or 'o ') .. who, 101)
+  more = members[101] and '1' or '0'
+  local seen, work = {}, 1000
+  for i = 1, math.min(#members, 100) do
+    if work <= 0 then
+      more = '1'
+      break
+    end
+    local its_rid = string.match(members[i], '^.* (%S+)$')
+    if not seen[its_rid] then
+      seen[its_rid] = true
+      work = work - 4 - #arg_rare().live_request(conf, its_rid).parts
+      arg_rare().leave(conf, its_rid)
+      ended[#ended + 1] = its_rid
+    end
+  end
+  arg_rare().remember(conf, memory, 'offline ' .. more .. ' ' .. table.concat(ended, ' '))
+  arg_rare().promote_freed(conf)
+end
+arg_rare().close_domain(conf)
+return { 'ok', conf.now, ended, tonumber(more) }

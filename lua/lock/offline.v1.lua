@@ -1,0 +1,63 @@
+-- lock.offline.v1: an owner, or all of an agent, goes: end all that it holds, and all its waits, at once, and hand over to
+-- the next in line. A request that arrives later is one like any other. Sent again with its rid, it answers the same and
+-- leaves newer requests alone. It ends 100 requests at most, fewer where they have many locks; more=1: there are more,
+-- call again with a new rid.
+--
+-- KEYS   config    hash           {base}:config
+-- KEYS   requests  hash           {base}:requests
+-- KEYS   graph     zset           {base}:graph
+-- KEYS   deadlines zset           {base}:deadlines
+-- KEYS   unchecked zset           {base}:unchecked
+-- KEYS   capacity  hash           {base}:capacity
+-- KEYS   rates     zset           {base}:rates
+-- KEYS   events    stream         {base}:events
+-- KEYS   channel   prefix/channel {base}:channel: id
+-- ARGV   rid       id
+-- ARGV   who       id
+-- ARGV   by        enum owner|agent ?=owner
+-- ARGV   trace     bytes 0..128   ?=
+-- ARGV   source    bytes 0..200   ?=
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- RETURN ok        now_ms:int ended:ids more:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  lock.released lock.promoted lock.expired lock.cancelled
+-- ROLE   work
+-- REPLAY rid
+-- FLAGS  allow-oom
+-- COST   8 + 3n commands where nobody waits
+-- INCLUDE base_time open_domain record_of members_below
+-- RARELY note_line read_request live_request members_of set_record remember emit parts_text tell note_freed permits_of
+-- RARELY read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline waits_as strongest lacks_support
+-- RARELY line_of is_held_against is_behind find_obstacle next_fence link_request write_request grant read_rules
+-- RARELY hand_over promote promote_freed end_rids sweep_ended end_due leave create_base close_domain
+
+local memory = '#offline:' .. rid
+local conf, refused = open_domain({ memory })
+if refused then return refused end
+end_due(conf, 16)
+local more, list = string.match(record_of(conf, memory) or '', '^ended offline ([01])(.*)$')
+local ended = {}
+if more then
+  for one in string.gmatch(list, '%S+') do ended[#ended + 1] = one end
+else
+  local members = members_below((by == 'agent' and 'a ' or 'o ') .. who, 101)
+  more = members[101] and '1' or '0'
+  local seen, work = {}, 1000
+  for i = 1, math.min(#members, 100) do
+    if work <= 0 then
+      more = '1'
+      break
+    end
+    local its_rid = string.match(members[i], '^.* (%S+)$')
+    if not seen[its_rid] then
+      seen[its_rid] = true
+      work = work - 4 - #live_request(conf, its_rid).parts
+      leave(conf, its_rid)
+      ended[#ended + 1] = its_rid
+    end
+  end
+  remember(conf, memory, 'offline ' .. more .. ' ' .. table.concat(ended, ' '))
+  promote_freed(conf)
+end
+close_domain(conf)
+return { 'ok', conf.now, ended, tonumber(more) }

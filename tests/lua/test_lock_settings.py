@@ -1,0 +1,82 @@
+"""Settings of a lock domain that clients feel: the longest lease, and deadlock detection. And owners that go."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyadeq.errors import BadArgument
+from tests.lua.lock_workbench import LockBench
+from tests.lua.watched import Refused
+
+
+def test_a_lease_is_no_longer_than_the_domain_allows(lock_bench: LockBench) -> None:
+    lock_bench.real(lock_bench.calls.configure(max_ttl=60))
+    assert lock_bench.run(lock_bench.acquire("q", "r", "o", ttl=60)).status == "granted"
+    for call in (lock_bench.acquire("p", "s", "o", ttl=60.001), lock_bench.acquire_many("p", "o", ["s"], ttl=60.001)):
+        with pytest.raises(
+            Refused, match=r"^ADEQ_ARG ttl_ms must be at most max_ttl_ms of the domain: 60000, got 60001"
+        ):
+            lock_bench.run(call)
+    assert lock_bench.state("p") is None
+
+
+def test_a_request_that_comes_again_is_answered_though_its_lease_would_be_refused_now(lock_bench: LockBench) -> None:
+    call = lock_bench.acquire("q", "r", "o", ttl=61)
+    first = lock_bench.real(call)
+    lock_bench.real(lock_bench.calls.configure(max_ttl=60))
+    assert lock_bench.run(call) == first
+
+
+@pytest.mark.parametrize(
+    ("settings", "refusal"),
+    [
+        ({"max_ttl": 29}, "max_ttl_ms must be at least lease_ms: 30000, got 29000"),
+        ({"lease": 60, "max_ttl": 50}, "max_ttl_ms must be at least lease_ms: 60000, got 50000"),
+        ({"heartbeat": 15.001}, "heartbeat_ms must be at most half of lease_ms: 15000, got 15001"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(
+    lock_bench: LockBench, settings: dict[str, float], refusal: str
+) -> None:
+    before = lock_bench.ask("HGETALL", ":config")
+    with pytest.raises(Refused, match=f"^ADEQ_ARG {refusal}"):
+        lock_bench.run(lock_bench.calls.configure(**settings))  # type: ignore[arg-type]
+    assert lock_bench.ask("HGETALL", ":config") == before
+
+
+def test_without_detection_nobody_is_refused_and_nobody_is_told_to_look(lock_bench: LockBench) -> None:
+    lock_bench.real(lock_bench.calls.configure(detection=False))
+    lock_bench.hold("a", "o")
+    lock_bench.hold("b", "p")
+    waits = lock_bench.wait("b", "o"), lock_bench.wait("a", "p")
+    assert all(lock_bench.poll(rid).checked for rid in waits)
+    assert not lock_bench.run(lock_bench.calls.detect()).deadlocks
+    assert lock_bench.real(lock_bench.calls.stats()).detected is None
+    lock_bench.real(lock_bench.calls.configure(detection=True))
+    assert not any(lock_bench.poll(rid).checked for rid in waits)
+    assert len(lock_bench.run(lock_bench.calls.detect()).deadlocks) == 1
+
+
+def test_stats_say_when_deadlocks_were_looked_for_last(lock_bench: LockBench) -> None:
+    assert lock_bench.run(lock_bench.calls.stats()).detected is None
+    lock_bench.real(lock_bench.calls.detect())
+    then = lock_bench.now / 1000
+    lock_bench.pass_time(5_000)
+    assert lock_bench.run(lock_bench.calls.stats()).detected == then
+
+
+def test_who_goes_leaves_nothing_behind_and_others_have_their_turn(lock_bench: LockBench) -> None:
+    held = lock_bench.hold("r", "o", agent="g"), lock_bench.hold("s", "p", agent="g")
+    waits, other = lock_bench.wait("r", "p", agent="g"), lock_bench.wait("r", "q")
+    ended, more = lock_bench.run(lock_bench.calls.offline("f", agent="g"))
+    assert (sorted(ended), more) == (sorted([*held, waits]), False)
+    assert [lock_bench.state(rid) for rid in (*held, waits, other)] == ["released", "released", "cancelled", "granted"]
+    lock_bench.hold("s", "p", agent="g")
+    assert lock_bench.run(lock_bench.calls.offline("f", agent="g")) == (ended, more)
+    assert lock_bench.holders("s")
+
+
+@pytest.mark.parametrize("who", [{}, {"owner": "o", "agent": "g"}])
+def test_who_goes_has_one_name(lock_bench: LockBench, who: dict[str, str]) -> None:
+    with pytest.raises(BadArgument, match="allowed: an owner, or an agent, not both"):
+        lock_bench.calls.offline("f", **who)
