@@ -210,11 +210,12 @@ local function remember(conf, rid, outcome) local deadlines = KEYS[4]
   conf.due = math.min(conf.due, conf.now + 121000)
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is conf.trace, that of the task, or else that of the call.
 -- NEEDS events trace source
 local function emit(conf, event, id, detail) local events = KEYS[8]
   if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' then
+  if detail ~= '' and source == '' and trace == '' and not conf.trace then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
     return
@@ -222,7 +223,8 @@ local function emit(conf, event, id, detail) local events = KEYS[8]
   local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
+  local traced = conf.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
   redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 

@@ -2,8 +2,8 @@
 -- generated from lua/queue/ack.v1.lua by lua/bundle.py; do not edit
 -- queue.ack.v1: complete leased tasks and keep their results. `result_dropped` completed too, but the server's memory is
 -- full and a result above 4 KiB was not kept.
--- An expired lease that nobody has taken back yet still completes. Replays answer the same; any other token that is not
--- the current lease's answers `lease_lost` and changes nothing.
+-- An expired lease that nobody has taken back yet still completes. Replays answer the same, but `already` to another result than the
+-- one that is kept, which stays; any other token that is not the current lease's answers `lease_lost` and changes nothing.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -48,6 +48,7 @@
 -- RETURN ok        now_ms:int items:list(item)
 -- EACH   item      completed
 -- EACH   item      result_dropped
+-- EACH   item      already
 -- EACH   item      lease_lost
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.completed task.removed task.unblocked task.dead task.cancelled
@@ -56,7 +57,7 @@
 -- FLAGS  allow-oom
 -- COST   10 + n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result answer_waiters ack_tasks retain
--- RARELY shorten_family is_full settled_before note_end leave_order untie remove_tasks trim_set push_wake make_ready push_due delay_until
+-- RARELY has_other_result join_traces shorten_family is_full settled_before note_end leave_order untie remove_tasks trim_set push_wake make_ready push_due delay_until
 -- RARELY await_deadline line_up bury_task cancel_task share_place tell_waiting rank_after read_record find_set
 -- RARELY state_of push_control lane_emptied leave_line cancel_one cancel_children pass_on read_limits room_left
 -- RARELY open_line open_lines free_limits
@@ -190,11 +191,12 @@ local function open_queue() local config = KEYS[1]
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is conf.trace, that of the task, or else that of the call.
 -- NEEDS events trace source
 local function emit(conf, event, id, detail) local events = KEYS[33]
   if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' then
+  if detail ~= '' and source == '' and trace == '' and not conf.trace then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
     return
@@ -202,7 +204,8 @@ local function emit(conf, event, id, detail) local events = KEYS[33]
   local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
+  local traced = conf.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
   redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
@@ -269,9 +272,9 @@ local function answer_waiters(conf, id, how, value) local config, reply, channel
 end
 
 -- ack_tasks(conf, ids, tokens, results, tally): complete tasks whose lease is this token's; one answer each.
--- NEEDS running task finished emit observe settled_before untie is_full keep_result answer_waiters end_leases
+-- NEEDS running task finished emit observe settled_before untie is_full keep_result answer_waiters end_leases join_traces has_other_result
 local function ack_tasks(conf, ids, tokens, results, tally) local running, task, finished = KEYS[2], KEYS[4], KEYS[6]
-  local answers, done, by_time, kept, ended = {}, {}, {}, {}, {}
+  local answers, done, by_time, kept, ended, traces = {}, {}, {}, {}, {}, nil
   if #ids == 0 then return answers end
   local byte, find, sub, match = string.byte, string.find, string.sub, string.match
   local completed, dropped = { 'completed' }, { 'result_dropped' }
@@ -281,6 +284,7 @@ local function ack_tasks(conf, ids, tokens, results, tally) local running, task,
     -- What flags_of does, written out: its call and its answers would make an ack of a hundred 3 % dearer.
     if not lease or ended[id] or find(lease, token, 1, true) ~= 1 or byte(lease, #token + 1) ~= 32 then
       answers[i] = arg_rare().settled_before(id, token, { completed = true, result_dropped = true })
+      if answers[i][1] == 'completed' and arg_rare().has_other_result(conf, id, token, results[i], ended[id]) then answers[i] = { 'already' } end
     else
       local bar = find(lease, '|', #token, true)
       local ran, tied, awaited, own_ms = sub(lease, bar + 1), find(lease, ' ties', #token, true), nil, nil
@@ -293,7 +297,12 @@ local function ack_tasks(conf, ids, tokens, results, tally) local running, task,
       end
       redis.call('HSET', task .. id, 'settled', token .. ' ' .. answers[i][1], 'ran', ran)
       local at = #done + 1
-      done[at], by_time[2 * at - 1], by_time[2 * at], ended[id] = id, conf.now_text, id, true
+      local traced = find(lease, ' trace=', #token, true)
+      if traced then
+        traces = traces or {}
+        traces[at] = match(lease, '^([^ |]+)', traced + 7)
+      end
+      done[at], by_time[2 * at - 1], by_time[2 * at], ended[id] = id, conf.now_text, id, results[i]
       observe(tally, 'run_ms', conf.now - started_ms)
       if attempt ~= '1' then observe(tally, 'attempts', tonumber(attempt)) end
     end
@@ -303,7 +312,9 @@ local function ack_tasks(conf, ids, tokens, results, tally) local running, task,
   -- at most 2,000: two for each item
   redis.call('ZADD', finished, unpack(by_time))
   if #kept > 0 then redis.call('MSET', unpack(kept)) end
+  conf.trace = traces and arg_rare().join_traces(traces, #done)
   emit(conf, 'task.completed', table.concat(done, ' '), '')
+  conf.trace = nil
   conf.ended = conf.ended + #done
   return answers
 end
@@ -324,6 +335,30 @@ end
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
+
+-- has_other_result(conf, id, token, value, first): whether the task that this token has completed has another result than this. first:
+-- the one that it got in this call, or nil. Where its result was not kept, or is gone, nobody knows: false. What is read is not
+-- longer than what was sent.
+-- NEEDS task result
+local function has_other_result(conf, id, token, value, first) local task, result = KEYS[4], KEYS[5]
+  if first then return first ~= value end
+  local row = redis.call('HMGET', task .. id, 'created_ms', 'result_ms', 'settled')
+  if not row[1] or string.find(row[3] or '', token .. ' ', 1, true) ~= 1 then return false end  -- an older task of this id
+  local length = redis.call('STRLEN', result .. id)
+  if length == 0 then return value ~= '' and not row[2] and not conf.result_ms end
+  return length ~= #value or redis.call('GET', result .. id) ~= value
+end
+
+-- join_traces(traces, count): the trace of an event of so many tasks: the one that all have, or one for each with spaces between, `-`
+-- where there is none.
+local function join_traces(traces, count)
+  local same = true
+  for i = 1, count do
+    traces[i] = traces[i] or '-'
+    same = same and traces[i] == traces[1]
+  end
+  return same and traces[1] or table.concat(traces, ' ')
+end
 
 -- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
 -- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
@@ -931,7 +966,7 @@ local function free_limits(conf, ids) local running, holding, waiting = KEYS[2],
   if #lined > 0 then open_lines(conf, lined) end
 end
 
-  arg_made = { is_full = is_full, settled_before = settled_before, untie = untie, trim_set = trim_set, pass_on = pass_on, free_limits = free_limits }
+  arg_made = { has_other_result = has_other_result, join_traces = join_traces, is_full = is_full, settled_before = settled_before, untie = untie, trim_set = trim_set, pass_on = pass_on, free_limits = free_limits }
   return arg_made
 end
 

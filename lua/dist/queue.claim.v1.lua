@@ -72,7 +72,7 @@
 -- COST   17 + n commands, 26 + n once a second, 1 more where the queue has schedules, 5 more where there are limits, 1 for each that a task holds, 6 for a task that joins or leaves a line, of which it looks at 100, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts observe next_due sweep retain push_wake lane_emptied check_slot peek_ready read_task
 -- INCLUDE take_out write_lease add_payloads claim_tasks
--- RARELY shorten_family line_up make_ready note_end drop_task share_place first_due promote_due read_lease read_limits limits_of room_left
+-- RARELY join_traces shorten_family line_up make_ready note_end drop_task share_place first_due promote_due read_lease read_limits limits_of room_left
 -- RARELY push_due await_deadline open_line open_lines free_limits end_leases read_policy backoff delay_until leave_order untie
 -- RARELY answer_waiters bury_task cancel_task first_leases reap_expired read_record find_set next_lane leave_line expire_waiting tell_waiting
 -- RARELY rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied give_timeout
@@ -249,11 +249,12 @@ local function open_queue() local config = KEYS[1]
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is conf.trace, that of the task, or else that of the call.
 -- NEEDS events trace source
 local function emit(conf, event, id, detail) local events = KEYS[37]
   if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' then
+  if detail ~= '' and source == '' and trace == '' and not conf.trace then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
     return
@@ -261,7 +262,8 @@ local function emit(conf, event, id, detail) local events = KEYS[37]
   local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
+  local traced = conf.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
   redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
@@ -393,12 +395,12 @@ local function peek_ready(wanted, limit) local ready = KEYS[6]
 end
 
 -- read_task(id): the record as a flat list; the attempts, crashes and deliveries it counts; since when the task was
--- ready, nil if the record is gone; about how many bytes it and its payload take in a reply; and whether it has ties. A
--- payload above 1 KiB has its size in the record.
+-- ready, nil if the record is gone; about how many bytes it and its payload take in a reply; and whether it has ties; and
+-- the trace of its enqueue, if it had one. A payload above 1 KiB has its size in the record.
 -- NEEDS task
 local function read_task(id) local task = KEYS[4]
   local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
-  local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied = 0, 0, 0, nil, nil, 2048, false
+  local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied, traced = 0, 0, 0, nil, nil, 2048, false, nil
   for f = 1, #record, 2 do
     local name, value = record[f], record[f + 1]
     bytes = bytes + #value
@@ -409,9 +411,10 @@ local function read_task(id) local task = KEYS[4]
     elseif name == 'deliveries' then deliveries = tonumber(value)
     elseif name == 'ties' then tied = true
     elseif name == 'size' then bytes = bytes + value
+    elseif name == 'trace' then traced = value
     end
   end
-  return record, attempts, crashes, deliveries, created_ms and (ready_ms or created_ms), bytes, tied
+  return record, attempts, crashes, deliveries, created_ms and (ready_ms or created_ms), bytes, tied, traced
 end
 
 -- take_out(conf, wanted, counts, there): remove the first counts[i] tasks of each lane. A lane that still has tasks keeps
@@ -429,10 +432,11 @@ local function take_out(conf, wanted, counts, there) local ready = KEYS[6]
   end
 end
 
--- write_lease(conf, token, score, lane, tied, limited, runs, fence, worker): an entry of `running`, as read_lease reads it;
--- runs is '<attempt> <delivery> <crashes>', limited '' or the keys of the limits that it holds.
-local function write_lease(conf, token, score, lane, tied, limited, runs, fence, worker)
+-- write_lease(conf, token, score, lane, tied, limited, traced, runs, fence, worker): an entry of `running`, as read_lease reads it;
+-- runs is '<attempt> <delivery> <crashes>', limited '' or the keys of the limits that it holds, traced the trace of its enqueue or nil.
+local function write_lease(conf, token, score, lane, tied, limited, traced, runs, fence, worker)
   if limited ~= '' then limited = ' limits=' .. limited end
+  if traced then limited = limited .. ' trace=' .. traced end
   return token .. ' ' .. score .. ' ' .. lane .. (tied and ' ties' or '') .. limited .. '|' .. conf.now_text .. ' ' .. runs .. ' '
     .. fence .. ' ' .. worker
 end
@@ -455,7 +459,7 @@ end
 -- claim_tasks(conf, wanted, limit, seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
 -- the reply would pass 4 MiB; seen_ms is when the slot kept house last. The deadline, and the answer's list of leases.
 -- NEEDS config task running leases worker_hash worker incarnation slot n busy emit observe
--- NEEDS peek_ready read_task drop_task held_back hold_limits start_tied give_timeout bury_task take_out note_claimed write_lease add_payloads
+-- NEEDS peek_ready read_task drop_task held_back hold_limits start_tied give_timeout bury_task take_out note_claimed write_lease add_payloads join_traces
 local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, running, leases, task, worker_hash = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[13]
   if conf.paused then wanted = {} end
   local next_ids, scores, from, there = peek_ready(wanted, conf.limits and limit + 100 or limit)
@@ -464,9 +468,9 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, ru
   local deadline_ms = conf.now + conf.lease_ms
   local deadline_text = string.format('%.0f', deadline_ms)
   local token_start = incarnation .. '.' .. slot .. '.' .. n .. '/'
-  local leased, ids, held, ending, taken, counts, bytes = {}, {}, {}, {}, {}, {}, 0
+  local leased, ids, held, ending, taken, counts, bytes, traces = {}, {}, {}, {}, {}, {}, 0, nil
   for i, id in ipairs(next_ids) do
-    local record, failed, crashes, delivered, since_ms, size, tied = read_task(id)
+    local record, failed, crashes, delivered, since_ms, size, tied, traced = read_task(id)
     if #leased == limit or (bytes + size > 4194304 and #leased > 0) then break end
     local waits, limited
     if conf.limits and since_ms then waits, limited = arg_rare().held_back(conf, id, record, scores[i], tied, tally) end
@@ -483,9 +487,12 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, ru
       local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
       local holds = limited and arg_rare().hold_limits(conf, id, limited, fence + i) or ''
       bytes = bytes + size
+      if traced and string.find(traced, '[^!-{}~]') then traced = nil end  -- it would not fit into an entry of `running`
+      if traced then traces = traces or {} end
+      if traced then traces[at] = traced end
       ids[at], taken[at], leased[at] = id, i, { 'leased', id, token, fence + i, attempt, delivery, '', record }
       held[2 * at - 1] = id
-      held[2 * at] = write_lease(conf, token, scores[i], wanted[from[i]], tied, holds, runs, fence + i, worker)
+      held[2 * at] = write_lease(conf, token, scores[i], wanted[from[i]], tied, holds, traced, runs, fence + i, worker)
       ending[2 * at - 1], ending[2 * at] = deadline_text, id
       observe(tally, 'wait_ms', conf.now - since_ms)
     end
@@ -500,8 +507,10 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, ru
   -- at most 2,000: two for each lease of a claim
   redis.call('ZADD', leases, unpack(ending))
   redis.call('HSET', running, unpack(held))
+  conf.trace = traces and arg_rare().join_traces(traces, #leased)
   emit(conf, 'task.claimed', table.concat(ids, ' '),
     'worker=' .. worker .. ' fence=' .. leased[1][4] .. ' deadline_ms=' .. deadline_text)
+  conf.trace = nil
   for _, id in ipairs(add_payloads(leased)) do emit(conf, 'task.alert', id, 'reason=payload_missing') end
   return deadline_ms, leased
 end
@@ -509,6 +518,17 @@ end
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
+
+-- join_traces(traces, count): the trace of an event of so many tasks: the one that all have, or one for each with spaces between, `-`
+-- where there is none.
+local function join_traces(traces, count)
+  local same = true
+  for i = 1, count do
+    traces[i] = traces[i] or '-'
+    same = same and traces[i] == traces[1]
+  end
+  return same and traces[1] or table.concat(traces, ' ')
+end
 
 -- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
 -- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
@@ -671,7 +691,7 @@ local function promote_due(conf, limit, tally) local config, task, delayed = KEY
 end
 
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
--- between: '<token> <score> <lane>[ ties][ limits=<keys>][ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- between: '<token> <score> <lane>[ ties][ limits=<keys>][ trace=<trace>][ cancel]', and what the record keeps once the lease has ended, `ran`:
 -- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
 local function read_lease(value)
   if not value then return nil end
@@ -682,7 +702,7 @@ local function read_lease(value)
     token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
     cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
     attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
-    worker = worker,
+    worker = worker, trace = string.match(flags, ' trace=(%S+)'),
   }
 end
 
@@ -993,6 +1013,7 @@ local function reap_expired(conf, limit, tally) local config, running, leases, t
   tally.stalled = #ids
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])
+    conf.trace = lease and lease.trace
     if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
       drop_task(conf, id)
     elseif not lease then
@@ -1021,6 +1042,7 @@ local function reap_expired(conf, limit, tally) local config, running, leases, t
       if lease.tied and back_ms then await_deadline(conf, id, back_ms) end
     end
   end
+  conf.trace = nil
   make_ready(conf, by_lane)
   if latest_ms > tonumber(latest_ms > 0 and redis.call('HGET', config, 'crashed_due_ms') or 0) then
     redis.call('HSET', config, 'crashed_due_ms', string.format('%.0f', latest_ms))
@@ -1705,7 +1727,7 @@ local function move_due(conf, set, tally) local leases, delayed, deadlines, ends
   moves[set](conf, 100, tally)
 end
 
-  arg_made = { drop_task = drop_task, bury_task = bury_task, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, give_timeout = give_timeout, housekeep = housekeep, reclaim_tasks = reclaim_tasks, window_left = window_left, next_firing = next_firing, hold_limits = hold_limits, held_back = held_back, open_due_lines = open_due_lines, note_claimed = note_claimed, end_limited = end_limited, move_due = move_due }
+  arg_made = { join_traces = join_traces, drop_task = drop_task, bury_task = bury_task, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, give_timeout = give_timeout, housekeep = housekeep, reclaim_tasks = reclaim_tasks, window_left = window_left, next_firing = next_firing, hold_limits = hold_limits, held_back = held_back, open_due_lines = open_due_lines, note_claimed = note_claimed, end_limited = end_limited, move_due = move_due }
   return arg_made
 end
 

@@ -276,11 +276,12 @@ local function open_queue() local config = KEYS[1]
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is conf.trace, that of the task, or else that of the call.
 -- NEEDS events trace source
 local function emit(conf, event, id, detail) local events = KEYS[33]
   if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' then
+  if detail ~= '' and source == '' and trace == '' and not conf.trace then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
     return
@@ -288,7 +289,8 @@ local function emit(conf, event, id, detail) local events = KEYS[33]
   local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
+  local traced = conf.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
   redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
@@ -337,7 +339,7 @@ local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4
 end
 
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
--- between: '<token> <score> <lane>[ ties][ limits=<keys>][ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- between: '<token> <score> <lane>[ ties][ limits=<keys>][ trace=<trace>][ cancel]', and what the record keeps once the lease has ended, `ran`:
 -- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
 local function read_lease(value)
   if not value then return nil end
@@ -348,7 +350,7 @@ local function read_lease(value)
     token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
     cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
     attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
-    worker = worker,
+    worker = worker, trace = string.match(flags, ' trace=(%S+)'),
   }
 end
 
@@ -480,7 +482,7 @@ local function fail_tasks(conf, fails, tally) local config, running, task = KEYS
     if not lease or lease.token ~= token or ended[id] then
       answers[i] = settled_before(id, token, { retried = true, dead = true, cancelled = true })
     else
-      ended[#ended + 1], ended[id] = id, true
+      ended[#ended + 1], ended[id], conf.trace = id, true, lease.trace
       local own = read_policy(task .. id)
       if lease.cancelling then
         answers[i] = { 'cancelled' }
@@ -508,6 +510,7 @@ local function fail_tasks(conf, fails, tally) local config, running, task = KEYS
       if lease.tied and answers[i][2] then await_deadline(conf, id, answers[i][2]) end
     end
   end
+  conf.trace = nil
   end_leases(conf, ended)
   return answers
 end

@@ -234,11 +234,12 @@ local function open_queue() local config = KEYS[1]
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''.
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is conf.trace, that of the task, or else that of the call.
 -- NEEDS events trace source
 local function emit(conf, event, id, detail) local events = KEYS[30]
   if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' then
+  if detail ~= '' and source == '' and trace == '' and not conf.trace then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
       'payload', detail)
     return
@@ -246,7 +247,8 @@ local function emit(conf, event, id, detail) local events = KEYS[30]
   local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  if trace ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = trace end
+  local traced = conf.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
   redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
@@ -620,7 +622,7 @@ local function read_record(id) local task = KEYS[2]
 end
 
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
--- between: '<token> <score> <lane>[ ties][ limits=<keys>][ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- between: '<token> <score> <lane>[ ties][ limits=<keys>][ trace=<trace>][ cancel]', and what the record keeps once the lease has ended, `ran`:
 -- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
 local function read_lease(value)
   if not value then return nil end
@@ -631,7 +633,7 @@ local function read_lease(value)
     token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
     cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
     attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
-    worker = worker,
+    worker = worker, trace = string.match(flags, ' trace=(%S+)'),
   }
 end
 

@@ -1,7 +1,7 @@
 -- ack_tasks(conf, ids, tokens, results, tally): complete tasks whose lease is this token's; one answer each.
--- NEEDS running task finished emit observe settled_before untie is_full keep_result answer_waiters end_leases
+-- NEEDS running task finished emit observe settled_before untie is_full keep_result answer_waiters end_leases join_traces has_other_result
 local function ack_tasks(conf, ids, tokens, results, tally)
-  local answers, done, by_time, kept, ended = {}, {}, {}, {}, {}
+  local answers, done, by_time, kept, ended, traces = {}, {}, {}, {}, {}, nil
   if #ids == 0 then return answers end
   local byte, find, sub, match = string.byte, string.find, string.sub, string.match
   local completed, dropped = { 'completed' }, { 'result_dropped' }
@@ -11,6 +11,7 @@ local function ack_tasks(conf, ids, tokens, results, tally)
     -- What flags_of does, written out: its call and its answers would make an ack of a hundred 3 % dearer.
     if not lease or ended[id] or find(lease, token, 1, true) ~= 1 or byte(lease, #token + 1) ~= 32 then
       answers[i] = settled_before(id, token, { completed = true, result_dropped = true })
+      if answers[i][1] == 'completed' and has_other_result(conf, id, token, results[i], ended[id]) then answers[i] = { 'already' } end
     else
       local bar = find(lease, '|', #token, true)
       local ran, tied, awaited, own_ms = sub(lease, bar + 1), find(lease, ' ties', #token, true), nil, nil
@@ -23,7 +24,12 @@ local function ack_tasks(conf, ids, tokens, results, tally)
       end
       redis.call('HSET', task .. id, 'settled', token .. ' ' .. answers[i][1], 'ran', ran)
       local at = #done + 1
-      done[at], by_time[2 * at - 1], by_time[2 * at], ended[id] = id, conf.now_text, id, true
+      local traced = find(lease, ' trace=', #token, true)
+      if traced then
+        traces = traces or {}
+        traces[at] = match(lease, '^([^ |]+)', traced + 7)
+      end
+      done[at], by_time[2 * at - 1], by_time[2 * at], ended[id] = id, conf.now_text, id, results[i]
       observe(tally, 'run_ms', conf.now - started_ms)
       if attempt ~= '1' then observe(tally, 'attempts', tonumber(attempt)) end
     end
@@ -33,7 +39,9 @@ local function ack_tasks(conf, ids, tokens, results, tally)
   -- at most 2,000: two for each item
   redis.call('ZADD', finished, unpack(by_time))
   if #kept > 0 then redis.call('MSET', unpack(kept)) end
+  conf.trace = traces and join_traces(traces, #done)
   emit(conf, 'task.completed', table.concat(done, ' '), '')
+  conf.trace = nil
   conf.ended = conf.ended + #done
   return answers
 end

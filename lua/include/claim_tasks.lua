@@ -1,7 +1,7 @@
 -- claim_tasks(conf, wanted, limit, seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
 -- the reply would pass 4 MiB; seen_ms is when the slot kept house last. The deadline, and the answer's list of leases.
 -- NEEDS config task running leases worker_hash worker incarnation slot n busy emit observe
--- NEEDS peek_ready read_task drop_task held_back hold_limits start_tied give_timeout bury_task take_out note_claimed write_lease add_payloads
+-- NEEDS peek_ready read_task drop_task held_back hold_limits start_tied give_timeout bury_task take_out note_claimed write_lease add_payloads join_traces
 local function claim_tasks(conf, wanted, limit, seen_ms, tally)
   if conf.paused then wanted = {} end
   local next_ids, scores, from, there = peek_ready(wanted, conf.limits and limit + 100 or limit)
@@ -10,9 +10,9 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally)
   local deadline_ms = conf.now + conf.lease_ms
   local deadline_text = string.format('%.0f', deadline_ms)
   local token_start = incarnation .. '.' .. slot .. '.' .. n .. '/'
-  local leased, ids, held, ending, taken, counts, bytes = {}, {}, {}, {}, {}, {}, 0
+  local leased, ids, held, ending, taken, counts, bytes, traces = {}, {}, {}, {}, {}, {}, 0, nil
   for i, id in ipairs(next_ids) do
-    local record, failed, crashes, delivered, since_ms, size, tied = read_task(id)
+    local record, failed, crashes, delivered, since_ms, size, tied, traced = read_task(id)
     if #leased == limit or (bytes + size > 4194304 and #leased > 0) then break end
     local waits, limited
     if conf.limits and since_ms then waits, limited = held_back(conf, id, record, scores[i], tied, tally) end
@@ -29,9 +29,12 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally)
       local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
       local holds = limited and hold_limits(conf, id, limited, fence + i) or ''
       bytes = bytes + size
+      if traced and string.find(traced, '[^!-{}~]') then traced = nil end  -- it would not fit into an entry of `running`
+      if traced then traces = traces or {} end
+      if traced then traces[at] = traced end
       ids[at], taken[at], leased[at] = id, i, { 'leased', id, token, fence + i, attempt, delivery, '', record }
       held[2 * at - 1] = id
-      held[2 * at] = write_lease(conf, token, scores[i], wanted[from[i]], tied, holds, runs, fence + i, worker)
+      held[2 * at] = write_lease(conf, token, scores[i], wanted[from[i]], tied, holds, traced, runs, fence + i, worker)
       ending[2 * at - 1], ending[2 * at] = deadline_text, id
       observe(tally, 'wait_ms', conf.now - since_ms)
     end
@@ -46,8 +49,10 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally)
   -- at most 2,000: two for each lease of a claim
   redis.call('ZADD', leases, unpack(ending))
   redis.call('HSET', running, unpack(held))
+  conf.trace = traces and join_traces(traces, #leased)
   emit(conf, 'task.claimed', table.concat(ids, ' '),
     'worker=' .. worker .. ' fence=' .. leased[1][4] .. ' deadline_ms=' .. deadline_text)
+  conf.trace = nil
   for _, id in ipairs(add_payloads(leased)) do emit(conf, 'task.alert', id, 'reason=payload_missing') end
   return deadline_ms, leased
 end

@@ -11,7 +11,7 @@ local function fail_tasks(conf, fails, tally)
     if not lease or lease.token ~= token or ended[id] then
       answers[i] = settled_before(id, token, { retried = true, dead = true, cancelled = true })
     else
-      ended[#ended + 1], ended[id] = id, true
+      ended[#ended + 1], ended[id], conf.trace = id, true, lease.trace
       local own = read_policy(task .. id)
       if lease.cancelling then
         answers[i] = { 'cancelled' }
@@ -39,6 +39,7 @@ local function fail_tasks(conf, fails, tally)
       if lease.tied and answers[i][2] then await_deadline(conf, id, answers[i][2]) end
     end
   end
+  conf.trace = nil
   end_leases(conf, ended)
   return answers
 end

@@ -1,5 +1,5 @@
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
--- between: '<token> <score> <lane>[ ties][ limits=<keys>][ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- between: '<token> <score> <lane>[ ties][ limits=<keys>][ trace=<trace>][ cancel]', and what the record keeps once the lease has ended, `ran`:
 -- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
 local function read_lease(value)
   if not value then return nil end
@@ -10,6 +10,6 @@ local function read_lease(value)
     token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
     cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
     attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
-    worker = worker,
+    worker = worker, trace = string.match(flags, ' trace=(%S+)'),
   }
 end

@@ -1,10 +1,10 @@
 -- read_task(id): the record as a flat list; the attempts, crashes and deliveries it counts; since when the task was
--- ready, nil if the record is gone; about how many bytes it and its payload take in a reply; and whether it has ties. A
--- payload above 1 KiB has its size in the record.
+-- ready, nil if the record is gone; about how many bytes it and its payload take in a reply; and whether it has ties; and
+-- the trace of its enqueue, if it had one. A payload above 1 KiB has its size in the record.
 -- NEEDS task
 local function read_task(id)
   local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
-  local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied = 0, 0, 0, nil, nil, 2048, false
+  local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied, traced = 0, 0, 0, nil, nil, 2048, false, nil
   for f = 1, #record, 2 do
     local name, value = record[f], record[f + 1]
     bytes = bytes + #value
@@ -15,7 +15,8 @@ local function read_task(id)
     elseif name == 'deliveries' then deliveries = tonumber(value)
     elseif name == 'ties' then tied = true
     elseif name == 'size' then bytes = bytes + value
+    elseif name == 'trace' then traced = value
     end
   end
-  return record, attempts, crashes, deliveries, created_ms and (ready_ms or created_ms), bytes, tied
+  return record, attempts, crashes, deliveries, created_ms and (ready_ms or created_ms), bytes, tied, traced
 end

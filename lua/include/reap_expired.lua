@@ -12,6 +12,7 @@ local function reap_expired(conf, limit, tally)
   tally.stalled = #ids
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])
+    conf.trace = lease and lease.trace
     if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
       drop_task(conf, id)
     elseif not lease then
@@ -40,6 +41,7 @@ local function reap_expired(conf, limit, tally)
       if lease.tied and back_ms then await_deadline(conf, id, back_ms) end
     end
   end
+  conf.trace = nil
   make_ready(conf, by_lane)
   if latest_ms > tonumber(latest_ms > 0 and redis.call('HGET', config, 'crashed_due_ms') or 0) then
     redis.call('HSET', config, 'crashed_due_ms', string.format('%.0f', latest_ms))

@@ -16,7 +16,7 @@ local function return_leases(conf, ids, tokens, delays, tally)
       answers[i] = settled_before(id, tokens[i], { [verb] = true, cancelled = true })
     else
       local back_ms = delays and conf.now + delays[i] or conf.now
-      ended[#ended + 1], ended[id] = id, true
+      ended[#ended + 1], ended[id], conf.trace = id, true, lease.trace
       answers[i] = lease.cancelling and { 'cancelled' } or { verb, delays and back_ms or lease.score % BAND }
       redis.call('HSET', task .. id, 'ran', lease.ran, 'deliveries', lease.delivery, 'ready_ms', conf.now_text,
         'settled', settled_as(lease.token, answers[i]))
@@ -35,6 +35,7 @@ local function return_leases(conf, ids, tokens, delays, tally)
       end
     end
   end
+  conf.trace = nil
   end_leases(conf, ended)
   make_ready(conf, by_lane)
   return answers

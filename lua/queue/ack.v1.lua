@@ -1,7 +1,7 @@
 -- queue.ack.v1: complete leased tasks and keep their results. `result_dropped` completed too, but the server's memory is
 -- full and a result above 4 KiB was not kept.
--- An expired lease that nobody has taken back yet still completes. Replays answer the same; any other token that is not
--- the current lease's answers `lease_lost` and changes nothing.
+-- An expired lease that nobody has taken back yet still completes. Replays answer the same, but `already` to another result than the
+-- one that is kept, which stays; any other token that is not the current lease's answers `lease_lost` and changes nothing.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -46,6 +46,7 @@
 -- RETURN ok        now_ms:int items:list(item)
 -- EACH   item      completed
 -- EACH   item      result_dropped
+-- EACH   item      already
 -- EACH   item      lease_lost
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  task.completed task.removed task.unblocked task.dead task.cancelled
@@ -54,7 +55,7 @@
 -- FLAGS  allow-oom
 -- COST   10 + n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m)
 -- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result answer_waiters ack_tasks retain
--- RARELY shorten_family is_full settled_before note_end leave_order untie remove_tasks trim_set push_wake make_ready push_due delay_until
+-- RARELY has_other_result join_traces shorten_family is_full settled_before note_end leave_order untie remove_tasks trim_set push_wake make_ready push_due delay_until
 -- RARELY await_deadline line_up bury_task cancel_task share_place tell_waiting rank_after read_record find_set
 -- RARELY state_of push_control lane_emptied leave_line cancel_one cancel_children pass_on read_limits room_left
 -- RARELY open_line open_lines free_limits

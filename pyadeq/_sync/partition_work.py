@@ -14,7 +14,7 @@ from pyadeq._sync.queue_work import until_due
 from pyadeq._core.partitions import WHOLE
 from pyadeq._core.queue_items import Held, checked_lanes
 from pyadeq.errors import DurabilityError, LeaseLost
-from pyadeq.models import Failed, Lease, ReleaseStatus, Renewal, Seconds, Snoozed, to_ms
+from pyadeq.models import AckStatus, Failed, Lease, ReleaseStatus, Renewal, Seconds, Snoozed, to_ms
 from pyadeq.worker_models import ProgressStatus
 
 T = TypeVar("T")
@@ -72,9 +72,9 @@ class TakingPart(Settling):
         tag, *lanes = place.split(" ")
         self.part(tag).settle(lanes=lanes)
 
-    def ack(self, lease: Held, result: Any = None) -> None:
-        """Complete a task and keep its result. LeaseLost if the lease is no longer this one."""
-        self._settle(lease, lambda queue: queue.ack(lease, result))
+    def ack(self, lease: Held, result: Any = None) -> AckStatus:
+        """Complete a task and keep its result, as `Queue.ack` does. LeaseLost if the lease is no longer this one."""
+        return self._settle(lease, lambda queue: queue.ack(lease, result))
 
     def fail(
         self,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
@@ -17,6 +18,8 @@ from pyadeq.errors import BadArgument, DurabilityError, LeaseLost
 from pyadeq.ids import new_ulid
 from pyadeq.models import AckStatus, Claimed, Failed, Lease, ReleaseStatus, Renewal, Seconds, Settled, Snoozed, to_ms
 from pyadeq.worker_models import Heartbeat, ProgressStatus
+
+log = logging.getLogger("pyadeq.queue")
 
 
 class Working(QueueBase):
@@ -178,17 +181,22 @@ class Working(QueueBase):
         """The lane of a key, or "" for control."""
         return key and ("" if key.startswith(f"{self.base}:control:") else key.removeprefix(f"{self.base}:wake:"))
 
-    def ack(self, lease: Held, result: Any = None) -> None:
-        """Complete a task and keep its result. LeaseLost if the lease is no longer this one.
+    def ack(self, lease: Held, result: Any = None) -> AckStatus:
+        """Complete a task and keep its result; a status as `ack_many` has it. LeaseLost if the lease is not this one.
 
-        A server whose memory is full keeps no result above 4 KiB; `ack_many` says so.
+        A second ack with another result changes nothing: it answers `already` and logs a warning.
         """
-        _check(lease, (self.ack_many([(lease, result)]))[0])
+        (status,) = self.ack_many([(lease, result)])
+        _check(lease, status)
+        if status == "already":
+            log.warning("task %s was completed before with another result, which stays", held(lease)[0])
+        return status
 
     def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[AckStatus]:
         """Complete many tasks, each a lease with its result; a status for each.
 
-        `completed`; `result_dropped`, completed by a full server that kept no result above 4 KiB; `lease_lost`.
+        `completed`; `result_dropped`, completed by a full server that kept no result above 4 KiB; `already`, completed
+        before under this lease with another result, which stays; `lease_lost`.
         """
         return self._in_batches(self.calls.ack, acks)
 

@@ -356,6 +356,8 @@ class Settling:
         self.done += 1
         if status == "result_dropped":
             log.warning("task %s: the server's memory is full, its result was not kept", id)
+        elif status == "already":
+            log.warning("task %s was completed before with another result, which stays", id)
 
     def _expect(self, seconds: float) -> None:
         """Make a call after so long; a block that ends by itself leads to a claim, which sees to what is due."""

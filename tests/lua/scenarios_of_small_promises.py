@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import repeat
+
+from pyadeq._core.queue_items import Failure
 from pyadeq.models import Lease, Task
 from pyadeq.schedule_models import Every
 from tests.lua.scenario import AnyCall, acks, scenario
@@ -227,7 +231,7 @@ def promote_what_crashed_again(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(2)
-def promote_the_first_of_what_is_due_at_once(bench: Workbench, n: int) -> AnyCall:
+def promote_some_of_many_that_are_due_at_once(bench: Workbench, n: int) -> AnyCall:
     due_after_crashes(bench, n)
     bench.fill(n, delay=1)
     bench.fill(1, delay=0.5)
@@ -344,3 +348,121 @@ def cancel_a_tree_with_an_evicted_parent(bench: Workbench, n: int) -> AnyCall:
     family(bench, a="", b="a", c="b")
     bench.ask("DEL", ":task:b")
     return bench.calls.cancel(["a"], "r", tree=True)
+
+
+# traces
+
+
+def traced(bench: Workbench, *traces: str) -> list[Lease]:
+    """Running tasks that were enqueued under these traces."""
+    enqueue_traced(bench, *traces)
+    return bench.claim(len(traces))
+
+
+def enqueue_traced(bench: Workbench, *traces: str) -> None:
+    for at, trace in enumerate(traces):
+        calls = replace(bench.calls, trace=repeat(trace or None).__next__)
+        bench.real(calls.enqueue([(f"t{at}", Task(payload=b"x"))], f"r{at}"))
+
+
+@scenario(1, 100)
+def claim_with_traces(bench: Workbench, n: int) -> AnyCall:
+    enqueue_traced(bench, *["one"] * n)
+    bench.worker()
+    return bench.calls.claim("w", "i", 0, 1, limit=n)
+
+
+@scenario(1)
+def claim_with_several_traces(bench: Workbench, n: int) -> AnyCall:
+    enqueue_traced(bench, "one", "two", "", "no trace")
+    bench.worker()
+    return bench.calls.claim("w", "i", 0, 1, limit=10)
+
+
+@scenario(1, 100)
+def ack_with_traces(bench: Workbench, n: int) -> AnyCall:
+    return bench.calls.ack(acks(traced(bench, *["one"] * n)))
+
+
+@scenario(1)
+def ack_with_several_traces(bench: Workbench, n: int) -> AnyCall:
+    return bench.calls.ack(acks(traced(bench, "one", "two", "")))
+
+
+@scenario(1)
+def fail_with_a_trace(bench: Workbench, n: int) -> AnyCall:
+    return bench.calls.fail([Failure(lease, b"") for lease in traced(bench, "one")], [0])
+
+
+@scenario(1)
+def reap_with_a_trace(bench: Workbench, n: int) -> AnyCall:
+    traced(bench, "one")
+    bench.pass_time(15_000)
+    return bench.calls.reap()
+
+
+# a second ack
+
+
+@scenario(1)
+def ack_again_with_another_result(bench: Workbench, n: int) -> AnyCall:
+    leases = bench.lease(n)
+    bench.real(bench.calls.ack(acks(leases, b"one")))
+    return bench.calls.ack(acks(leases, b"two"))
+
+
+@scenario(1)
+def ack_again_with_a_longer_result(bench: Workbench, n: int) -> AnyCall:
+    leases = bench.lease(n)
+    bench.real(bench.calls.ack(acks(leases, b"one")))
+    return bench.calls.ack(acks(leases, b"three"))
+
+
+@scenario(1)
+def ack_again_with_the_same_result(bench: Workbench, n: int) -> AnyCall:
+    leases = bench.lease(n)
+    bench.real(bench.calls.ack(acks(leases, b"one")))
+    return bench.calls.ack(acks(leases, b"one"))
+
+
+@scenario(1)
+def ack_again_with_a_result_after_none(bench: Workbench, n: int) -> AnyCall:
+    leases = bench.lease(n)
+    bench.real(bench.calls.ack(acks(leases)))
+    return bench.calls.ack(acks(leases, b"one"))
+
+
+@scenario(1)
+def ack_again_a_result_that_its_task_does_not_keep(bench: Workbench, n: int) -> AnyCall:
+    leases = bench.lease(n, result_ttl=0)
+    bench.real(bench.calls.ack(acks(leases, b"one")))
+    return bench.calls.ack(acks(leases, b"one"))
+
+
+@scenario(1)
+def ack_again_a_result_that_its_queue_does_not_keep(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.configure(result_ttl=0))
+    leases = bench.lease(n)
+    bench.real(bench.calls.ack(acks(leases, b"one")))
+    return bench.calls.ack(acks(leases, b"one"))
+
+
+@scenario(1)
+def ack_twice_in_one_call(bench: Workbench, n: int) -> AnyCall:
+    leases = bench.lease(n)
+    return bench.calls.ack([*acks(leases, b"one"), *acks(leases, b"two")])
+
+
+@scenario(1)
+def ack_again_what_was_removed(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.configure(finished_max=0))
+    leases = bench.lease(n)
+    bench.real(bench.calls.ack(acks(leases, b"one")))
+    return bench.calls.ack(acks(leases, b"two"))
+
+
+@scenario(1)
+def settle_again_with_another_result(bench: Workbench, n: int) -> AnyCall:
+    leases = bench.lease(n)
+    bench.real(bench.calls.ack(acks(leases, b"one")))
+    return bench.calls.settle("w", "i", 0, 10**6, acks=acks(leases, b"two"))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pyadeq._core.queue_items import Failure, Held
-from pyadeq.models import Lease
+from pyadeq.models import Lease, Task
 from tests.lua.workbench import START, Workbench
 
 
@@ -43,6 +43,55 @@ def test_a_result_may_be_a_mebibyte_of_any_bytes(bench: Workbench) -> None:
     result = b"\x00\xff\r\n" * 2**18
     ack(bench, lease, result=result)
     assert kept(bench, lease) == result
+
+
+OTHER: dict[str, tuple[bytes, bytes, float | None, str]] = {
+    "the same": (b"one", b"one", None, "completed"),
+    "another": (b"one", b"two", None, "already"),
+    "a longer one": (b"one", b"three", None, "already"),
+    "none": (b"one", b"", None, "already"),
+    "one after none": (b"", b"one", None, "already"),
+    "none after none": (b"", b"", None, "completed"),
+    "one that is kept for a time": (b"one", b"two", 60, "already"),
+    "one that is not kept": (b"one", b"two", 0, "completed"),
+}
+
+
+@pytest.mark.parametrize("how", OTHER)
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("settles", [False, True])
+def test_a_second_ack_with_another_result_says_so(bench: Workbench, how: str, own: bool, settles: bool) -> None:
+    first, second, keep, answer = OTHER[how]
+    if not own:
+        bench.real(bench.calls.configure(result_ttl=keep))
+    (lease,) = bench.lease(1, **({"result_ttl": keep} if own and keep is not None else {}))
+    assert ack(bench, lease, result=first) == ["completed"]
+    before = bench.dump()
+    again = bench.calls.settle("w", "i", 0, 10**6, acks=[(lease, second)]) if settles else None
+    statuses = bench.run(again).acks if again else ack(bench, lease, result=second)
+    assert statuses == [answer]
+    assert bench.dump()[f":task:{lease.id}"] == before[f":task:{lease.id}"]
+    assert kept(bench, lease) == (first if first and keep != 0 else None)
+    assert ack(bench, lease, result=first) == ["completed"]
+
+
+def test_of_two_results_in_one_call_the_first_is_kept(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    call = bench.calls.ack([(lease, b"one"), (lease, b"two"), (lease, b"one")])
+    assert bench.run(call) == ["completed", "already", "completed"]
+    assert bench.run(call) == ["completed", "already", "completed"]
+    assert kept(bench, lease) == b"one"
+
+
+def test_the_result_of_a_removed_task_is_not_asked_for(bench: Workbench) -> None:
+    bench.real(bench.calls.configure(finished_max=0))
+    (lease,) = bench.lease(1)
+    assert ack(bench, lease, result=b"one") == ["completed"]
+    assert ack(bench, lease, result=b"two") == ["completed"]
+    bench.real(bench.calls.configure(finished_max=10))
+    bench.real(bench.calls.enqueue([(lease.id, Task(payload=b"x"))], "again"))
+    ack(bench, *bench.claim(1), result=b"three")
+    assert ack(bench, lease, result=b"one") == ["completed"]
 
 
 def test_an_ack_is_counted_once_and_told_once(bench: Workbench) -> None:

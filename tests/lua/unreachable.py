@@ -65,6 +65,7 @@ UNREACHABLE: Final = {
         "include/expire_waiting.lua: no round over `ids`",
         "include/find_damage.lua: no round over `ids`",
         "include/pass_on.lua: no round over `#notes`",
+        "include/join_traces.lua: no round over `count`",
         "include/promote_due.lua: no round over `ids`",
         "include/promote_due.lua: no round over `last`",
         "include/read_record.lua: no round over `#flat`",

@@ -1,0 +1,10 @@
+-- join_traces(traces, count): the trace of an event of so many tasks: the one that all have, or one for each with spaces between, `-`
+-- where there is none.
+local function join_traces(traces, count)
+  local same = true
+  for i = 1, count do
+    traces[i] = traces[i] or '-'
+    same = same and traces[i] == traces[1]
+  end
+  return same and traces[1] or table.concat(traces, ' ')
+end
