@@ -466,3 +466,12 @@ def settle_again_with_another_result(bench: Workbench, n: int) -> AnyCall:
     leases = bench.lease(n)
     bench.real(bench.calls.ack(acks(leases, b"one")))
     return bench.calls.settle("w", "i", 0, 10**6, acks=acks(leases, b"two"))
+
+
+@scenario(1)
+def ack_again_what_was_removed_and_made_again(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.configure(finished_max=0))
+    leases = bench.lease(n)
+    bench.real(bench.calls.ack(acks(leases, b"one")))
+    bench.real(bench.calls.enqueue([(lease.id, Task(payload=b"x")) for lease in leases], "again"))
+    return bench.calls.ack(acks(leases, b"two"))

@@ -185,6 +185,16 @@ async def test_an_acknowledged_task_is_completed_with_its_result(queue: Queue) -
     assert again.result == {"n": 1}
 
 
+async def test_a_second_ack_with_another_result_is_not_silent(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
+    receipt = await queue.enqueue("work", id="t")
+    (lease,) = await take(queue)
+    assert [await queue.ack(lease, {"n": n}) for n in (1, 1, 2)] == ["completed", "completed", "already"]
+    assert "task t was completed before with another result, which stays" in caplog.text
+    view = await queue.get(receipt.id)
+    assert view
+    assert view.result == {"n": 1}
+
+
 async def test_a_lost_lease_changes_nothing(timed: Queue, clock: Clock) -> None:
     await timed.enqueue("work", id="t")
     (lost,) = await take(timed)

@@ -186,6 +186,16 @@ def test_an_acknowledged_task_is_completed_with_its_result(queue: Queue) -> None
     assert again.result == {"n": 1}
 
 
+def test_a_second_ack_with_another_result_is_not_silent(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
+    receipt = queue.enqueue("work", id="t")
+    (lease,) = take(queue)
+    assert [queue.ack(lease, {"n": n}) for n in (1, 1, 2)] == ["completed", "completed", "already"]
+    assert "task t was completed before with another result, which stays" in caplog.text
+    view = queue.get(receipt.id)
+    assert view
+    assert view.result == {"n": 1}
+
+
 def test_a_lost_lease_changes_nothing(timed: Queue, clock: Clock) -> None:
     timed.enqueue("work", id="t")
     (lost,) = take(timed)
