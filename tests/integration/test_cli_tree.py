@@ -113,7 +113,7 @@ def test_a_queue_that_does_not_exist_is_refused(path: str, url: str, base_name: 
 
 @pytest.mark.parametrize("path", DOMAINS)
 def test_a_domain_that_does_not_exist_is_refused(path: str, url: str, base_name: str) -> None:
-    words = [*TREE[path].required(), "--domain", "jobs"]
+    words = [*VALUES.get(path, TREE[path].required()), "--domain", "jobs"]
     with Adeq.from_url(url, prefix=base_name) as client:
         client.locks("jobz").configure()
         line = error(1, *path.split(), *words, ADEQ_URL=url, ADEQ_PREFIX=base_name)
@@ -270,6 +270,7 @@ VALUES = {  # that are not x
     "scripts acl": ["worker"],
     "schedule add": ["--every", "1h"],
     "task result": ["x", "done"],
+    "lock offline": ["--owner", "o1", "--yes"],
     "lock release": ["database:orders", "--reason", "x", "--yes"],
     "worker show": ["host-12345-abcdef"],
 }
@@ -337,7 +338,7 @@ VERBS = {
     "purge trim partitions",  # of queues
     "enqueue cancel retry result tree abandon",  # of tasks
     "trigger backfill fire",  # of schedules
-    "domains graph release",  # of locks
+    "domains graph release offline",  # of locks
     "run quiet stop restart resize",  # of workers
     "load verify acl migrate",  # of scripts
 }

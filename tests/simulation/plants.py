@@ -33,7 +33,7 @@ PLANTS: Mapping[str, tuple[str, str, str]] = {
     ),
     "what is due is not promoted": (
         "nothing_left",
-        "redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)",
+        "redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')",
         "{}",
     ),
     "a lease is taken back too early": (
@@ -43,8 +43,8 @@ PLANTS: Mapping[str, tuple[str, str, str]] = {
     ),
     "a repeated key is new": (
         "one_per_key",
-        "if stands then return id, name end",
-        "if stands and name ~= 'key' then return id, name end",
+        "if stands then return id, name,",
+        "if stands and name ~= 'key' then return id, name,",
     ),
     "a freed lock is not handed over": ("free_locks", "if not tried.obstacle then", "if false then"),
     "exclusive beside shared": (

@@ -55,7 +55,7 @@ CALLS: dict[Callable[[Adeq, str], Callable[[], Any]], Any] = {
     enqueue: "created",
     claim: ["a"],
     heartbeat: "renewed",
-    ack: None,
+    ack: "completed",
     acquire: False,
     renew: [False, "renewed"],
     release: None,
