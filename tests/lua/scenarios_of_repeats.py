@@ -175,7 +175,7 @@ def claim_mends_a_line_of_one_that_has_gone(bench: Workbench, _: int) -> AnyCall
 
 
 @scenario(1)
-def claim_rejects_nobody_for_a_lost_holder(bench: Workbench, n: int) -> AnyCall:
+def claim_rejects_nobody_for_an_evicted_holder(bench: Workbench, n: int) -> AnyCall:
     lose(bench, *(lease.id for lease in running(bench, n, policy="reject")))
     bench.fill(2 * n, user="u")
     return claim(bench, 2 * n)
@@ -250,7 +250,7 @@ def claim_the_last_with_fair_shares_and_limits(bench: Workbench, _: int) -> AnyC
 
 
 @scenario(0)
-def repair_ended_tasks_that_wait_too(bench: Workbench, _: int) -> AnyCall:
+def repair_damaged_ended_tasks_that_wait(bench: Workbench, _: int) -> AnyCall:
     """With what an end leaves in the record, and with nothing of it."""
     ids = [bench.fill(1, **TIES)[0] for _ in range(5)]
     for id, place in zip(ids, ("finished", "finished", "finished", "dead", "dead"), strict=True):
