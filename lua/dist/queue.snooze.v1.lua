@@ -425,12 +425,15 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     by_index[index] = members
   end
   for i, id in ipairs(ids) do families[i] = children .. id end
-  local some_have = redis.call('EXISTS', unpack(families)) > 0  -- at most 2,000: of a sweep, and those that ended
+  local some_have = 0  -- children
+  for first = 1, #families, 7000 do
+    some_have = some_have + redis.call('EXISTS', unpack(families, first, math.min(first + 6999, #families)))
+  end
   for i, id in ipairs(ids) do
     local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier',
       'settled_earlier', 'pruned'), #keys
     local parent = own[3]
-    local linked = some_have and parent and parent ~= id and redis.call('EXISTS', families[i]) == 1
+    local linked = some_have > 0 and parent and parent ~= id and redis.call('EXISTS', families[i]) == 1
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
     if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end

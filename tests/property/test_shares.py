@@ -47,6 +47,7 @@ class History:
         self.shares, self.numbers = Shares(), count(1)
         self.leases = dict[str, models.Lease]()
         self.deadlines, self.delayed, self.crashes = dict[str, int](), dict[str, int](), Counter[str]()
+        self.stood = dict[str, tuple[int, tuple[int, ...]]]()  # when it is due after a crash, and where it stood
         self.dead, self.after = set[str](), dict[str, list[str]]()
         backoff = models.Backoff(base=1, multiplier=1, cap=1, jitter=0)
         self.link.run(self.calls.configure(clock="test", fair=True, max_crashes=1000, backoff=backoff))
@@ -180,6 +181,11 @@ class History:
         """A worker that is silent for 30 s is forgotten."""
         self.link.run(self.calls.heartbeat([], "w"))
 
+    def _stood(self, id: str, at: int) -> tuple[int, ...]:
+        """Where it stood when it was leased, if it is due after a crash: such come last, in their order."""
+        due, place = self.stood.get(id, (0, ()))
+        return place if due == at else ()
+
     def _sweep(self) -> None:
         now = self.link.model.now
         late = sorted((at, id) for id, at in self.deadlines.items() if at <= now)
@@ -191,9 +197,10 @@ class History:
                 self.shares.put_back(id)
             else:
                 self.delayed[id] = now + 1000
-        due = sorted((at, id) for id, at in self.delayed.items() if at <= now)
+                self.stood[id] = now + 1000, (self.shares.items[id].priority, *self.shares.places[id])
+        due = sorted((at, self._stood(id, at), id) for id, at in self.delayed.items() if at <= now)
         self.link.run(self.calls.promote(1000))
-        for _, id in due:
+        for *_, id in due:
             del self.delayed[id]
             self.shares.line_up(id)
 
