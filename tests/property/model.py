@@ -122,9 +122,11 @@ class Model(Kept, Workers):
     settle = claim
 
     def ack(self, acks: Iterable[Answer]) -> list[Answer]:
-        answers, done = [], []
+        answers: list[Answer] = []
+        done, given = [], dict[str, bytes]()
         for id, token, result in acks:
             if task := self._held(id, token):
+                given[id] = result
                 task.attempts += 1
                 keep = self.settings["result_ttl"] if task.spec.result_ttl is None else task.spec.result_ttl
                 if result and keep != 0:
@@ -135,9 +137,22 @@ class Model(Kept, Workers):
                 self._end(task, "completed", result)
                 task.settled = token, ("completed",)
                 done.append(task)
-            answers.append(self._settlement(id, token, "completed"))
+            answer = self._settlement(id, token, "completed")
+            other = answer != LOST and self._has_other_result(id, token, result, given.get(id))
+            answers.append(("already",) if other else answer)
         self._note("completed", *done)
         return answers
+
+    def _has_other_result(self, id: str, token: str, result: bytes, first: bytes | None) -> bool:
+        """Whether a completed task is known to have another result. first: what it got in this call."""
+        task = self.tasks.get(id)
+        if first is not None:
+            return first != result
+        if not task or task.settled[0] != token:
+            return False
+        if task.result:
+            return task.result != result
+        return bool(result) and task.spec.result_ttl is None and self.settings["result_ttl"] is None
 
     def fail(self, fails: Iterable[Answer]) -> list[Answer]:
         answers = []
