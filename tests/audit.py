@@ -64,7 +64,7 @@ class Audit:
         self.records = self._records()
         self.tasks = {id: record for id, record in self.records.items() if "created_ms" in record}
         stubs = {id: record for id, record in self.records.items() if "gone" in record}
-        self.links = {id for id, record in stubs.items() if "parent" in record}  # to the children of what was removed
+        self.links = {id for id, record in stubs.items() if "link" in record}  # to the children of what was removed
         self.places: defaultdict[str, list[str]] = defaultdict(list)
         for name in self.names:
             if name in SETS or name.startswith("ready:"):
@@ -130,7 +130,7 @@ class Audit:
             for index in tags + owners + parents:
                 wanted[index].add(id)
         for id in self.links:
-            wanted[f"children:{self.records[id]['parent']}"].add(id)
+            wanted[f"children:{self.records[id]['link']}"].add(id)
         there = {name for name in self.names if name.startswith(("by:", "children:"))}
         for index in sorted(there | wanted.keys()):
             if (ids := self._zset(index).keys()) != wanted[index]:

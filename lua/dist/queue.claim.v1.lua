@@ -241,7 +241,7 @@ local function open_queue() local config = KEYS[1]
     ended = 0,
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {}
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed = {}, {}, {}, {}, {}, {}
     conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
     conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
     conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
@@ -473,6 +473,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, ru
     local record, failed, crashes, delivered, since_ms, size, tied, traced = read_task(id)
     if #leased == limit or (bytes + size > 4194304 and #leased > 0) then break end
     local waits, limited
+    if conf.limits then conf.lane = wanted[from[i]] end
     if conf.limits and since_ms then waits, limited = arg_rare().held_back(conf, id, record, scores[i], tied, tally) end
     counts[from[i]] = (counts[from[i]] or 0) + 1
     if not since_ms then
@@ -535,24 +536,24 @@ end
 -- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
 -- NEEDS task children ends
 local function shorten_family(conf, id) local task, children, ends = KEYS[4], KEYS[20], KEYS[28]
-  local link = redis.call('HMGET', task .. id, 'gone', 'parent', 'pruned')
+  local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
     local parent, kids = link[2], redis.call('ZRANGE', children .. id, 0, 1, 'WITHSCORES')
     local only = #kids == 2 and redis.call('HMGET', task .. kids[1], 'gone', 'pruned')
     if #kids == 4 or (only and not only[1]) then return end
-    redis.call('HDEL', task .. id, 'parent', 'pruned')
+    redis.call('HDEL', task .. id, 'link', 'pruned')
     redis.call('PEXPIRE', task .. id, 60000)
     local score = redis.call('ZSCORE', children .. parent, id)
     redis.call('ZREM', children .. parent, id)
     if only then
       redis.call('DEL', children .. id)
       if parent == kids[1] then  -- the two had each other
-        redis.call('HDEL', task .. parent, 'parent', 'pruned')
+        redis.call('HDEL', task .. parent, 'link', 'pruned')
         redis.call('PEXPIRE', task .. parent, 60000)
         return
       end
-      redis.call('HSET', task .. kids[1], 'parent', parent)
+      redis.call('HSET', task .. kids[1], 'link', parent)
       redis.call('ZADD', children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
       if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
         redis.call('HSET', task .. kids[1], 'pruned', link[3])
@@ -560,7 +561,7 @@ local function shorten_family(conf, id) local task, children, ends = KEYS[4], KE
       end
       return
     end
-    id, link = parent, redis.call('HMGET', task .. parent, 'gone', 'parent', 'pruned')
+    id, link = parent, redis.call('HMGET', task .. parent, 'gone', 'link', 'pruned')
   end
 end
 
@@ -1238,11 +1239,22 @@ local function cancel_children(conf, id, last_id, last_score, stamp, limit, tall
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
-    cancel_one(conf, page[i], tally)
-    local row = redis.call('EXISTS', children .. page[i]) == 1 and redis.call('HMGET', task .. page[i], 'created_ms', 'pruned', 'gone')
-    if row and (row[1] or row[3]) and tonumber(row[2] or 0) < tonumber(stamp) then
-      redis.call('HSET', task .. page[i], 'pruned', stamp)
-      note_end(conf, 't', page[i], nil, stamp)
+    local child = page[i]
+    local row = redis.call('HMGET', task .. child, 'created_ms', 'parent', 'link', 'pruned')
+    local parent = row[3]
+    if row[1] then parent = row[2] end
+    if parent ~= id then
+      redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
+    else
+      if row[1] then cancel_one(conf, child, tally) end
+      local has_own = redis.call('EXISTS', children .. child) == 1
+      if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
+        redis.call('HSET', task .. child, 'pruned', stamp)
+        note_end(conf, 't', child, nil, stamp)
+      elseif not has_own and not row[1] then  -- an older build removed the last child of a link
+        redis.call('ZREM', children .. id, child)
+        redis.call('PEXPIRE', task .. child, 60000)
+      end
     end
   end
   return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
@@ -1326,7 +1338,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
       if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
-      if linked then stub[#stub + 1], stub[#stub + 2] = 'parent', parent end
+      if linked then stub[#stub + 1], stub[#stub + 2] = 'link', parent end
       if linked and own[9] then stub[#stub + 1], stub[#stub + 2] = 'pruned', own[9] end
       stubs[#stubs + 1] = { not linked and string.format('%.0f', left_ms), stub }
     end
@@ -1569,7 +1581,7 @@ local function hold_limits(conf, id, limited, fence) local holding, rates = KEYS
       keys[#keys + 1] = limit.key
     end
     if limit.interval_ms then
-      conf.timed = true
+      conf.timed[conf.lane] = true
       limit.next_ms = limit.next_ms + limit.interval_ms
       redis.call('ZADD', rates, string.format('%.3f', limit.next_ms), limit.key)
     end
@@ -1654,7 +1666,7 @@ local function held_back(conf, id, record, score, tied, tally) local task = KEYS
     if full.policy == 'cancel_oldest' and full.held >= full.most then make_way(conf, full) end
     join_limit(conf, id, score, full, look_ms, tied)
     emit(conf, 'task.limited', id, 'limit=' .. full.key)
-    if look_ms < BAND then conf.timed = true end
+    if look_ms < BAND then conf.timed[conf.lane] = true end
   end
   for _, other in ipairs(limited) do  -- where it may have been let go, and another may start instead
     if other ~= full then conf.spared[#conf.spared + 1] = other.key end
@@ -1699,12 +1711,12 @@ local function note_claimed(conf, wanted, from, scores, taken) local ready, shar
   end
 end
 
--- end_limited(conf, wanted, next_ms, tally): after a claim: cancel those that are to go for others of their limit, let others start where
+-- end_limited(conf, next_ms, tally): after a claim: cancel those that are to go for others of their limit, let others start where
 -- one was let go that waits for another limit now, and answer the earlier of a time (0: none) and that when the line of a limit
 -- is looked at next. While there are lines that is in 5 s at the latest, for nobody is told of a limit that is changed.
--- conf.timed: this claim has met a rate. Then it leaves a token, for its worker may be busy at the time of the next start.
+-- conf.timed: lanes in which this claim has met a rate. It leaves a token there, for its worker may be busy when the next may start.
 -- NEEDS limit_lines cancel_one open_lines push_due
-local function end_limited(conf, wanted, next_ms, tally) local limit_lines = KEYS[33]
+local function end_limited(conf, next_ms, tally) local limit_lines = KEYS[33]
   for _, id in ipairs(conf.victims) do cancel_one(conf, id, tally) end
   local lined, seen = {}, {}
   for _, key in ipairs(conf.spared) do
@@ -1714,8 +1726,8 @@ local function end_limited(conf, wanted, next_ms, tally) local limit_lines = KEY
   if lined[1] then open_lines(conf, lined) end
   local look_ms = redis.call('ZRANGE', limit_lines, 0, 0, 'WITHSCORES')[2]
   if not look_ms then return next_ms end
-  if conf.timed and look_ms - conf.now < 10000 then
-    for _, lane in ipairs(wanted) do push_due(lane) end
+  if look_ms - conf.now < 10000 then
+    for lane in pairs(conf.timed) do push_due(lane) end
   end
   look_ms = conf.lines_left and conf.now or math.max(conf.now, math.min(look_ms, conf.now + 5000))
   return next_ms == 0 and look_ms or math.min(look_ms, next_ms)
@@ -1753,7 +1765,7 @@ else
   deadline_ms, leased = claim_tasks(conf, left_ms > 0 and {} or item_lane, limit, known, tally)
 end
 if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, conf.now + left_ms) end
-if conf.limits then next_ms = arg_rare().end_limited(conf, item_lane, next_ms, tally) end
+if conf.limits then next_ms = arg_rare().end_limited(conf, next_ms, tally) end
 local fires_ms = conf.schedules and arg_rare().next_firing(conf) or 0
 if conf.noted and arg_rare().pass_on(conf, 100, tally) >= 100 and redis.call('EXISTS', ends) == 1 then next_ms = conf.now end
 retain(conf, tally)

@@ -172,7 +172,7 @@ local function open_queue() local config = KEYS[1]
     ended = 0,
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {}
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed = {}, {}, {}, {}, {}, {}
     conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
     conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
     conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
@@ -297,7 +297,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
       if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
-      if linked then stub[#stub + 1], stub[#stub + 2] = 'parent', parent end
+      if linked then stub[#stub + 1], stub[#stub + 2] = 'link', parent end
       if linked and own[9] then stub[#stub + 1], stub[#stub + 2] = 'pruned', own[9] end
       stubs[#stubs + 1] = { not linked and string.format('%.0f', left_ms), stub }
     end
@@ -371,24 +371,24 @@ function arg_rare()
 -- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
 -- NEEDS task children ends
 local function shorten_family(conf, id) local task, children, ends = KEYS[2], KEYS[17], KEYS[22]
-  local link = redis.call('HMGET', task .. id, 'gone', 'parent', 'pruned')
+  local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
     local parent, kids = link[2], redis.call('ZRANGE', children .. id, 0, 1, 'WITHSCORES')
     local only = #kids == 2 and redis.call('HMGET', task .. kids[1], 'gone', 'pruned')
     if #kids == 4 or (only and not only[1]) then return end
-    redis.call('HDEL', task .. id, 'parent', 'pruned')
+    redis.call('HDEL', task .. id, 'link', 'pruned')
     redis.call('PEXPIRE', task .. id, 60000)
     local score = redis.call('ZSCORE', children .. parent, id)
     redis.call('ZREM', children .. parent, id)
     if only then
       redis.call('DEL', children .. id)
       if parent == kids[1] then  -- the two had each other
-        redis.call('HDEL', task .. parent, 'parent', 'pruned')
+        redis.call('HDEL', task .. parent, 'link', 'pruned')
         redis.call('PEXPIRE', task .. parent, 60000)
         return
       end
-      redis.call('HSET', task .. kids[1], 'parent', parent)
+      redis.call('HSET', task .. kids[1], 'link', parent)
       redis.call('ZADD', children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
       if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
         redis.call('HSET', task .. kids[1], 'pruned', link[3])
@@ -396,7 +396,7 @@ local function shorten_family(conf, id) local task, children, ends = KEYS[2], KE
       end
       return
     end
-    id, link = parent, redis.call('HMGET', task .. parent, 'gone', 'parent', 'pruned')
+    id, link = parent, redis.call('HMGET', task .. parent, 'gone', 'link', 'pruned')
   end
 end
 

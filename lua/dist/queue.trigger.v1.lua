@@ -374,7 +374,7 @@ local function open_queue() local config = KEYS[1]
     ended = 0,
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared = {}, {}, {}, {}, {}
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed = {}, {}, {}, {}, {}, {}
     conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
     conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
     conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
@@ -466,9 +466,9 @@ end
 -- NEEDS task children trace source shorten_family
 local function write_record(id, stamp, conf, own, size) local task, children = KEYS[4], KEYS[18]
   local key = task .. id
-  local old = conf.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled', 'parent') or {}
+  local old = conf.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled', 'link') or {}
   if old[5] then
-    redis.call('HDEL', key, 'parent', 'pruned')
+    redis.call('HDEL', key, 'link', 'pruned')
     redis.call('ZREM', children .. old[5], id)
     arg_rare().shorten_family(conf, old[5])
   end
@@ -531,7 +531,7 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally) local config
     known = known or (seen[id] and 'exists')
     if keyed and known ~= 'created' then twin, by, later_twin = arg_rare().find_twin(conf, own, stamps[i]) end
     -- What a later item of this call made was not there when the call came before: then this one was refused, and is again.
-    local may_be_refused = by ~= 'rid' and (later or later_twin or not (known or twin))
+    local may_be_refused = by ~= 'rid' and (not known or later) and (not twin or later_twin)
     local missing = may_be_refused and (own.after and arg_rare().find_missing(conf, own.after, stamps[i])
       or own.needs_parent and arg_rare().find_missing(conf, { own.parent }, stamps[i]))
     if may_be_refused and conf.moved and not arg_rare().is_here(own) then
@@ -581,24 +581,24 @@ function arg_rare()
 -- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
 -- NEEDS task children ends
 local function shorten_family(conf, id) local task, children, ends = KEYS[4], KEYS[18], KEYS[26]
-  local link = redis.call('HMGET', task .. id, 'gone', 'parent', 'pruned')
+  local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
     local parent, kids = link[2], redis.call('ZRANGE', children .. id, 0, 1, 'WITHSCORES')
     local only = #kids == 2 and redis.call('HMGET', task .. kids[1], 'gone', 'pruned')
     if #kids == 4 or (only and not only[1]) then return end
-    redis.call('HDEL', task .. id, 'parent', 'pruned')
+    redis.call('HDEL', task .. id, 'link', 'pruned')
     redis.call('PEXPIRE', task .. id, 60000)
     local score = redis.call('ZSCORE', children .. parent, id)
     redis.call('ZREM', children .. parent, id)
     if only then
       redis.call('DEL', children .. id)
       if parent == kids[1] then  -- the two had each other
-        redis.call('HDEL', task .. parent, 'parent', 'pruned')
+        redis.call('HDEL', task .. parent, 'link', 'pruned')
         redis.call('PEXPIRE', task .. parent, 60000)
         return
       end
-      redis.call('HSET', task .. kids[1], 'parent', parent)
+      redis.call('HSET', task .. kids[1], 'link', parent)
       redis.call('ZADD', children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
       if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
         redis.call('HSET', task .. kids[1], 'pruned', link[3])
@@ -606,7 +606,7 @@ local function shorten_family(conf, id) local task, children, ends = KEYS[4], KE
       end
       return
     end
-    id, link = parent, redis.call('HMGET', task .. parent, 'gone', 'parent', 'pruned')
+    id, link = parent, redis.call('HMGET', task .. parent, 'gone', 'link', 'pruned')
   end
 end
 
@@ -846,7 +846,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
       if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
-      if linked then stub[#stub + 1], stub[#stub + 2] = 'parent', parent end
+      if linked then stub[#stub + 1], stub[#stub + 2] = 'link', parent end
       if linked and own[9] then stub[#stub + 1], stub[#stub + 2] = 'pruned', own[9] end
       stubs[#stubs + 1] = { not linked and string.format('%.0f', left_ms), stub }
     end
@@ -1127,11 +1127,22 @@ local function cancel_children(conf, id, last_id, last_score, stamp, limit, tall
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
-    cancel_one(conf, page[i], tally)
-    local row = redis.call('EXISTS', children .. page[i]) == 1 and redis.call('HMGET', task .. page[i], 'created_ms', 'pruned', 'gone')
-    if row and (row[1] or row[3]) and tonumber(row[2] or 0) < tonumber(stamp) then
-      redis.call('HSET', task .. page[i], 'pruned', stamp)
-      note_end(conf, 't', page[i], nil, stamp)
+    local child = page[i]
+    local row = redis.call('HMGET', task .. child, 'created_ms', 'parent', 'link', 'pruned')
+    local parent = row[3]
+    if row[1] then parent = row[2] end
+    if parent ~= id then
+      redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
+    else
+      if row[1] then cancel_one(conf, child, tally) end
+      local has_own = redis.call('EXISTS', children .. child) == 1
+      if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
+        redis.call('HSET', task .. child, 'pruned', stamp)
+        note_end(conf, 't', child, nil, stamp)
+      elseif not has_own and not row[1] then  -- an older build removed the last child of a link
+        redis.call('ZREM', children .. id, child)
+        redis.call('PEXPIRE', task .. child, 60000)
+      end
     end
   end
   return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]

@@ -14,7 +14,7 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
     known = known or (seen[id] and 'exists')
     if keyed and known ~= 'created' then twin, by, later_twin = find_twin(conf, own, stamps[i]) end
     -- What a later item of this call made was not there when the call came before: then this one was refused, and is again.
-    local may_be_refused = by ~= 'rid' and (later or later_twin or not (known or twin))
+    local may_be_refused = by ~= 'rid' and (not known or later) and (not twin or later_twin)
     local missing = may_be_refused and (own.after and find_missing(conf, own.after, stamps[i])
       or own.needs_parent and find_missing(conf, { own.parent }, stamps[i]))
     if may_be_refused and conf.moved and not is_here(own) then

@@ -7,11 +7,22 @@ local function cancel_children(conf, id, last_id, last_score, stamp, limit, tall
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
-    cancel_one(conf, page[i], tally)
-    local row = redis.call('EXISTS', children .. page[i]) == 1 and redis.call('HMGET', task .. page[i], 'created_ms', 'pruned', 'gone')
-    if row and (row[1] or row[3]) and tonumber(row[2] or 0) < tonumber(stamp) then
-      redis.call('HSET', task .. page[i], 'pruned', stamp)
-      note_end(conf, 't', page[i], nil, stamp)
+    local child = page[i]
+    local row = redis.call('HMGET', task .. child, 'created_ms', 'parent', 'link', 'pruned')
+    local parent = row[3]
+    if row[1] then parent = row[2] end
+    if parent ~= id then
+      redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
+    else
+      if row[1] then cancel_one(conf, child, tally) end
+      local has_own = redis.call('EXISTS', children .. child) == 1
+      if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
+        redis.call('HSET', task .. child, 'pruned', stamp)
+        note_end(conf, 't', child, nil, stamp)
+      elseif not has_own and not row[1] then  -- an older build removed the last child of a link
+        redis.call('ZREM', children .. id, child)
+        redis.call('PEXPIRE', task .. child, 60000)
+      end
     end
   end
   return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]

@@ -15,6 +15,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally)
     local record, failed, crashes, delivered, since_ms, size, tied, traced = read_task(id)
     if #leased == limit or (bytes + size > 4194304 and #leased > 0) then break end
     local waits, limited
+    if conf.limits then conf.lane = wanted[from[i]] end
     if conf.limits and since_ms then waits, limited = held_back(conf, id, record, scores[i], tied, tally) end
     counts[from[i]] = (counts[from[i]] or 0) + 1
     if not since_ms then

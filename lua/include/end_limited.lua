@@ -1,9 +1,9 @@
--- end_limited(conf, wanted, next_ms, tally): after a claim: cancel those that are to go for others of their limit, let others start where
+-- end_limited(conf, next_ms, tally): after a claim: cancel those that are to go for others of their limit, let others start where
 -- one was let go that waits for another limit now, and answer the earlier of a time (0: none) and that when the line of a limit
 -- is looked at next. While there are lines that is in 5 s at the latest, for nobody is told of a limit that is changed.
--- conf.timed: this claim has met a rate. Then it leaves a token, for its worker may be busy at the time of the next start.
+-- conf.timed: lanes in which this claim has met a rate. It leaves a token there, for its worker may be busy when the next may start.
 -- NEEDS limit_lines cancel_one open_lines push_due
-local function end_limited(conf, wanted, next_ms, tally)
+local function end_limited(conf, next_ms, tally)
   for _, id in ipairs(conf.victims) do cancel_one(conf, id, tally) end
   local lined, seen = {}, {}
   for _, key in ipairs(conf.spared) do
@@ -13,8 +13,8 @@ local function end_limited(conf, wanted, next_ms, tally)
   if lined[1] then open_lines(conf, lined) end
   local look_ms = redis.call('ZRANGE', limit_lines, 0, 0, 'WITHSCORES')[2]
   if not look_ms then return next_ms end
-  if conf.timed and look_ms - conf.now < 10000 then
-    for _, lane in ipairs(wanted) do push_due(lane) end
+  if look_ms - conf.now < 10000 then
+    for lane in pairs(conf.timed) do push_due(lane) end
   end
   look_ms = conf.lines_left and conf.now or math.max(conf.now, math.min(look_ms, conf.now + 5000))
   return next_ms == 0 and look_ms or math.min(look_ms, next_ms)

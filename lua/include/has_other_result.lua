@@ -3,9 +3,9 @@
 -- longer than what was sent.
 -- NEEDS task result
 local function has_other_result(conf, id, token, value, first)
-  if first then return first ~= value end
   local row = redis.call('HMGET', task .. id, 'created_ms', 'result_ms', 'settled')
   if not row[1] or string.find(row[3] or '', token .. ' ', 1, true) ~= 1 then return false end  -- an older task of this id
+  if first then return first ~= value end
   local length = redis.call('STRLEN', result .. id)
   if length == 0 then return value ~= '' and not row[2] and not conf.result_ms end
   return length ~= #value or redis.call('GET', result .. id) ~= value

@@ -30,7 +30,7 @@ local function held_back(conf, id, record, score, tied, tally)
     if full.policy == 'cancel_oldest' and full.held >= full.most then make_way(conf, full) end
     join_limit(conf, id, score, full, look_ms, tied)
     emit(conf, 'task.limited', id, 'limit=' .. full.key)
-    if look_ms < BAND then conf.timed = true end
+    if look_ms < BAND then conf.timed[conf.lane] = true end
   end
   for _, other in ipairs(limited) do  -- where it may have been let go, and another may start instead
     if other ~= full then conf.spared[#conf.spared + 1] = other.key end

@@ -10,7 +10,7 @@ local function hold_limits(conf, id, limited, fence)
       keys[#keys + 1] = limit.key
     end
     if limit.interval_ms then
-      conf.timed = true
+      conf.timed[conf.lane] = true
       limit.next_ms = limit.next_ms + limit.interval_ms
       redis.call('ZADD', rates, string.format('%.3f', limit.next_ms), limit.key)
     end

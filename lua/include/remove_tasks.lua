@@ -32,7 +32,7 @@ local function remove_tasks(conf, ids, since, why)
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
       if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
-      if linked then stub[#stub + 1], stub[#stub + 2] = 'parent', parent end
+      if linked then stub[#stub + 1], stub[#stub + 2] = 'link', parent end
       if linked and own[9] then stub[#stub + 1], stub[#stub + 2] = 'pruned', own[9] end
       stubs[#stubs + 1] = { not linked and string.format('%.0f', left_ms), stub }
     end

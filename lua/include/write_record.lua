@@ -5,9 +5,9 @@
 -- NEEDS task children trace source shorten_family
 local function write_record(id, stamp, conf, own, size)
   local key = task .. id
-  local old = conf.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled', 'parent') or {}
+  local old = conf.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled', 'link') or {}
   if old[5] then
-    redis.call('HDEL', key, 'parent', 'pruned')
+    redis.call('HDEL', key, 'link', 'pruned')
     redis.call('ZREM', children .. old[5], id)
     shorten_family(conf, old[5])
   end

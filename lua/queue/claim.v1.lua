@@ -95,7 +95,7 @@ else
   deadline_ms, leased = claim_tasks(conf, left_ms > 0 and {} or item_lane, limit, known, tally)
 end
 if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, conf.now + left_ms) end
-if conf.limits then next_ms = end_limited(conf, item_lane, next_ms, tally) end
+if conf.limits then next_ms = end_limited(conf, next_ms, tally) end
 local fires_ms = conf.schedules and next_firing(conf) or 0
 if conf.noted and pass_on(conf, 100, tally) >= 100 and redis.call('EXISTS', ends) == 1 then next_ms = conf.now end
 retain(conf, tally)

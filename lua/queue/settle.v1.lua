@@ -112,7 +112,7 @@ else
   if math.abs(conf.now - known) >= 1000 and housekeep(conf, tally, lanes_wanted_lane) then known = conf.now end
   deadline_ms, leased = claim_tasks(conf, lanes_wanted_lane, limit, known, tally)
 end
-if conf.limits then next_ms = end_limited(conf, lanes_wanted_lane, next_ms, tally) end
+if conf.limits then next_ms = end_limited(conf, next_ms, tally) end
 local fires_ms = conf.schedules and next_firing(conf) or 0
 if conf.noted and pass_on(conf, 100, tally) >= 100 and redis.call('EXISTS', ends) == 1 then next_ms = conf.now end
 retain(conf, tally)

@@ -93,7 +93,7 @@ class Adeq:
         self._nodes = _nodes(client, wanted.timeout_ms / 1000 + LATE if wanted else 0.0)
         self._scripts = Scripts(self._nodes, retry_for, wanted, self.now_ms)
         self.hints = Hints(self._nodes)
-        self.closed = False
+        self.closed = self._has_ended = False
         self._options: dict[str, Any] = {  # by which another client is made like this one
             "prefix": prefix,
             "slot": slot,
@@ -346,6 +346,8 @@ class Adeq:
         still held end with their leases. To close again does nothing. ConfigError on another event loop than the
         client is used on: then it stays open.
         """
+        if self._has_ended:
+            return
         self._nodes.settle_in()
         self.closed = True
         try:
@@ -356,6 +358,7 @@ class Adeq:
         finally:
             if self._owns_client:
                 await self.client.aclose()
+        self._has_ended = True
 
     async def __aenter__(self) -> Self:
         if self.closed:

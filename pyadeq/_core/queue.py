@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyadeq._core import queue_replies as replies
-from pyadeq._core.call import Call, build_call
+from pyadeq._core.call import Call, Reply, build_call
 from pyadeq._core.migration import Layout, layout
 from pyadeq._core.queue_items import (
     EnqueueItem,
@@ -150,7 +150,8 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
     def ack(self, acks: Sequence[tuple[Held, Any]]) -> Call[list[AckStatus]]:
         """acks: leases with their results; None keeps no result."""
         items = self.sealing.acks(ack_items(acks))
-        return build_call("queue.ack.v1", self.base, self._scalars(), {"item": items}, decode=replies.statuses)
+        decode: Callable[[Reply], list[AckStatus]] = self.sealing.opening(replies.statuses, self.sealing.acked)
+        return build_call("queue.ack.v1", self.base, self._scalars(), {"item": items}, decode=decode)
 
     def fail(self, fails: Sequence[Failure], jitters: Sequence[int]) -> Call[list[Failed]]:
         """jitters: 0 to 1,000,000 for each fail; 500,000 is the backoff as it is."""

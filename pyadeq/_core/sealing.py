@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 from pyadeq._core.queue_items import MAX_ERROR_BYTES, EnqueueItem, Sealed
 from pyadeq.codec import Codec
 from pyadeq.errors import PayloadError
-from pyadeq.models import Claimed, Lease, Settled, TaskView
+from pyadeq.models import AckStatus, Claimed, Lease, Settled, TaskView
 from pyadeq.schedule_models import Schedule
 from pyadeq.worker_models import Outcome
 
@@ -82,7 +82,12 @@ class Sealing:
 
     def settled(self, settled: Settled) -> Settled:
         self.claimed(settled.claimed)
+        settled.acks[:] = self.acked(settled.acks)
         return settled
+
+    def acked(self, statuses: list[AckStatus]) -> list[AckStatus]:
+        """A result that is sealed twice differs each time: then nobody knows that it is another one."""
+        return ["completed" if status == "already" else status for status in statuses]
 
     def views(self, views: list[TaskView | None]) -> list[TaskView | None]:
         return [view and self._view(view, payload="data", result="result_data", error="error") for view in views]

@@ -94,7 +94,7 @@ class Adeq:
         self._nodes = _nodes(client, wanted.timeout_ms / 1000 + LATE if wanted else 0.0)
         self._scripts = Scripts(self._nodes, retry_for, wanted, self.now_ms)
         self.hints = Hints(self._nodes)
-        self.closed = False
+        self.closed = self._has_ended = False
         self._options: dict[str, Any] = {  # by which another client is made like this one
             "prefix": prefix,
             "slot": slot,
@@ -347,6 +347,8 @@ class Adeq:
         still held end with their leases. To close again does nothing. ConfigError on another event loop than the
         client is used on: then it stays open.
         """
+        if self._has_ended:
+            return
         self._nodes.settle_in()
         self.closed = True
         try:
@@ -357,6 +359,7 @@ class Adeq:
         finally:
             if self._owns_client:
                 self.client.close()
+        self._has_ended = True
 
     def __enter__(self) -> Self:
         if self.closed:

@@ -66,5 +66,16 @@ def test_a_client_is_not_used_on_two_loops_at_once(url: str, base_name: str) -> 
             await asyncio.to_thread(thread.join)
             assert (await adeq.queue(base_name).stats()).ready == 0
 
+            await adeq.aclose()
+            thread = threading.Thread(target=close_again, args=[adeq])
+            thread.start()
+            await asyncio.to_thread(thread.join)
+
+    def close_again(adeq: Adeq) -> None:
+        try:
+            asyncio.run(adeq.aclose())
+        except BaseException as error:
+            errors.append(error)
+
     asyncio.run(here())
     assert not errors

@@ -21,7 +21,7 @@ def check_indexes(bench: Workbench) -> None:
     expected: dict[str, dict[str, str]] = {}
     audit = Audit(bench.client, bench.base)
     for id in audit.links:  # at a time of their own: they may have taken another's place
-        parent = audit.records[id]["parent"]
+        parent = audit.records[id]["link"]
         expected.setdefault(f":children:{parent}", {})[id] = (
             f"{audit.client.zscore(f'{bench.base}:children:{parent}', id):.0f}"
         )

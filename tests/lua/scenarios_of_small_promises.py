@@ -344,6 +344,23 @@ def cancel_a_tree_with_a_link(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1)
+def cancel_a_damaged_tree_with_a_link_to_nobody(bench: Workbench, n: int) -> AnyCall:
+    """An older build has removed the last child."""
+    bench.real(ack(bench, family(bench, a="", b="a", c="b"), "b"))
+    bench.ask("DEL", ":children:b", ":task:c")
+    return bench.calls.cancel(["a"], "r", tree=True)
+
+
+@scenario(1)
+def cancel_a_damaged_tree_with_a_task_of_another(bench: Workbench, n: int) -> AnyCall:
+    """An older build has enqueued another task of the id of a link."""
+    bench.real(ack(bench, family(bench, a="", b="a", c="b"), "b"))
+    bench.real(bench.calls.enqueue([("b", Task(payload=b"x"))], "r"))
+    bench.ask("ZADD", ":children:a", bench.now, "b")
+    return bench.calls.cancel(["a"], "r2", tree=True)
+
+
+@scenario(1)
 def cancel_a_tree_with_an_evicted_parent(bench: Workbench, n: int) -> AnyCall:
     family(bench, a="", b="a", c="b")
     bench.ask("DEL", ":task:b")

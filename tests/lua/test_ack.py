@@ -83,6 +83,17 @@ def test_of_two_results_in_one_call_the_first_is_kept(bench: Workbench) -> None:
     assert kept(bench, lease) == b"one"
 
 
+def test_an_older_task_of_the_id_has_no_other_result(bench: Workbench) -> None:
+    bench.real(bench.calls.configure(finished_max=0))
+    (old,) = bench.lease(1)
+    assert ack(bench, old, result=b"one") == ["completed"]
+    bench.real(bench.calls.configure(finished_max=10))
+    bench.real(bench.calls.enqueue([(old.id, Task(payload=b"x"))], "again"))
+    (new,) = bench.claim(1)
+    call = bench.calls.ack([(new, b"two"), (old, b"one")])
+    assert bench.run(call) == bench.run(call) == ["completed", "completed"]
+
+
 def test_the_result_of_a_removed_task_is_not_asked_for(bench: Workbench) -> None:
     bench.real(bench.calls.configure(finished_max=0))
     (lease,) = bench.lease(1)

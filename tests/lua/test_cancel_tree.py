@@ -254,6 +254,27 @@ def test_what_came_of_tasks_that_were_removed_ends(bench: Workbench, order: str)
     check_queue(bench)
 
 
+def test_a_task_that_an_older_build_gave_the_id_of_a_link_is_of_no_tree(bench: Workbench) -> None:
+    enqueue(bench, ("a", {}), ("b", {"parent": "a"}), ("c", {"parent": "b"}))
+    remove(bench, "b")
+    enqueue(bench, ("b", {}))
+    bench.ask("HSET", ":task:b", "link", "a")
+    bench.ask("ZADD", ":children:a", bench.now, "b")
+    cancel(bench, "a")
+    assert states(bench, "a", "b") == ["cancelled", "ready"]
+    assert bench.ask("EXISTS", ":children:a") == 0
+
+
+def test_a_link_whose_last_child_an_older_build_removed_goes(bench: Workbench) -> None:
+    enqueue(bench, ("a", {}), ("b", {"parent": "a"}), ("c", {"parent": "b"}))
+    remove(bench, "b")
+    bench.ask("DEL", ":task:c", ":payload:c", ":children:b")
+    bench.ask("ZREM", ":ready:any", "c")
+    cancel(bench, "a")
+    assert 0 < bench.ask("PTTL", ":task:b") <= 60_000
+    assert bench.ask("EXISTS", ":children:a") == 0
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_every_task_that_is_left_of_a_tree_ends(bench: Workbench, seed: int) -> None:
     draw = random.Random(seed)

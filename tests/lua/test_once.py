@@ -338,6 +338,17 @@ def test_a_replay_does_not_prolong_what_is_remembered(bench: Workbench) -> None:
     assert bench.dump()[":once"] == before
 
 
+@pytest.mark.parametrize("first", ["before", "in the same call"])
+def test_an_id_that_was_known_stays_known_though_a_later_item_has_its_key(bench: Workbench, first: str) -> None:
+    known: tuple[str, dict[str, Any]] = ("a", {})
+    if first == "before":
+        enqueue(bench, known, rid="1")
+    call = [known, ("a", {"after": ["nobody"], "unique": "k"}), ("b", {"unique": "k"})]
+    answer = enqueue(bench, *call, rid="2")
+    assert answer[1:] == [("exists", "a"), ("created", "b")]
+    assert enqueue(bench, *call, rid="2") == answer
+
+
 def test_an_answer_is_of_its_rid_and_index(bench: Workbench) -> None:
     enqueue(bench, ("a", {"unique": "k"}))
     enqueue(bench, ("b", {"unique": "k"}), rid="2")

@@ -138,7 +138,7 @@ class Checks(Views):
         for id, stub in model.stubs.items():
             if stub.parent:
                 record = stubs[id].value
-                assert (stubs[id].ttl, record["parent"].decode()) == (-1, stub.parent), f"the link of {id}: {record}"
+                assert (stubs[id].ttl, record["link"].decode()) == (-1, stub.parent), f"the link of {id}: {record}"
                 assert int(record.get("pruned", 0)) == (stub.pruned or 0)
             elif stub not in self._checked:
                 assert 0 < stubs[id].ttl <= stub.until - model.now, f"stub of {id} goes in {stubs[id].ttl} ms"

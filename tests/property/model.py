@@ -44,7 +44,7 @@ class Model(Kept, Workers):
             known = self._known(spec.id, stamp) or ("exists" if spec.id in seen else None)
             twin, by = (None, "") if known == "created" else self._twin(spec, stamp)
             later, later_twin = (self._made_by(id, stamps[at + 1 :]) for id in (spec.id, twin))
-            may_be_refused = by != "rid" and (later or later_twin or not (known or twin))
+            may_be_refused = by != "rid" and (not known or later) and (not twin or later_twin)
             if may_be_refused and (missing := self._missing(spec.after, stamps[at:])):
                 answers.append(("unknown", missing))
             elif twin and (by == "rid" or not known):
@@ -71,7 +71,7 @@ class Model(Kept, Workers):
             spec.lane, spec.fallback, spec.expires, spec.timeout, spec.key,
         )  # fmt: skip
         if stub := self.stubs.pop(spec.id, None):
-            task.settled = stub.settled
+            task.settled, task.inherited = stub.settled, stub.settled[0]
             task.earlier = (stub.stamp, *stub.earlier)[:8]
             if stub.parent:
                 self._shorten(stub.parent)
@@ -146,10 +146,10 @@ class Model(Kept, Workers):
     def _has_other_result(self, id: str, token: str, result: bytes, first: bytes | None) -> bool:
         """Whether a completed task is known to have another result. first: what it got in this call."""
         task = self.tasks.get(id)
+        if not task or task.settled[0] != token or task.inherited == token:
+            return False
         if first is not None:
             return first != result
-        if not task or task.settled[0] != token:
-            return False
         if task.result:
             return task.result != result
         return bool(result) and task.spec.result_ttl is None and self.settings["result_ttl"] is None

@@ -59,7 +59,7 @@ BY_THE_MACHINE: dict[str, Mutant] = {
     "no stub is left": (STUB, "if false then"),
     "the timeout of a queue is nothing": (" or conf.timeout_ms\n", "\n"),
     "a new task goes with the stub": ("redis.call('PERSIST', key)", ""),
-    "a tree is its root and its children": ("if row and (row[1] or row[3]) and tonumber(", "if false and tonumber("),
+    "a tree is its root and its children": ("if has_own and tonumber(", "if false and tonumber("),
     "nobody is told of an end": ("if own[5] or own[6] then", "if false then"),
     "sweeps pass nothing on": ("if conf.chains then next_ms = math.min(", "if false then next_ms = math.min("),
     "a child is not gathered": ("if own.parent and conf.chains then", "if false then"),

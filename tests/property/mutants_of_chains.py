@@ -119,7 +119,7 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
     }),
     (chains.test_a_tree_is_cancelled_from_its_top_down, {
         "a tree is only its root": ("if stamp then", "if false then"),
-        "a tree is only its root's children": ("if row and (row[1] or row[3]) and tonumber(", "if false and tonumber("),
+        "a tree is only its root's children": ("if has_own and tonumber(", "if false and tonumber("),
         "a tree's pages repeat": ("local start = last_score == '0' and", "local start = true and"),
         "a tree in one call": ("start, start + limit - 1, 'WITHSC", "start, start + 999, 'WITHSC"),
         "a cancelled tree stays noted": ("redis.call('ZREM', ends, note)", ""),
@@ -133,12 +133,12 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "who was set free escapes": ("line_up_freed()  -- or it would miss them", ""),
     }),
     (chains.test_parents_in_a_circle_are_cancelled_once, {
-        "a circle has no end": ("tonumber(row[2] or 0) < tonumber(stamp) then", "true then"),
-        "a circle is cancelled only once": ("tonumber(row[2] or 0) < tonumber(stamp) then", "not row[2] then"),
+        "a circle has no end": ("tonumber(row[4] or 0) < tonumber(stamp) then", "true then"),
+        "a circle is cancelled only once": ("tonumber(row[4] or 0) < tonumber(stamp) then", "not row[4] then"),
     }),
     (chains.test_a_cancelled_tree_reaches_what_came_of_removed_tasks, {
-        "a tree ends at who was removed": ("if row and (row[1] or row[3]) and", "if row and row[1] and"),
-        "nobody is a link": ("local linked = some_have and", "local linked = false and"),
+        "a tree ends at who was removed": ("local parent = row[3]", "local parent = row[2]"),
+        "nobody is a link": ("local linked = some_have > 0 and", "local linked = false and"),
         "a link goes after a minute": ("if one[1] then redis.call('PEXPIRE'", "if true then redis.call('PEXPIRE'"),
         "links stay": ("for _, id in ipairs(touched) do shorten_family(conf, id) end", ""),
         "a link stays before its only child": ("(only and not only[1]) then return", "only then return"),

@@ -191,13 +191,14 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
     *[
         (partial(corners.test_a_claim_under_a_rate_leaves_a_token_for_another_worker, lined=lined), {
             f"nobody else hears of a rate{' that holds back' if lined else ''}": (
-                "for _, lane in ipairs(wanted) do push_due(lane) end", ""),
-            f"each claim leaves a token{' where one is held back' if lined else ''}": ("if conf.timed and", "if"),
+                "for lane in pairs(conf.timed) do push_due(lane) end", ""),
+            f"each claim leaves a token{' where one is held back' if lined else ''}": (
+                "for lane in pairs(conf.timed) do", "for _, lane in ipairs({ 'any', 'group/g' }) do"),
         })
         for lined in (True, False)
     ],
     (partial(corners.test_a_claim_under_a_rate_leaves_a_token_for_another_worker, lined=False), {
-        "who starts leaves no token": ("if limit.interval_ms then\n      conf.timed = true",
+        "who starts leaves no token": ("if limit.interval_ms then\n      conf.timed[conf.lane] = true",
                                        "if limit.interval_ms then"),
     }),
     *[

@@ -513,12 +513,13 @@ def test_a_claim_under_a_rate_leaves_a_token_for_another_worker(queue: Driver, l
     """Its own worker may be busy when the next one may start."""
     limit(queue, "key:k", Rule(None, 1, 200, 1))
     enqueue(queue, *(Job(id, words=("k",)) for id in "abc"))
-    assert [*claim(queue)] == ["a"]
-    assert "wake:any" in queue.read()
+    assert [*claim(queue, 20, "any", "group/g")] == ["a"]
+    assert {"wake:any", "wake:group/g"} & queue.read().keys() == {"wake:any"}  # where such tasks are
     if not lined:
         queue.client.delete(f"{queue.base}:wake:any")
         wait(queue, 200)
-        assert [*claim(queue)] == ["b"]
+        assert [*claim(queue, 20, "any", "group/g")] == ["b"]
+        assert "wake:group/g" not in queue.read()
         assert 0 < queue.read()["wake:any"].ttl <= 60_000
     enqueue(queue, "free")
     queue.client.delete(f"{queue.base}:wake:any")

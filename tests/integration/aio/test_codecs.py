@@ -151,6 +151,14 @@ async def test_a_forged_task_reaches_nobody(secret: Queue, plain: Queue) -> None
         await secret.result(genuine.id)
 
 
+async def test_a_second_ack_with_a_codec_answers_as_the_first(secret: Queue) -> None:
+    """What is sealed again differs, and nobody can tell whether it is another result."""
+    await secret.enqueue("x")
+    (lease,) = await secret.claim("w")
+    assert [await secret.ack(lease, {"n": 1}) for _ in range(2)] == ["completed", "completed"]
+    assert (await secret.settle("w", acks=[(lease, {"n": 1})])).acks == ["completed"]
+
+
 async def test_without_a_codec_what_is_stored_is_seen_as_it_is(secret: Queue, plain: Queue) -> None:
     receipt = await secret.enqueue(SECRET)
     view = await plain.get(receipt.id)

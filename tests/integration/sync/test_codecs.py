@@ -152,6 +152,14 @@ def test_a_forged_task_reaches_nobody(secret: Queue, plain: Queue) -> None:
         secret.result(genuine.id)
 
 
+def test_a_second_ack_with_a_codec_answers_as_the_first(secret: Queue) -> None:
+    """What is sealed again differs, and nobody can tell whether it is another result."""
+    secret.enqueue("x")
+    (lease,) = secret.claim("w")
+    assert [secret.ack(lease, {"n": 1}) for _ in range(2)] == ["completed", "completed"]
+    assert (secret.settle("w", acks=[(lease, {"n": 1})])).acks == ["completed"]
+
+
 def test_without_a_codec_what_is_stored_is_seen_as_it_is(secret: Queue, plain: Queue) -> None:
     receipt = secret.enqueue(SECRET)
     view = plain.get(receipt.id)
