@@ -11,7 +11,10 @@ from tests.lua.bench import START
 CLOCKS = ("now_ms", "issued_ms")  # what is near the time of a test clock
 APART = ("ordering_key",)  # does not go with all others: it is in the second item
 # Those that are checked against each other.
-FITTING = {"poll_ms": 2_000, "claim_ms": 5_000, "waiter_ms": 15_000, "period_ms": 60_000}
+FITTING = {
+    "poll_ms": 2_000, "claim_ms": 5_000, "waiter_ms": 15_000, "max_ttl_ms": 3_600_000, "heartbeat_ms": 0,
+    "period_ms": 60_000,
+}  # fmt: skip
 
 
 def noun_of(script: Script) -> str:

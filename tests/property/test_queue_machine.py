@@ -59,9 +59,13 @@ class Sent(NamedTuple):
 
 
 def same_or_lost(again: list[Answer], before: list[Answer]) -> bool:
-    """What was lost may read as cancelled, where another settlement under the same token came between and ended so."""
-    pairs = zip(again, before, strict=True)
-    return all(new in (old, LOST) or (old, new) == (LOST, ("cancelled",)) for new, old in pairs)
+    """What was lost may read as cancelled, where another settlement under the same token came between and ended so.
+
+    And whether the result of an ack is another than the one that is kept is known for as long as that is there.
+    """
+    pairs = list(zip(again, before, strict=True))
+    acks = {("completed",), ("already",)}
+    return all(new in (old, LOST) or (old, new) == (LOST, ("cancelled",)) or {old, new} == acks for new, old in pairs)
 
 
 def has_leased(machine: QueueMachine) -> bool:
