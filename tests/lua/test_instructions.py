@@ -21,12 +21,13 @@ FILE = Path(__file__).with_name("instructions.toml")
 UPDATE = os.environ.get("ADEQ_UPDATE_COSTS") == "1"
 HEADING = """\
 # How many thousands of instructions the server runs for one call, in user space, as callgrind counts them: the paths
-# of `adeq bench paths`. They differ by a hundredth or so from run to run, and may by 2 %. A rise needs a reason in the
-# same commit; a fall is welcome, and recorded, or a later rise would hide behind it.
+# of `adeq bench paths`. They differ by a hundredth or so from run to run; `ack 1` was seen from 296 to 311. So 5 % may
+# be chance. A rise needs a reason in the same commit; a fall is welcome, and recorded, or a later rise would hide
+# behind it.
 # After a change: ADEQ_UPDATE_COSTS=1 python -m pytest -p no:xdist tests/lua/test_instructions.py
 
 """
-ROOM = 1.02
+ROOM = 1.05
 MOST_CALLS, FEWEST_CALLS, TASKS = 100, 10, 300  # of a path, of which the mean is told
 RECORDED: dict[str, Any] = {} if UPDATE else tomllib.loads(FILE.read_text())
 
