@@ -64,7 +64,6 @@ class Nodes:
 
     async def aclose(self) -> None:
         """Close our connections, for good."""
-        self.settle_in()
         self.closed = True
         await self.disconnect()
 

@@ -65,7 +65,6 @@ class Nodes:
 
     def close(self) -> None:
         """Close our connections, for good."""
-        self.settle_in()
         self.closed = True
         self.disconnect()
 
