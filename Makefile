@@ -87,7 +87,7 @@ test-engines: $(READY) ## the tests whose outcome depends on the server, on all 
 	$(PY) -m tests.engines.suite $(ENGINES) --clusters=$(CLUSTERS) -- $(ARGS)
 
 test-embedding: $(READY) ## the clients for other languages, with what their registries have; needs Node 20, Rust 1.88, Go 1.24
-	ADEQ_TEST_EMBEDDING=1 $(PY) -m pytest tests/embedding $(ARGS)
+	ADEQ_TEST_EMBEDDING=1 $(PY) -m tests.attempts tests/embedding $(ARGS)
 
 simulate: $(READY) ## SEEDS stories (1000) of clients, faults and one server, on a virtual clock; ARGS='--seed 7' tells one
 	$(PY) -m tests.simulation --seeds $(SEEDS) $(ARGS)

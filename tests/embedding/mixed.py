@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import random
 import select
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -91,11 +92,12 @@ def _wait(worker: subprocess.Popen[str]) -> int:
 
 
 def tasks(producer: str, number: int, lanes: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Of each lane as many; one in 50 needs a lock, one in 100 fails at first, one in 10 takes a while.
+    """In lanes by chance; one in 50 needs a lock, one in 100 fails at first, one in 10 takes a while.
 
     Some take longer than a lease, and some of these with a lock.
+    Lanes in turn would give each kind of task to one language, since the kinds come in turn too.
     """
-    lane = itertools.cycle(lanes)
+    chance = random.Random(producer)
     for at in range(number):
         payload: dict[str, Any] = {}
         if at % 50 == 7:
@@ -106,7 +108,7 @@ def tasks(producer: str, number: int, lanes: Sequence[str]) -> Iterator[dict[str
             payload = {"fail_first": True}
         elif at % 10 == 3:
             payload = {"ms": 20}
-        yield {"id": f"{producer}-{at}", "lane": next(lane), "payload": payload}
+        yield {"id": f"{producer}-{at}", "lane": chance.choice(lanes), "payload": payload}
 
 
 def lines(all_tasks: Iterator[dict[str, Any]]) -> str:
