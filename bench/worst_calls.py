@@ -40,6 +40,7 @@ def main() -> None:
     chosen = [size for size in SIZES if not options.names or any(part in size.name for part in options.names)]
     with EmbeddedServer() as server:
         client = redis.Redis.from_url(server.url)
+        client.config_set("auto-aof-rewrite-percentage", 0)  # a fork makes each first write to a page dearer
         report = {
             "machine": f"{platform.system()} {platform.release()} {platform.machine()}, {os.cpu_count()} cores",
             "engine": engine_of(client),
@@ -66,6 +67,7 @@ def once(client: redis.Redis, watcher: WatchedClient, size: Size) -> tuple[float
     make = Workbench if size.noun == "queue" else LockBench
     bench = make(client, watcher, f"ade:{{{size.noun}:worst}}")
     call = size(bench)
+    client.script_flush("SYNC")  # with the garbage of the scripts that made the state
     watcher.server("SCRIPT", "LOAD", call.script.text)
     client.config_resetstat()
     before = cpu_ms(client)

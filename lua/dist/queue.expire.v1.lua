@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/expire.v1.lua by lua/bundle.py; do not edit
 -- queue.expire.v1: look after the deadlines of waiting tasks: those that expired go to the dead set, others over to their
--- fallback lane. Claim does it too; this is for queues that nobody claims from. Idempotent in state, not in its count.
+-- fallback lane. Claim does it too; this is for queues that nobody claims from. Idempotent in state, not in its
+-- count. Fewer than the limit where tasks have many tags, limits or keys: 0 says that no more is due.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   leases    zset          {base}:leases
@@ -148,9 +149,12 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
+    told = 0,  -- of ends, by pass_on, while it sweeps
+    work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed = {}, {}, {}, {}, {}, {}
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
+    conf.met = 0
     conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
     conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
     conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
@@ -358,14 +362,24 @@ end
 
 -- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
 -- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
--- lane, at its old place; how many.
+-- lane, at its old place; as many as conf.work allows; how many.
 -- NEEDS task ready deadlines read_record find_set lane_emptied line_up make_ready next_lane share_place await_deadline leave_line bury_task drop_task
 local function expire_waiting(conf, limit, tally) local task, ready, deadlines = KEYS[3], KEYS[6], KEYS[13]
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
+  local records = {}
+  for i = 1, #ids do
+    if conf.work <= 0 then
+      ids[i] = nil
+    else
+      records[i] = read_record(ids[i]) or false
+      local own = records[i] or {}
+      conf.work = conf.work - 8 - ((own.unique or own.scope or own.reply or own.awaited) and 12 or 0)
+    end
+  end
   redis.call('ZREM', deadlines, unpack(ids))  -- at most 1,000: limit
-  for _, id in ipairs(ids) do
-    local record = read_record(id)
+  for i, id in ipairs(ids) do
+    local record = records[i]
     local set, score = find_set(id, record)
     if not record then
       drop_task(conf, id)
@@ -399,15 +413,17 @@ local function expire_waiting(conf, limit, tally) local task, ready, deadlines =
   return #ids
 end
 
--- remove_tasks(conf, ids, since, why): delete tasks that are in no set any more, with their index entries. What was done to one
+-- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
+-- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
 -- NEEDS task payload result log reply by_user by_tag children shorten_family
-local function remove_tasks(conf, ids, since, why) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[3], KEYS[4], KEYS[5], KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[20]
-  if #ids == 0 then return end
-  local keys, by_index, stubs, families, touched = {}, {}, {}, {}, {}
+local function remove_tasks(conf, ids, since, why, most) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[3], KEYS[4], KEYS[5], KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[20]
+  if #ids == 0 then return 0, most end
+  local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
-    local members = by_index[index] or {}
+    local members = by_index[index]
+    if not members then members, left = {}, left - 1 end
     if members[#members] ~= id then members[#members + 1] = id end  -- a tag may be given twice
     by_index[index] = members
   end
@@ -417,6 +433,8 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     some_have = some_have + redis.call('EXISTS', unpack(families, first, math.min(first + 6999, #families)))
   end
   for i, id in ipairs(ids) do
+    if left <= 0 then break end
+    count, left = i, left - 1
     local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier',
       'settled_earlier', 'pruned'), #keys
     local parent = own[3]
@@ -430,6 +448,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
     local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
     if (left_ms > 0 or linked) and own[4] then
+      left = left - 2
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
       if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
@@ -447,10 +466,11 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
   end
   for _, id in ipairs(touched) do arg_rare().shorten_family(conf, id) end
+  return count, left
 end
 
 -- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
--- and a number, at most limit; how many. The dead go with an event each.
+-- and a number, at most limit, and as many as conf.work allows; how many. conf.untrimmed: there are more. The dead go with an event each.
 -- NEEDS dead emit remove_tasks
 local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[12]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
@@ -461,18 +481,21 @@ local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS
   if #gone == 0 then return 0 end
   local ids, since = {}, {}
   for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
-  remove_tasks(conf, ids, since, 'trimmed')
-  for _, id in ipairs(set == dead and ids or {}) do emit(conf, 'task.removed', id, 'reason=retention') end
-  redis.call('ZREMRANGEBYRANK', set, 0, #ids - 1)
+  local count, left = remove_tasks(conf, ids, since, 'trimmed', math.max(conf.work, 50))
+  conf.work = left - (set == dead and count or 0)
+  conf.untrimmed = conf.untrimmed or count < #ids
+  for i = 1, set == dead and count or 0 do emit(conf, 'task.removed', ids[i], 'reason=retention') end
+  redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   local counter = set == dead and 'dropped' or 'trimmed'
-  tally[counter] = (tally[counter] or 0) + #ids
-  return #ids
+  tally[counter] = (tally[counter] or 0) + count
+  return count
 end
 
 -- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
 -- NEEDS config finished dead trim_set
 local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[11], KEYS[12]
+  conf.work = math.max(conf.work, 50) + 25 * (conf.ended + (tally.dead or 0))  -- as many go as come, whatever they have
   if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
     trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
   end
@@ -751,6 +774,7 @@ local conf, refused = open_queue()
 if refused then return refused end
 
 local tally = {}
+conf.work = 15 * limit
 local expired = expire_waiting(conf, limit, tally)
 if conf.noted then arg_rare().pass_on(conf, 100, tally) end
 retain(conf, tally)

@@ -131,9 +131,12 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
+    told = 0,  -- of ends, by pass_on, while it sweeps
+    work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed = {}, {}, {}, {}, {}, {}
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
+    conf.met = 0
     conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
     conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
     conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now

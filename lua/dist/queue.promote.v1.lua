@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/promote.v1.lua by lua/bundle.py; do not edit
 -- queue.promote.v1: move tasks whose time has come into line. Claim does it too; this is for queues that nobody claims from.
--- Idempotent in state, not in its count.
+-- Idempotent in state, not in its count. 0 says that no more is due.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   task      prefix/hash   {base}:task:     id
@@ -127,9 +127,12 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
+    told = 0,  -- of ends, by pass_on, while it sweeps
+    work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed = {}, {}, {}, {}, {}, {}
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
+    conf.met = 0
     conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
     conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
     conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
@@ -209,12 +212,14 @@ local function drop_task(conf, id) local task, payload, log, dependents = KEYS[2
 end
 
 -- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
--- that crashed again keep the order that they had in line, not that of their ids.
+-- that crashed again keep the order that they had in line, not that of their ids. As many as conf.work allows.
 -- NEEDS config task delayed emit line_up make_ready drop_task share_place first_due
 local function promote_due(conf, limit, tally) local config, task, delayed = KEYS[1], KEYS[2], KEYS[7]
+  limit = math.min(limit, math.ceil(conf.work / (conf.fair and 3 or 2)))
   local page = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
   if #page == 0 then return 0 end
   local ids, tied, last = {}, false, math.min(limit, #page / 2)
+  conf.work = conf.work - (conf.fair and 3 or 2) * last
   for i = 1, last do
     ids[i] = page[2 * i - 1]
     tied = tied or page[2 * i] == page[2 * i + 2]
@@ -313,6 +318,7 @@ local conf, refused = open_queue()
 if refused then return refused end
 
 local tally = {}
+conf.work = 15 * limit
 local promoted = promote_due(conf, limit, tally)
 add_counts(tally)
 return { 'ok', conf.now, promoted }

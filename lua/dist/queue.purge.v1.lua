@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/purge.v1.lua by lua/bundle.py; do not edit
 -- queue.purge.v1: delete waiting tasks, with their idempotency keys; and where it is said, finished and dead ones; or only those
--- in line in one lane. Running tasks stay. `more` is 1 where some may be left. The same call, sent again, deletes nothing
--- more and answers the same.
+-- in line in one lane. Running tasks stay. `more` is 1 where some may be left, for a call sends
+-- about 2,000 commands at most. The same call, sent again, deletes nothing more and answers the same.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   task      prefix/hash   {base}:task:     id
@@ -170,9 +170,12 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
+    told = 0,  -- of ends, by pass_on, while it sweeps
+    work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed = {}, {}, {}, {}, {}, {}
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
+    conf.met = 0
     conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
     conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
     conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
@@ -263,15 +266,17 @@ local function answer_waiters(conf, id, how, value) local config, reply, channel
   redis.pcall('SPUBLISH', channel .. id, how)
 end
 
--- remove_tasks(conf, ids, since, why): delete tasks that are in no set any more, with their index entries. What was done to one
+-- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
+-- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
 -- NEEDS task payload result log reply by_user by_tag children shorten_family
-local function remove_tasks(conf, ids, since, why) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[2], KEYS[3], KEYS[4], KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[20]
-  if #ids == 0 then return end
-  local keys, by_index, stubs, families, touched = {}, {}, {}, {}, {}
+local function remove_tasks(conf, ids, since, why, most) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[2], KEYS[3], KEYS[4], KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[20]
+  if #ids == 0 then return 0, most end
+  local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
-    local members = by_index[index] or {}
+    local members = by_index[index]
+    if not members then members, left = {}, left - 1 end
     if members[#members] ~= id then members[#members + 1] = id end  -- a tag may be given twice
     by_index[index] = members
   end
@@ -281,6 +286,8 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     some_have = some_have + redis.call('EXISTS', unpack(families, first, math.min(first + 6999, #families)))
   end
   for i, id in ipairs(ids) do
+    if left <= 0 then break end
+    count, left = i, left - 1
     local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier',
       'settled_earlier', 'pruned'), #keys
     local parent = own[3]
@@ -294,6 +301,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
     local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
     if (left_ms > 0 or linked) and own[4] then
+      left = left - 2
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
       if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
@@ -311,6 +319,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
   end
   for _, id in ipairs(touched) do arg_rare().shorten_family(conf, id) end
+  return count, left
 end
 
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
@@ -429,11 +438,18 @@ if lane ~= '' then sets = {} end
 local in_line = lane ~= '' and { lane } or redis.call('SRANDMEMBER', lanes, 100)
 for i, one in ipairs(in_line) do table.insert(sets, i, ready .. one) end
 
-local gone, keep_ms = {}, nil
+local gone, keep_ms, work = {}, nil, 2000  -- about how many commands it may send
 for i, set in ipairs(sets) do
-  local ids = #gone < limit and redis.call('ZRANGE', set, 0, limit - #gone - 1) or {}
-  for _, id in ipairs(ids) do
-    local own = redis.call('HMGET', task .. id, 'ties', 'idempotency_key', 'limited_by', 'keys', 'rid')
+  local ids = #gone < limit and work > 0 and redis.call('ZRANGE', set, 0, limit - #gone - 1) or {}
+  for at, id in ipairs(ids) do
+    if work <= 0 then
+      for last = #ids, at, -1 do ids[last] = nil end
+      break
+    end
+    local own = redis.call('HMGET', task .. id, 'ties', 'idempotency_key', 'limited_by', 'keys', 'rid', 'tags', 'unique', 'scope', 'reply')
+    local _, tags = string.gsub(own[6] or '', ',', '')
+    work = work - 4 - tags - (own[1] and 3 or 0)
+    for field = 2, 9 do work = work - (own[field] and field ~= 5 and field ~= 6 and 2 or 0) end
     local key = own[2] and 'key:' .. own[2]
     if own[1] and untie(conf, id, 'f') and set ~= finished and set ~= dead then answer_waiters(conf, id, 'removed', '') end
     if key and string.find(redis.call('HGET', once, key) or '', id .. ' ', 1, true) == 1 then
@@ -448,12 +464,12 @@ for i, set in ipairs(sets) do
     end
     gone[#gone + 1] = id
   end
-  if #ids > 0 then redis.call('ZREM', set, unpack(ids)) end  -- at most 1,000: limit
+  if ids[1] then redis.call('ZREM', set, unpack(ids)) end  -- at most 1,000: limit
   if in_line[i] and redis.call('EXISTS', set) == 0 then lane_emptied(conf, in_line[i]) end
 end
 remove_tasks(conf, gone, {}, 'purged')
 if #gone > 0 then emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=purged') end
 add_counts({ purged = #gone > 0 and #gone or nil })
-local more = (#gone == limit or redis.call('EXISTS', lane ~= '' and ready .. lane or lanes) == 1) and 1 or 0
+local more = (#gone == limit or work <= 0 or redis.call('EXISTS', lane ~= '' and ready .. lane or lanes) == 1) and 1 or 0
 note_done(conf, 'purge', #gone .. ':' .. more)
 return { 'ok', conf.now, #gone, more }

@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/reap.v1.lua by lua/bundle.py; do not edit
 -- queue.reap.v1: take back leases past their deadline, and forget silent workers. Claim does it too; this is for queues
--- that nobody claims from. Idempotent in state, not in its count.
+-- that nobody claims from. Idempotent in state, not in its count. Fewer than the limit where
+-- tasks have many tags, limits or keys: 0 says that no more is due.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -153,9 +154,12 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
+    told = 0,  -- of ends, by pass_on, while it sweeps
+    work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed = {}, {}, {}, {}, {}, {}
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
+    conf.met = 0
     conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
     conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
     conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
@@ -390,14 +394,22 @@ local function first_leases(conf, limit) local running, leases = KEYS[2], KEYS[3
 end
 
 -- reap_expired(conf, limit, tally): take back leases past their deadline; of those that share one, the first in line first, as
--- far as they are among the first 1,000. The first crash returns a task to its old place, the n-th waits for the backoff of n-1, max_crashes of them end it.
+-- far as they are among the first 1,000, and as many as conf.work allows. The first crash returns a task to its old place, the n-th waits for the backoff of n-1, max_crashes of them end it.
 -- NEEDS config running task leases first_leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
 -- NEEDS cancel_task drop_task line_up make_ready
 local function reap_expired(conf, limit, tally) local config, running, leases, task = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
   local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
-  if #ids > limit then ids = first_leases(conf, limit) end
-  local held, by_lane, latest_ms = redis.call('HMGET', running, unpack(ids)), {}, 0  -- at most 1,000: limit
+  local held, by_lane, latest_ms, count = redis.call('HMGET', running, unpack(ids)), {}, 0, 0  -- at most 1,001: one more than the limit
+  while count < math.min(limit, #ids) and conf.work > 0 do  -- at most 1,000: limit
+    count = count + 1
+    local _, holds = string.gsub(held[count] or '', ',', '')
+    conf.work = conf.work - 3 - 2 * holds - (string.find(held[count] or '', ' ties', 1, true) and 12 or 0)
+  end
+  if count < #ids then
+    ids = first_leases(conf, count)
+    held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: limit
+  end
   local all = read_policy(config)
   end_leases(conf, ids)
   tally.stalled = #ids
@@ -440,15 +452,17 @@ local function reap_expired(conf, limit, tally) local config, running, leases, t
   return #ids
 end
 
--- remove_tasks(conf, ids, since, why): delete tasks that are in no set any more, with their index entries. What was done to one
+-- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
+-- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
 -- NEEDS task payload result log reply by_user by_tag children shorten_family
-local function remove_tasks(conf, ids, since, why) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[4], KEYS[5], KEYS[14], KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[22]
-  if #ids == 0 then return end
-  local keys, by_index, stubs, families, touched = {}, {}, {}, {}, {}
+local function remove_tasks(conf, ids, since, why, most) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[4], KEYS[5], KEYS[14], KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[22]
+  if #ids == 0 then return 0, most end
+  local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
-    local members = by_index[index] or {}
+    local members = by_index[index]
+    if not members then members, left = {}, left - 1 end
     if members[#members] ~= id then members[#members + 1] = id end  -- a tag may be given twice
     by_index[index] = members
   end
@@ -458,6 +472,8 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     some_have = some_have + redis.call('EXISTS', unpack(families, first, math.min(first + 6999, #families)))
   end
   for i, id in ipairs(ids) do
+    if left <= 0 then break end
+    count, left = i, left - 1
     local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier',
       'settled_earlier', 'pruned'), #keys
     local parent = own[3]
@@ -471,6 +487,7 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
     local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
     if (left_ms > 0 or linked) and own[4] then
+      left = left - 2
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
       if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
@@ -488,10 +505,11 @@ local function remove_tasks(conf, ids, since, why) local task, payload, result, 
     if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
   end
   for _, id in ipairs(touched) do arg_rare().shorten_family(conf, id) end
+  return count, left
 end
 
 -- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
--- and a number, at most limit; how many. The dead go with an event each.
+-- and a number, at most limit, and as many as conf.work allows; how many. conf.untrimmed: there are more. The dead go with an event each.
 -- NEEDS dead emit remove_tasks
 local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[11]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
@@ -502,18 +520,21 @@ local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS
   if #gone == 0 then return 0 end
   local ids, since = {}, {}
   for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
-  remove_tasks(conf, ids, since, 'trimmed')
-  for _, id in ipairs(set == dead and ids or {}) do emit(conf, 'task.removed', id, 'reason=retention') end
-  redis.call('ZREMRANGEBYRANK', set, 0, #ids - 1)
+  local count, left = remove_tasks(conf, ids, since, 'trimmed', math.max(conf.work, 50))
+  conf.work = left - (set == dead and count or 0)
+  conf.untrimmed = conf.untrimmed or count < #ids
+  for i = 1, set == dead and count or 0 do emit(conf, 'task.removed', ids[i], 'reason=retention') end
+  redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   local counter = set == dead and 'dropped' or 'trimmed'
-  tally[counter] = (tally[counter] or 0) + #ids
-  return #ids
+  tally[counter] = (tally[counter] or 0) + count
+  return count
 end
 
 -- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
 -- NEEDS config finished dead trim_set
 local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[10], KEYS[11]
+  conf.work = math.max(conf.work, 50) + 25 * (conf.ended + (tally.dead or 0))  -- as many go as come, whatever they have
   if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
     trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
   end
@@ -540,12 +561,14 @@ local function read_presence() local config = KEYS[1]
   return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
 end
 
--- sweep_workers(conf, tally): forget workers that have been silent for too long, at most 100; their leases expire by
+-- sweep_workers(conf, tally): forget workers that have been silent for too long, at most 100, as many as conf.work allows, or 20; their leases expire by
 -- themselves.
 -- NEEDS workers emit retire_worker read_presence
 local function sweep_workers(conf, tally) local workers = KEYS[12]
   local silent_ms = conf.presence_ms or read_presence()
-  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - silent_ms, 'BYSCORE', 'LIMIT', 0, 100)
+  local most = math.max(20, math.min(100, math.floor(conf.work / 6)))
+  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - silent_ms, 'BYSCORE', 'LIMIT', 0, most)
+  conf.work = conf.work - 6 * #gone
   for _, name in ipairs(gone) do
     redis.call('ZREM', workers, name)
     retire_worker(name)
@@ -877,7 +900,7 @@ local function room_left(conf, limit) local holding, rates = KEYS[29], KEYS[32]
     room = limit.most - limit.held
   end
   if limit.interval_ms then
-    local next_ms = limit.next_ms or tonumber(redis.call('ZSCORE', rates, limit.key) or 0)
+    local next_ms = limit.next_ms or tonumber(limit.rate_ms or redis.call('ZSCORE', rates, limit.key) or 0)
     if next_ms > conf.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end  -- it is of another rule for this key
     limit.idle = next_ms - limit.slack_ms <= conf.now - 5000
     limit.next_ms = math.max(conf.now, next_ms)
@@ -959,20 +982,24 @@ local function open_lines(conf, keys, again) local blocked, limit_lines = KEYS[2
 end
 
 -- free_limits(conf, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
--- NEEDS running holding waiting open_lines
-local function free_limits(conf, ids) local running, holding, waiting = KEYS[2], KEYS[29], KEYS[30]
-  local freed, keys = {}, {}
+-- NEEDS running holding limit_lines open_lines
+local function free_limits(conf, ids) local running, holding, limit_lines = KEYS[2], KEYS[29], KEYS[31]
+  local freed, keys, lined = {}, {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
     for key in string.gmatch(lease and string.match(lease, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
-      redis.call('ZREM', holding .. key, ids[i])
-      if conf.limit[key] then conf.limit[key].held = nil end
-      if not freed[key] then keys[#keys + 1], freed[key] = key, true end
+      if not freed[key] then keys[#keys + 1], freed[key] = key, {} end
+      table.insert(freed[key], ids[i])
     end
   end
   conf.steps = conf.steps + 2 * #ids
-  local lined = {}
-  for _, key in ipairs(keys) do  -- there are lines for more steps than are left: then it need not be asked
-    if #lined >= conf.steps or redis.call('EXISTS', waiting .. key) == 1 then lined[#lined + 1] = key end
+  for first = 1, #keys, 1000 do
+    local looks = redis.call('ZMSCORE', limit_lines, unpack(keys, first, math.min(first + 999, #keys)))  -- at most 1,000: a page
+    for i = first, math.min(first + 999, #keys) do
+      local key = keys[i]
+      redis.call('ZREM', holding .. key, unpack(freed[key]))  -- at most 1,000: ids
+      if conf.limit[key] then conf.limit[key].held = nil end
+      if looks[i - first + 1] then lined[#lined + 1] = key end
+    end
   end
   if #lined > 0 then open_lines(conf, lined) end
 end
@@ -985,7 +1012,9 @@ local conf, refused = open_queue()
 if refused then return refused end
 
 local tally = {}
+conf.work = 15 * limit
 local reaped = reap_expired(conf, limit, tally)
+conf.work = math.max(conf.work, 600)
 sweep_workers(conf, tally)
 if conf.noted then arg_rare().pass_on(conf, 100, tally) end
 retain(conf, tally)

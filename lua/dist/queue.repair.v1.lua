@@ -224,9 +224,12 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
+    told = 0,  -- of ends, by pass_on, while it sweeps
+    work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed = {}, {}, {}, {}, {}, {}
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
+    conf.met = 0
     conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
     conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
     conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
@@ -490,15 +493,17 @@ local function answer_waiters(conf, id, how, value) local config, reply, channel
   redis.pcall('SPUBLISH', channel .. id, how)
 end
 
--- remove_tasks(conf, ids, since, why): delete tasks that are in no set any more, with their index entries. What was done to one
+-- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
+-- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
 -- NEEDS task payload result log reply by_user by_tag children shorten_family
-local function remove_tasks(conf, ids, since, why) local task, result, payload, log, by_user, by_tag, children, reply = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[17], KEYS[18], KEYS[19], KEYS[20]
-  if #ids == 0 then return end
-  local keys, by_index, stubs, families, touched = {}, {}, {}, {}, {}
+local function remove_tasks(conf, ids, since, why, most) local task, result, payload, log, by_user, by_tag, children, reply = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[17], KEYS[18], KEYS[19], KEYS[20]
+  if #ids == 0 then return 0, most end
+  local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
-    local members = by_index[index] or {}
+    local members = by_index[index]
+    if not members then members, left = {}, left - 1 end
     if members[#members] ~= id then members[#members + 1] = id end  -- a tag may be given twice
     by_index[index] = members
   end
@@ -508,6 +513,8 @@ local function remove_tasks(conf, ids, since, why) local task, result, payload, 
     some_have = some_have + redis.call('EXISTS', unpack(families, first, math.min(first + 6999, #families)))
   end
   for i, id in ipairs(ids) do
+    if left <= 0 then break end
+    count, left = i, left - 1
     local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier',
       'settled_earlier', 'pruned'), #keys
     local parent = own[3]
@@ -521,6 +528,7 @@ local function remove_tasks(conf, ids, since, why) local task, result, payload, 
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
     local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
     if (left_ms > 0 or linked) and own[4] then
+      left = left - 2
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
       if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
@@ -538,10 +546,11 @@ local function remove_tasks(conf, ids, since, why) local task, result, payload, 
     if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
   end
   for _, id in ipairs(touched) do shorten_family(conf, id) end
+  return count, left
 end
 
 -- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
--- and a number, at most limit; how many. The dead go with an event each.
+-- and a number, at most limit, and as many as conf.work allows; how many. conf.untrimmed: there are more. The dead go with an event each.
 -- NEEDS dead emit remove_tasks
 local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[14]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
@@ -552,18 +561,21 @@ local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS
   if #gone == 0 then return 0 end
   local ids, since = {}, {}
   for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
-  remove_tasks(conf, ids, since, 'trimmed')
-  for _, id in ipairs(set == dead and ids or {}) do emit(conf, 'task.removed', id, 'reason=retention') end
-  redis.call('ZREMRANGEBYRANK', set, 0, #ids - 1)
+  local count, left = remove_tasks(conf, ids, since, 'trimmed', math.max(conf.work, 50))
+  conf.work = left - (set == dead and count or 0)
+  conf.untrimmed = conf.untrimmed or count < #ids
+  for i = 1, set == dead and count or 0 do emit(conf, 'task.removed', ids[i], 'reason=retention') end
+  redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   local counter = set == dead and 'dropped' or 'trimmed'
-  tally[counter] = (tally[counter] or 0) + #ids
-  return #ids
+  tally[counter] = (tally[counter] or 0) + count
+  return count
 end
 
 -- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
 -- NEEDS config finished dead trim_set
 local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[13], KEYS[14]
+  conf.work = math.max(conf.work, 50) + 25 * (conf.ended + (tally.dead or 0))  -- as many go as come, whatever they have
   if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
     trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
   end

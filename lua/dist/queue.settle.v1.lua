@@ -90,7 +90,7 @@
 -- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result ack_tasks next_due sweep retain push_wake lane_emptied check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
 -- RARELY has_other_result join_traces shorten_family is_full answer_waiters settled_before note_end leave_order untie line_up make_ready drop_task share_place first_due promote_due read_lease read_policy backoff push_due delay_until await_deadline bury_task cancel_task first_leases reap_expired
 -- RARELY read_record find_set next_lane leave_line expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied give_timeout settled_as describe_death fail_tasks retire_worker read_presence sweep_workers
--- RARELY trim_ended sweep_once sweep_rates sweep_shares reclaim_tasks next_firing read_limits limits_of room_left open_line open_lines mend_holders mend_lines housekeep free_limits hold_limits find_full make_way join_limit held_back open_due_lines note_claimed end_limited move_due
+-- RARELY trim_ended sweep_once sweep_rates sweep_shares reclaim_tasks next_firing read_limits limits_of room_left open_line open_lines mend_holders mend_lines housekeep free_limits hold_limits note_starts find_full make_way join_limit held_back open_due_lines note_claimed end_limited move_due
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -379,9 +379,12 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
+    told = 0,  -- of ends, by pass_on, while it sweeps
+    work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed = {}, {}, {}, {}, {}, {}
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
+    conf.met = 0
     conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
     conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
     conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
@@ -507,7 +510,8 @@ local function ack_tasks(conf, ids, tokens, results, tally) local running, task,
   return answers
 end
 
--- next_due(conf, set, tally): see to what is due in a set, which is sorted by its times; the next time there, or MAX_SAFE.
+-- next_due(conf, set, tally): see to what is due in a set, which is sorted by its times; the next time there, or MAX_SAFE. If more
+-- is due than the call may do, that time is over, and the next call goes on.
 -- NEEDS move_due
 local function next_due(conf, set, tally)
   local head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
@@ -522,6 +526,7 @@ end
 -- of each; the time of the next of them, but for the lines, or 0.
 -- NEEDS delayed leases deadlines ends next_due open_due_lines
 local function sweep(conf, tally) local leases, delayed, deadlines, ends = KEYS[3], KEYS[10], KEYS[15], KEYS[28]
+  if conf.limits then conf.steps = math.min(conf.steps, 100) end
   local next_ms = next_due(conf, leases, tally)
   if redis.call('EXISTS', deadlines, delayed) > 0 then
     next_ms = math.min(next_ms, next_due(conf, deadlines, tally), next_due(conf, delayed, tally))
@@ -535,6 +540,7 @@ end
 -- trim_ended.
 -- NEEDS config finished dead trim_set
 local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[11], KEYS[12]
+  conf.work = math.max(conf.work, 50) + 25 * (conf.ended + (tally.dead or 0))  -- as many go as come, whatever they have
   if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
     arg_rare().trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
   end
@@ -672,7 +678,7 @@ local function add_payloads(leased) local payload = KEYS[6]
 end
 
 -- claim_tasks(conf, wanted, limit, seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
--- the reply would pass 4 MiB; seen_ms is when the slot kept house last. The deadline, and the answer's list of leases.
+-- the reply would pass 4 MiB, or conf.met limits a bound; seen_ms is when the slot kept house last. The deadline, and the answer's leases.
 -- NEEDS config task running leases worker_hash worker incarnation slot n busy emit observe
 -- NEEDS peek_ready read_task drop_task held_back hold_limits start_tied give_timeout bury_task take_out note_claimed write_lease add_payloads join_traces
 local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, running, leases, task, worker_hash = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[14]
@@ -686,7 +692,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, ru
   local leased, ids, held, ending, taken, counts, bytes, traces = {}, {}, {}, {}, {}, {}, 0, nil
   for i, id in ipairs(next_ids) do
     local record, failed, crashes, delivered, since_ms, size, tied, traced = read_task(id)
-    if #leased == limit or (bytes + size > 4194304 and #leased > 0) then break end
+    if #leased == limit or (conf.met or 0) > 500 + 5 * limit or (bytes + size > 4194304 and #leased > 0) then break end
     local waits, limited
     if conf.limits then conf.lane = wanted[from[i]] end
     if conf.limits and since_ms then waits, limited = arg_rare().held_back(conf, id, record, scores[i], tied, tally) end
@@ -943,12 +949,14 @@ local function first_due(page, limit) local config, task, delayed = KEYS[1], KEY
 end
 
 -- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
--- that crashed again keep the order that they had in line, not that of their ids.
+-- that crashed again keep the order that they had in line, not that of their ids. As many as conf.work allows.
 -- NEEDS config task delayed emit line_up make_ready drop_task share_place first_due
 local function promote_due(conf, limit, tally) local config, task, delayed = KEYS[1], KEYS[4], KEYS[10]
+  limit = math.min(limit, math.ceil(conf.work / (conf.fair and 3 or 2)))
   local page = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
   if #page == 0 then return 0 end
   local ids, tied, last = {}, false, math.min(limit, #page / 2)
+  conf.work = conf.work - (conf.fair and 3 or 2) * last
   for i = 1, last do
     ids[i] = page[2 * i - 1]
     tied = tied or page[2 * i] == page[2 * i + 2]
@@ -1084,14 +1092,22 @@ local function first_leases(conf, limit) local running, leases = KEYS[2], KEYS[3
 end
 
 -- reap_expired(conf, limit, tally): take back leases past their deadline; of those that share one, the first in line first, as
--- far as they are among the first 1,000. The first crash returns a task to its old place, the n-th waits for the backoff of n-1, max_crashes of them end it.
+-- far as they are among the first 1,000, and as many as conf.work allows. The first crash returns a task to its old place, the n-th waits for the backoff of n-1, max_crashes of them end it.
 -- NEEDS config running task leases first_leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
 -- NEEDS cancel_task drop_task line_up make_ready
 local function reap_expired(conf, limit, tally) local config, running, leases, task = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
   local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
-  if #ids > limit then ids = first_leases(conf, limit) end
-  local held, by_lane, latest_ms = redis.call('HMGET', running, unpack(ids)), {}, 0  -- at most 1,000: limit
+  local held, by_lane, latest_ms, count = redis.call('HMGET', running, unpack(ids)), {}, 0, 0  -- at most 1,001: one more than the limit
+  while count < math.min(limit, #ids) and conf.work > 0 do  -- at most 1,000: limit
+    count = count + 1
+    local _, holds = string.gsub(held[count] or '', ',', '')
+    conf.work = conf.work - 3 - 2 * holds - (string.find(held[count] or '', ' ties', 1, true) and 12 or 0)
+  end
+  if count < #ids then
+    ids = first_leases(conf, count)
+    held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: limit
+  end
   local all = read_policy(config)
   end_leases(conf, ids)
   tally.stalled = #ids
@@ -1177,14 +1193,24 @@ end
 
 -- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
 -- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
--- lane, at its old place; how many.
+-- lane, at its old place; as many as conf.work allows; how many.
 -- NEEDS task ready deadlines read_record find_set lane_emptied line_up make_ready next_lane share_place await_deadline leave_line bury_task drop_task
 local function expire_waiting(conf, limit, tally) local task, ready, deadlines = KEYS[4], KEYS[7], KEYS[15]
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
+  local records = {}
+  for i = 1, #ids do
+    if conf.work <= 0 then
+      ids[i] = nil
+    else
+      records[i] = read_record(ids[i]) or false
+      local own = records[i] or {}
+      conf.work = conf.work - 8 - ((own.unique or own.scope or own.reply or own.awaited) and 12 or 0)
+    end
+  end
   redis.call('ZREM', deadlines, unpack(ids))  -- at most 1,000: limit
-  for _, id in ipairs(ids) do
-    local record = read_record(id)
+  for i, id in ipairs(ids) do
+    local record = records[i]
     local set, score = find_set(id, record)
     if not record then
       drop_task(conf, id)
@@ -1387,15 +1413,17 @@ local function pass_on(conf, limit, tally) local dependents, ends = KEYS[26], KE
   return told
 end
 
--- remove_tasks(conf, ids, since, why): delete tasks that are in no set any more, with their index entries. What was done to one
+-- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
+-- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
 -- NEEDS task payload result log reply by_user by_tag children shorten_family
-local function remove_tasks(conf, ids, since, why) local task, result, payload, by_user, by_tag, children, reply, log = KEYS[4], KEYS[5], KEYS[6], KEYS[18], KEYS[19], KEYS[20], KEYS[22], KEYS[24]
-  if #ids == 0 then return end
-  local keys, by_index, stubs, families, touched = {}, {}, {}, {}, {}
+local function remove_tasks(conf, ids, since, why, most) local task, result, payload, by_user, by_tag, children, reply, log = KEYS[4], KEYS[5], KEYS[6], KEYS[18], KEYS[19], KEYS[20], KEYS[22], KEYS[24]
+  if #ids == 0 then return 0, most end
+  local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
-    local members = by_index[index] or {}
+    local members = by_index[index]
+    if not members then members, left = {}, left - 1 end
     if members[#members] ~= id then members[#members + 1] = id end  -- a tag may be given twice
     by_index[index] = members
   end
@@ -1405,6 +1433,8 @@ local function remove_tasks(conf, ids, since, why) local task, result, payload, 
     some_have = some_have + redis.call('EXISTS', unpack(families, first, math.min(first + 6999, #families)))
   end
   for i, id in ipairs(ids) do
+    if left <= 0 then break end
+    count, left = i, left - 1
     local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier',
       'settled_earlier', 'pruned'), #keys
     local parent = own[3]
@@ -1418,6 +1448,7 @@ local function remove_tasks(conf, ids, since, why) local task, result, payload, 
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
     local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
     if (left_ms > 0 or linked) and own[4] then
+      left = left - 2
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
       if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
@@ -1435,10 +1466,11 @@ local function remove_tasks(conf, ids, since, why) local task, result, payload, 
     if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
   end
   for _, id in ipairs(touched) do shorten_family(conf, id) end
+  return count, left
 end
 
 -- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
--- and a number, at most limit; how many. The dead go with an event each.
+-- and a number, at most limit, and as many as conf.work allows; how many. conf.untrimmed: there are more. The dead go with an event each.
 -- NEEDS dead emit remove_tasks
 local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[12]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
@@ -1449,12 +1481,14 @@ local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS
   if #gone == 0 then return 0 end
   local ids, since = {}, {}
   for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
-  remove_tasks(conf, ids, since, 'trimmed')
-  for _, id in ipairs(set == dead and ids or {}) do emit(conf, 'task.removed', id, 'reason=retention') end
-  redis.call('ZREMRANGEBYRANK', set, 0, #ids - 1)
+  local count, left = remove_tasks(conf, ids, since, 'trimmed', math.max(conf.work, 50))
+  conf.work = left - (set == dead and count or 0)
+  conf.untrimmed = conf.untrimmed or count < #ids
+  for i = 1, set == dead and count or 0 do emit(conf, 'task.removed', ids[i], 'reason=retention') end
+  redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   local counter = set == dead and 'dropped' or 'trimmed'
-  tally[counter] = (tally[counter] or 0) + #ids
-  return #ids
+  tally[counter] = (tally[counter] or 0) + count
+  return count
 end
 
 -- start_tied(conf, id): end what a task with ties holds only until its first lease, its scope and its deadline. True if it
@@ -1561,12 +1595,14 @@ local function read_presence() local config = KEYS[1]
   return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
 end
 
--- sweep_workers(conf, tally): forget workers that have been silent for too long, at most 100; their leases expire by
+-- sweep_workers(conf, tally): forget workers that have been silent for too long, at most 100, as many as conf.work allows, or 20; their leases expire by
 -- themselves.
 -- NEEDS workers emit retire_worker read_presence
 local function sweep_workers(conf, tally) local workers = KEYS[13]
   local silent_ms = conf.presence_ms or read_presence()
-  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - silent_ms, 'BYSCORE', 'LIMIT', 0, 100)
+  local most = math.max(20, math.min(100, math.floor(conf.work / 6)))
+  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - silent_ms, 'BYSCORE', 'LIMIT', 0, most)
+  conf.work = conf.work - 6 * #gone
   for _, name in ipairs(gone) do
     redis.call('ZREM', workers, name)
     retire_worker(name)
@@ -1607,11 +1643,13 @@ local function sweep_rates(conf) local rates = KEYS[34]
   if #over > 0 then redis.call('ZREM', rates, unpack(over)) end  -- at most 100: as read above
 end
 
--- sweep_shares(wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their next one
--- starts like a newcomer's.
+-- sweep_shares(conf, wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their next one
+-- starts like a newcomer's. Of more than eight lanes eight others are looked at each second.
 -- NEEDS shares
-local function sweep_shares(wanted) local shares = KEYS[36]
-  for _, lane in ipairs(wanted) do
+local function sweep_shares(conf, wanted) local shares = KEYS[36]
+  local first = #wanted > 8 and 8 * math.floor(conf.now / 1000) or 0
+  for at = first, first + math.min(#wanted, 8) - 1 do
+    local lane = wanted[at % #wanted + 1]
     local claimed = redis.call('ZMSCORE', shares .. lane, '0 claimed', '1 claimed', '2 claimed', '3 claimed', '4 claimed',
       '5 claimed', '6 claimed', '7 claimed', '8 claimed', '9 claimed')
     for band = 0, 9 do
@@ -1704,7 +1742,7 @@ local function room_left(conf, limit) local holding, rates = KEYS[31], KEYS[34]
     room = limit.most - limit.held
   end
   if limit.interval_ms then
-    local next_ms = limit.next_ms or tonumber(redis.call('ZSCORE', rates, limit.key) or 0)
+    local next_ms = limit.next_ms or tonumber(limit.rate_ms or redis.call('ZSCORE', rates, limit.key) or 0)
     if next_ms > conf.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end  -- it is of another rule for this key
     limit.idle = next_ms - limit.slack_ms <= conf.now - 5000
     limit.next_ms = math.max(conf.now, next_ms)
@@ -1799,11 +1837,11 @@ local function mend_holders(conf, key) local leases, holding = KEYS[3], KEYS[31]
   end
 end
 
--- mend_lines(conf): look at lines whose limit was full a minute ago, 50 of them, though the end of a lease opens them. Holders without
+-- mend_lines(conf): look at lines whose limit was full a minute ago, 25 of them, though the end of a lease opens them. Holders without
 -- a lease, as an evicting server leaves them, are forgotten, and so is who is not blocked, as older versions of these scripts left it.
 -- NEEDS blocked waiting limit_lines open_lines mend_holders
 local function mend_lines(conf) local blocked, waiting, limit_lines = KEYS[21], KEYS[32], KEYS[33]
-  local keys = redis.call('ZRANGE', limit_lines, BAND, BAND + conf.now - 60000, 'BYSCORE', 'LIMIT', 0, 50)
+  local keys = redis.call('ZRANGE', limit_lines, BAND, BAND + conf.now - 60000, 'BYSCORE', 'LIMIT', 0, 25)
   for _, key in ipairs(keys) do
     mend_holders(conf, key)
     local ids = redis.call('ZRANGE', waiting .. key, 0, 99)
@@ -1826,33 +1864,37 @@ local function housekeep(conf, tally, wanted) local workers = KEYS[13]
     sweep_rates(conf)
     mend_lines(conf)
   end
-  if conf.fair then sweep_shares(wanted) end
-  return trimmed + sweep_once(conf, 100) < 100
+  if conf.fair then sweep_shares(conf, wanted) end
+  return trimmed + sweep_once(conf, 100) < 100 and not conf.untrimmed
 end
 
 -- free_limits(conf, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
--- NEEDS running holding waiting open_lines
-local function free_limits(conf, ids) local running, holding, waiting = KEYS[2], KEYS[31], KEYS[32]
-  local freed, keys = {}, {}
+-- NEEDS running holding limit_lines open_lines
+local function free_limits(conf, ids) local running, holding, limit_lines = KEYS[2], KEYS[31], KEYS[33]
+  local freed, keys, lined = {}, {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
     for key in string.gmatch(lease and string.match(lease, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
-      redis.call('ZREM', holding .. key, ids[i])
-      if conf.limit[key] then conf.limit[key].held = nil end
-      if not freed[key] then keys[#keys + 1], freed[key] = key, true end
+      if not freed[key] then keys[#keys + 1], freed[key] = key, {} end
+      table.insert(freed[key], ids[i])
     end
   end
   conf.steps = conf.steps + 2 * #ids
-  local lined = {}
-  for _, key in ipairs(keys) do  -- there are lines for more steps than are left: then it need not be asked
-    if #lined >= conf.steps or redis.call('EXISTS', waiting .. key) == 1 then lined[#lined + 1] = key end
+  for first = 1, #keys, 1000 do
+    local looks = redis.call('ZMSCORE', limit_lines, unpack(keys, first, math.min(first + 999, #keys)))  -- at most 1,000: a page
+    for i = first, math.min(first + 999, #keys) do
+      local key = keys[i]
+      redis.call('ZREM', holding .. key, unpack(freed[key]))  -- at most 1,000: ids
+      if conf.limit[key] then conf.limit[key].held = nil end
+      if looks[i - first + 1] then lined[#lined + 1] = key end
+    end
   end
   if #lined > 0 then open_lines(conf, lined) end
 end
 
 -- hold_limits(conf, id, limited, fence): a task starts: it counts for its limits until its lease ends. The keys of those that it
--- holds, for its lease.
--- NEEDS holding rates
-local function hold_limits(conf, id, limited, fence) local holding, rates = KEYS[31], KEYS[34]
+-- holds, for its lease. note_starts writes what it does to their rates.
+-- NEEDS holding
+local function hold_limits(conf, id, limited, fence) local holding = KEYS[31]
   local keys = {}
   for _, limit in ipairs(limited) do
     if limit.most then
@@ -1863,15 +1905,31 @@ local function hold_limits(conf, id, limited, fence) local holding, rates = KEYS
     if limit.interval_ms then
       conf.timed[conf.lane] = true
       limit.next_ms = limit.next_ms + limit.interval_ms
-      redis.call('ZADD', rates, string.format('%.3f', limit.next_ms), limit.key)
+      if not limit.started then conf.started[#conf.started + 1], limit.started = limit, true end
     end
   end
   return table.concat(keys, ',')
 end
 
+-- note_starts(conf): write when the rates of limits let the next tasks start, after this claim's.
+-- NEEDS rates
+local function note_starts(conf) local rates = KEYS[34]
+  local due = {}
+  for i, limit in ipairs(conf.started) do
+    due[2 * i - 1], due[2 * i] = string.format('%.3f', limit.next_ms), limit.key
+  end
+  for first = 1, #due, 7000 do redis.call('ZADD', rates, unpack(due, first, math.min(first + 6999, #due))) end
+end
+
 -- find_full(conf, limited): the first of these limits that lets no task start now, and the score of its line until it does; nil if all let one.
--- NEEDS room_left
-local function find_full(conf, limited)
+-- NEEDS rates room_left
+local function find_full(conf, limited) local rates = KEYS[34]
+  local names, unread = {}, {}
+  for _, limit in ipairs(limited) do
+    if limit.interval_ms and not limit.next_ms then names[#names + 1], unread[#unread + 1] = limit.key, limit end
+  end
+  local due = names[2] and redis.call('ZMSCORE', rates, unpack(names)) or {}  -- at most 26: limits of a task
+  for i, limit in ipairs(unread) do limit.rate_ms = due[i] or names[2] and 0 end
   for _, limit in ipairs(limited) do
     local room, look_ms = room_left(conf, limit)
     if room == 0 then return limit, look_ms end
@@ -1915,7 +1973,7 @@ local function join_limit(conf, id, score, limit, look_ms, tied) local task, dea
 end
 
 -- held_back(conf, id, record, score, tied, tally): whether a limit does not let a task start now: then it waits in its line, or is
--- dead or cancelled, as the limit's policy says. Else the limits that it is to hold.
+-- dead or cancelled, as the limit's policy says. Else the limits that it is to hold. conf.met counts all limits.
 -- NEEDS task emit bury_task cancel_task limits_of find_full make_way join_limit mend_holders
 local function held_back(conf, id, record, score, tied, tally) local task = KEYS[4]
   local user, tags, words = '', '', ''
@@ -1927,6 +1985,7 @@ local function held_back(conf, id, record, score, tied, tally) local task = KEYS
     end
   end
   local limited = limits_of(conf, user, tags, words)
+  conf.met = conf.met + #limited
   local full, look_ms = find_full(conf, limited)
   -- A task that would end for others that run, while these may have been lost: a line is mended in time, but these have none.
   -- at most 26: each limit of a task once
@@ -1970,6 +2029,7 @@ local function open_due_lines(conf) local limit_lines = KEYS[33]
   end
   conf.lines_left = left or more == 0
   if again[1] then open_lines(conf, again, true) end
+  conf.steps = math.max(conf.steps, 20)  -- nor do those that were looked at
   if fresh[1] then open_lines(conf, fresh) end
 end
 
@@ -1995,8 +2055,9 @@ end
 -- one was let go that waits for another limit now, and answer the earlier of a time (0: none) and that when the line of a limit
 -- is looked at next. While there are lines that is in 5 s at the latest, for nobody is told of a limit that is changed.
 -- conf.timed: lanes in which this claim has met a rate. It leaves a token there, for its worker may be busy when the next may start.
--- NEEDS limit_lines cancel_one open_lines push_due
+-- NEEDS limit_lines note_starts cancel_one open_lines push_due
 local function end_limited(conf, next_ms, tally) local limit_lines = KEYS[33]
+  if conf.started[1] then note_starts(conf) end
   for _, id in ipairs(conf.victims) do cancel_one(conf, id, tally) end
   local lined, seen = {}, {}
   for _, key in ipairs(conf.spared) do
@@ -2013,13 +2074,16 @@ local function end_limited(conf, next_ms, tally) local limit_lines = KEYS[33]
   return next_ms == 0 and look_ms or math.min(look_ms, next_ms)
 end
 
--- move_due(conf, set, tally): see to what is due in a set, at most 100 of it.
+-- move_due(conf, set, tally): see to what is due in a set, at most 100 of it, and as much as conf.work allows: a few in
+-- any case, so that each set has its turn.
 -- NEEDS delayed leases deadlines ends promote_due reap_expired expire_waiting pass_on
 local function move_due(conf, set, tally) local leases, delayed, deadlines, ends = KEYS[3], KEYS[10], KEYS[15], KEYS[28]
   local moves = {
     [leases] = reap_expired, [deadlines] = expire_waiting, [delayed] = promote_due, [ends] = pass_on,
   }
-  moves[set](conf, 100, tally)
+  conf.work = math.max(conf.work, 50)
+  local moved = moves[set](conf, 100, tally)
+  if set == ends then conf.told = moved end
 end
 
   arg_made = { has_other_result = has_other_result, join_traces = join_traces, is_full = is_full, answer_waiters = answer_waiters, settled_before = settled_before, untie = untie, drop_task = drop_task, bury_task = bury_task, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, give_timeout = give_timeout, fail_tasks = fail_tasks, reclaim_tasks = reclaim_tasks, next_firing = next_firing, housekeep = housekeep, free_limits = free_limits, hold_limits = hold_limits, held_back = held_back, open_due_lines = open_due_lines, note_claimed = note_claimed, end_limited = end_limited, move_due = move_due }
@@ -2052,7 +2116,7 @@ else
 end
 if conf.limits then next_ms = arg_rare().end_limited(conf, next_ms, tally) end
 local fires_ms = conf.schedules and arg_rare().next_firing(conf) or 0
-if conf.noted and arg_rare().pass_on(conf, 100, tally) >= 100 and redis.call('EXISTS', ends) == 1 then next_ms = conf.now end
+if conf.noted and (conf.told == 100 or arg_rare().pass_on(conf, 100 - conf.told, tally) == 100 - conf.told) and redis.call('EXISTS', ends) == 1 then next_ms = conf.now end
 retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, next_ms, fires_ms, conf.lease_ms, deadline_ms, acked, failed, leased }

@@ -1,5 +1,5 @@
 -- claim_tasks(conf, wanted, limit, seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
--- the reply would pass 4 MiB; seen_ms is when the slot kept house last. The deadline, and the answer's list of leases.
+-- the reply would pass 4 MiB, or conf.met limits a bound; seen_ms is when the slot kept house last. The deadline, and the answer's leases.
 -- NEEDS config task running leases worker_hash worker incarnation slot n busy emit observe
 -- NEEDS peek_ready read_task drop_task held_back hold_limits start_tied give_timeout bury_task take_out note_claimed write_lease add_payloads join_traces
 local function claim_tasks(conf, wanted, limit, seen_ms, tally)
@@ -13,7 +13,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally)
   local leased, ids, held, ending, taken, counts, bytes, traces = {}, {}, {}, {}, {}, {}, 0, nil
   for i, id in ipairs(next_ids) do
     local record, failed, crashes, delivered, since_ms, size, tied, traced = read_task(id)
-    if #leased == limit or (bytes + size > 4194304 and #leased > 0) then break end
+    if #leased == limit or (conf.met or 0) > 500 + 5 * limit or (bytes + size > 4194304 and #leased > 0) then break end
     local waits, limited
     if conf.limits then conf.lane = wanted[from[i]] end
     if conf.limits and since_ms then waits, limited = held_back(conf, id, record, scores[i], tied, tally) end

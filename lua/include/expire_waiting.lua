@@ -1,13 +1,23 @@
 -- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
 -- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
--- lane, at its old place; how many.
+-- lane, at its old place; as many as conf.work allows; how many.
 -- NEEDS task ready deadlines read_record find_set lane_emptied line_up make_ready next_lane share_place await_deadline leave_line bury_task drop_task
 local function expire_waiting(conf, limit, tally)
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
+  local records = {}
+  for i = 1, #ids do
+    if conf.work <= 0 then
+      ids[i] = nil
+    else
+      records[i] = read_record(ids[i]) or false
+      local own = records[i] or {}
+      conf.work = conf.work - 8 - ((own.unique or own.scope or own.reply or own.awaited) and 12 or 0)
+    end
+  end
   redis.call('ZREM', deadlines, unpack(ids))  -- at most 1,000: limit
-  for _, id in ipairs(ids) do
-    local record = read_record(id)
+  for i, id in ipairs(ids) do
+    local record = records[i]
     local set, score = find_set(id, record)
     if not record then
       drop_task(conf, id)

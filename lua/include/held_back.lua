@@ -1,5 +1,5 @@
 -- held_back(conf, id, record, score, tied, tally): whether a limit does not let a task start now: then it waits in its line, or is
--- dead or cancelled, as the limit's policy says. Else the limits that it is to hold.
+-- dead or cancelled, as the limit's policy says. Else the limits that it is to hold. conf.met counts all limits.
 -- NEEDS task emit bury_task cancel_task limits_of find_full make_way join_limit mend_holders
 local function held_back(conf, id, record, score, tied, tally)
   local user, tags, words = '', '', ''
@@ -11,6 +11,7 @@ local function held_back(conf, id, record, score, tied, tally)
     end
   end
   local limited = limits_of(conf, user, tags, words)
+  conf.met = conf.met + #limited
   local full, look_ms = find_full(conf, limited)
   -- A task that would end for others that run, while these may have been lost: a line is mended in time, but these have none.
   -- at most 26: each limit of a task once

@@ -1,6 +1,6 @@
 -- hold_limits(conf, id, limited, fence): a task starts: it counts for its limits until its lease ends. The keys of those that it
--- holds, for its lease.
--- NEEDS holding rates
+-- holds, for its lease. note_starts writes what it does to their rates.
+-- NEEDS holding
 local function hold_limits(conf, id, limited, fence)
   local keys = {}
   for _, limit in ipairs(limited) do
@@ -12,7 +12,7 @@ local function hold_limits(conf, id, limited, fence)
     if limit.interval_ms then
       conf.timed[conf.lane] = true
       limit.next_ms = limit.next_ms + limit.interval_ms
-      redis.call('ZADD', rates, string.format('%.3f', limit.next_ms), limit.key)
+      if not limit.started then conf.started[#conf.started + 1], limit.started = limit, true end
     end
   end
   return table.concat(keys, ',')

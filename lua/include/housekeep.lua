@@ -9,6 +9,6 @@ local function housekeep(conf, tally, wanted)
     sweep_rates(conf)
     mend_lines(conf)
   end
-  if conf.fair then sweep_shares(wanted) end
-  return trimmed + sweep_once(conf, 100) < 100
+  if conf.fair then sweep_shares(conf, wanted) end
+  return trimmed + sweep_once(conf, 100) < 100 and not conf.untrimmed
 end

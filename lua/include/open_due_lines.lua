@@ -14,5 +14,6 @@ local function open_due_lines(conf)
   end
   conf.lines_left = left or more == 0
   if again[1] then open_lines(conf, again, true) end
+  conf.steps = math.max(conf.steps, 20)  -- nor do those that were looked at
   if fresh[1] then open_lines(conf, fresh) end
 end

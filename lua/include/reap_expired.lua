@@ -1,12 +1,20 @@
 -- reap_expired(conf, limit, tally): take back leases past their deadline; of those that share one, the first in line first, as
--- far as they are among the first 1,000. The first crash returns a task to its old place, the n-th waits for the backoff of n-1, max_crashes of them end it.
+-- far as they are among the first 1,000, and as many as conf.work allows. The first crash returns a task to its old place, the n-th waits for the backoff of n-1, max_crashes of them end it.
 -- NEEDS config running task leases first_leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
 -- NEEDS cancel_task drop_task line_up make_ready
 local function reap_expired(conf, limit, tally)
   local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
-  if #ids > limit then ids = first_leases(conf, limit) end
-  local held, by_lane, latest_ms = redis.call('HMGET', running, unpack(ids)), {}, 0  -- at most 1,000: limit
+  local held, by_lane, latest_ms, count = redis.call('HMGET', running, unpack(ids)), {}, 0, 0  -- at most 1,001: one more than the limit
+  while count < math.min(limit, #ids) and conf.work > 0 do  -- at most 1,000: limit
+    count = count + 1
+    local _, holds = string.gsub(held[count] or '', ',', '')
+    conf.work = conf.work - 3 - 2 * holds - (string.find(held[count] or '', ' ties', 1, true) and 12 or 0)
+  end
+  if count < #ids then
+    ids = first_leases(conf, count)
+    held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: limit
+  end
   local all = read_policy(config)
   end_leases(conf, ids)
   tally.stalled = #ids

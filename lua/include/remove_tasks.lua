@@ -1,12 +1,14 @@
--- remove_tasks(conf, ids, since, why): delete tasks that are in no set any more, with their index entries. What was done to one
+-- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
+-- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
 -- NEEDS task payload result log reply by_user by_tag children shorten_family
-local function remove_tasks(conf, ids, since, why)
-  if #ids == 0 then return end
-  local keys, by_index, stubs, families, touched = {}, {}, {}, {}, {}
+local function remove_tasks(conf, ids, since, why, most)
+  if #ids == 0 then return 0, most end
+  local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
-    local members = by_index[index] or {}
+    local members = by_index[index]
+    if not members then members, left = {}, left - 1 end
     if members[#members] ~= id then members[#members + 1] = id end  -- a tag may be given twice
     by_index[index] = members
   end
@@ -16,6 +18,8 @@ local function remove_tasks(conf, ids, since, why)
     some_have = some_have + redis.call('EXISTS', unpack(families, first, math.min(first + 6999, #families)))
   end
   for i, id in ipairs(ids) do
+    if left <= 0 then break end
+    count, left = i, left - 1
     local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier',
       'settled_earlier', 'pruned'), #keys
     local parent = own[3]
@@ -29,6 +33,7 @@ local function remove_tasks(conf, ids, since, why)
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
     local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
     if (left_ms > 0 or linked) and own[4] then
+      left = left - 2
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
       if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
       if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
@@ -46,4 +51,5 @@ local function remove_tasks(conf, ids, since, why)
     if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
   end
   for _, id in ipairs(touched) do shorten_family(conf, id) end
+  return count, left
 end

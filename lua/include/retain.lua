@@ -2,6 +2,7 @@
 -- trim_ended.
 -- NEEDS config finished dead trim_set
 local function retain(conf, tally)
+  conf.work = math.max(conf.work, 50) + 25 * (conf.ended + (tally.dead or 0))  -- as many go as come, whatever they have
   if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
     trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
   end

@@ -11,7 +11,7 @@ local function room_left(conf, limit)
     room = limit.most - limit.held
   end
   if limit.interval_ms then
-    local next_ms = limit.next_ms or tonumber(redis.call('ZSCORE', rates, limit.key) or 0)
+    local next_ms = limit.next_ms or tonumber(limit.rate_ms or redis.call('ZSCORE', rates, limit.key) or 0)
     if next_ms > conf.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end  -- it is of another rule for this key
     limit.idle = next_ms - limit.slack_ms <= conf.now - 5000
     limit.next_ms = math.max(conf.now, next_ms)

@@ -2,6 +2,7 @@
 -- of each; the time of the next of them, but for the lines, or 0.
 -- NEEDS delayed leases deadlines ends next_due open_due_lines
 local function sweep(conf, tally)
+  if conf.limits then conf.steps = math.min(conf.steps, 100) end
   local next_ms = next_due(conf, leases, tally)
   if redis.call('EXISTS', deadlines, delayed) > 0 then
     next_ms = math.min(next_ms, next_due(conf, deadlines, tally), next_due(conf, delayed, tally))

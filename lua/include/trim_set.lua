@@ -1,5 +1,5 @@
 -- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
--- and a number, at most limit; how many. The dead go with an event each.
+-- and a number, at most limit, and as many as conf.work allows; how many. conf.untrimmed: there are more. The dead go with an event each.
 -- NEEDS dead emit remove_tasks
 local function trim_set(conf, set, keep_ms, max, limit, tally)
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
@@ -10,10 +10,12 @@ local function trim_set(conf, set, keep_ms, max, limit, tally)
   if #gone == 0 then return 0 end
   local ids, since = {}, {}
   for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
-  remove_tasks(conf, ids, since, 'trimmed')
-  for _, id in ipairs(set == dead and ids or {}) do emit(conf, 'task.removed', id, 'reason=retention') end
-  redis.call('ZREMRANGEBYRANK', set, 0, #ids - 1)
+  local count, left = remove_tasks(conf, ids, since, 'trimmed', math.max(conf.work, 50))
+  conf.work = left - (set == dead and count or 0)
+  conf.untrimmed = conf.untrimmed or count < #ids
+  for i = 1, set == dead and count or 0 do emit(conf, 'task.removed', ids[i], 'reason=retention') end
+  redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   local counter = set == dead and 'dropped' or 'trimmed'
-  tally[counter] = (tally[counter] or 0) + #ids
-  return #ids
+  tally[counter] = (tally[counter] or 0) + count
+  return count
 end

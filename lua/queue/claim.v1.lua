@@ -75,7 +75,7 @@
 -- RARELY answer_waiters bury_task cancel_task first_leases reap_expired read_record find_set next_lane leave_line expire_waiting tell_waiting
 -- RARELY rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied give_timeout
 -- RARELY retire_worker read_presence sweep_workers trim_ended sweep_once sweep_rates mend_holders mend_lines sweep_shares housekeep reclaim_tasks
--- RARELY window_left next_firing hold_limits find_full make_way join_limit held_back open_due_lines note_claimed
+-- RARELY window_left next_firing hold_limits note_starts find_full make_way join_limit held_back open_due_lines note_claimed
 -- RARELY end_limited move_due
 
 local conf, refused = open_queue()
@@ -97,7 +97,7 @@ end
 if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, conf.now + left_ms) end
 if conf.limits then next_ms = end_limited(conf, next_ms, tally) end
 local fires_ms = conf.schedules and next_firing(conf) or 0
-if conf.noted and pass_on(conf, 100, tally) >= 100 and redis.call('EXISTS', ends) == 1 then next_ms = conf.now end
+if conf.noted and (conf.told == 100 or pass_on(conf, 100 - conf.told, tally) == 100 - conf.told) and redis.call('EXISTS', ends) == 1 then next_ms = conf.now end
 retain(conf, tally)
 add_counts(tally)
 return { 'ok', conf.now, next_ms, fires_ms, conf.lease_ms, deadline_ms, leased }

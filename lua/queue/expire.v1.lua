@@ -1,5 +1,6 @@
 -- queue.expire.v1: look after the deadlines of waiting tasks: those that expired go to the dead set, others over to their
--- fallback lane. Claim does it too; this is for queues that nobody claims from. Idempotent in state, not in its count.
+-- fallback lane. Claim does it too; this is for queues that nobody claims from. Idempotent in state, not in its
+-- count. Fewer than the limit where tasks have many tags, limits or keys: 0 says that no more is due.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   leases    zset          {base}:leases
@@ -53,6 +54,7 @@ local conf, refused = open_queue()
 if refused then return refused end
 
 local tally = {}
+conf.work = 15 * limit
 local expired = expire_waiting(conf, limit, tally)
 if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)

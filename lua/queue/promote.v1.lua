@@ -1,5 +1,5 @@
 -- queue.promote.v1: move tasks whose time has come into line. Claim does it too; this is for queues that nobody claims from.
--- Idempotent in state, not in its count.
+-- Idempotent in state, not in its count. 0 says that no more is due.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   task      prefix/hash   {base}:task:     id
@@ -33,6 +33,7 @@ local conf, refused = open_queue()
 if refused then return refused end
 
 local tally = {}
+conf.work = 15 * limit
 local promoted = promote_due(conf, limit, tally)
 add_counts(tally)
 return { 'ok', conf.now, promoted }

@@ -1,6 +1,6 @@
 -- queue.purge.v1: delete waiting tasks, with their idempotency keys; and where it is said, finished and dead ones; or only those
--- in line in one lane. Running tasks stay. `more` is 1 where some may be left. The same call, sent again, deletes nothing
--- more and answers the same.
+-- in line in one lane. Running tasks stay. `more` is 1 where some may be left, for a call sends
+-- about 2,000 commands at most. The same call, sent again, deletes nothing more and answers the same.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   task      prefix/hash   {base}:task:     id
@@ -59,11 +59,18 @@ if lane ~= '' then sets = {} end
 local in_line = lane ~= '' and { lane } or redis.call('SRANDMEMBER', lanes, 100)
 for i, one in ipairs(in_line) do table.insert(sets, i, ready .. one) end
 
-local gone, keep_ms = {}, nil
+local gone, keep_ms, work = {}, nil, 2000  -- about how many commands it may send
 for i, set in ipairs(sets) do
-  local ids = #gone < limit and redis.call('ZRANGE', set, 0, limit - #gone - 1) or {}
-  for _, id in ipairs(ids) do
-    local own = redis.call('HMGET', task .. id, 'ties', 'idempotency_key', 'limited_by', 'keys', 'rid')
+  local ids = #gone < limit and work > 0 and redis.call('ZRANGE', set, 0, limit - #gone - 1) or {}
+  for at, id in ipairs(ids) do
+    if work <= 0 then
+      for last = #ids, at, -1 do ids[last] = nil end
+      break
+    end
+    local own = redis.call('HMGET', task .. id, 'ties', 'idempotency_key', 'limited_by', 'keys', 'rid', 'tags', 'unique', 'scope', 'reply')
+    local _, tags = string.gsub(own[6] or '', ',', '')
+    work = work - 4 - tags - (own[1] and 3 or 0)
+    for field = 2, 9 do work = work - (own[field] and field ~= 5 and field ~= 6 and 2 or 0) end
     local key = own[2] and 'key:' .. own[2]
     if own[1] and untie(conf, id, 'f') and set ~= finished and set ~= dead then answer_waiters(conf, id, 'removed', '') end
     if key and string.find(redis.call('HGET', once, key) or '', id .. ' ', 1, true) == 1 then
@@ -78,12 +85,12 @@ for i, set in ipairs(sets) do
     end
     gone[#gone + 1] = id
   end
-  if #ids > 0 then redis.call('ZREM', set, unpack(ids)) end  -- at most 1,000: limit
+  if ids[1] then redis.call('ZREM', set, unpack(ids)) end  -- at most 1,000: limit
   if in_line[i] and redis.call('EXISTS', set) == 0 then lane_emptied(conf, in_line[i]) end
 end
 remove_tasks(conf, gone, {}, 'purged')
 if #gone > 0 then emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=purged') end
 add_counts({ purged = #gone > 0 and #gone or nil })
-local more = (#gone == limit or redis.call('EXISTS', lane ~= '' and ready .. lane or lanes) == 1) and 1 or 0
+local more = (#gone == limit or work <= 0 or redis.call('EXISTS', lane ~= '' and ready .. lane or lanes) == 1) and 1 or 0
 note_done(conf, 'purge', #gone .. ':' .. more)
 return { 'ok', conf.now, #gone, more }

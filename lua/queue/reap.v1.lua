@@ -1,5 +1,6 @@
 -- queue.reap.v1: take back leases past their deadline, and forget silent workers. Claim does it too; this is for queues
--- that nobody claims from. Idempotent in state, not in its count.
+-- that nobody claims from. Idempotent in state, not in its count. Fewer than the limit where
+-- tasks have many tags, limits or keys: 0 says that no more is due.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -58,7 +59,9 @@ local conf, refused = open_queue()
 if refused then return refused end
 
 local tally = {}
+conf.work = 15 * limit
 local reaped = reap_expired(conf, limit, tally)
+conf.work = math.max(conf.work, 600)
 sweep_workers(conf, tally)
 if conf.noted then pass_on(conf, 100, tally) end
 retain(conf, tally)

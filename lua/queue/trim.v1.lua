@@ -1,6 +1,6 @@
 -- queue.trim.v1: delete ended tasks beyond what the queue keeps by age and number, and keys of `once` whose time is over.
--- Workers' claims do it too. It removes nothing else; `more` is 1 where some may be left. Idempotent in
--- state, not in its count.
+-- Workers' claims do it too. It removes nothing else; `more` is 1 where some may be left, for a call
+-- sends about 1,500 commands at most. Idempotent in state, not in its count.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   task      prefix/hash   {base}:task:     id
@@ -36,7 +36,8 @@ local conf, refused = open_queue()
 if refused then return refused end
 
 local tally = {}
+conf.work = 1500
 local removed = trim_ended(conf, limit, tally)
 local forgotten = sweep_once(conf, limit)
 add_counts(tally)
-return { 'ok', conf.now, removed, (removed >= limit or forgotten == limit) and 1 or 0 }
+return { 'ok', conf.now, removed, (conf.untrimmed or removed >= limit or forgotten == limit) and 1 or 0 }

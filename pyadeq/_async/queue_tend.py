@@ -208,15 +208,21 @@ class Tending(Looking):
         return await self._runner.send(self.calls.repair(ids, lanes=lanes, limit=limit, start=start, dry_run=dry_run))
 
     async def promote(self, limit: int = 100) -> int:
-        """Move tasks whose time has come into line; how many. Claims do it on the way."""
+        """Move tasks whose time has come into line; how many, 0 if no more is due. Claims do it on the way."""
         return await self._runner.send(self.calls.promote(limit))
 
     async def expire(self, limit: int = 100) -> int:
-        """Look after the deadlines of tasks that wait: expiry and fallback lanes; how many. Claims do it on the way."""
+        """Look after the deadlines of tasks that wait: expiry and fallback lanes; how many, 0 if no more is due.
+
+        Claims do it on the way. A call handles fewer tasks than limit if they have many keys or limits.
+        """
         return await self._runner.send(self.calls.expire(limit))
 
     async def reap(self, limit: int = 100) -> int:
-        """Take back leases past their deadline; how many. Claims do it on the way."""
+        """Take back leases past their deadline; how many, 0 if no more is due. Claims do it on the way.
+
+        A call takes back fewer leases than limit if their tasks have many keys or limits.
+        """
         return await self._runner.send(self.calls.reap(limit))
 
     async def configure(self, *, clock: str | None = None, **settings: Unpack[SettingsChange]) -> Settings:

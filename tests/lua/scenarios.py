@@ -8,6 +8,7 @@ together run every line.
 from __future__ import annotations
 
 from tests.lua import (
+    scenarios_of_budgets,
     scenarios_of_care,
     scenarios_of_chains,
     scenarios_of_confirm,
@@ -41,6 +42,7 @@ __all__ = [
     "SCENARIOS",
     "AnyCall",
     "Scenario",
+    "scenarios_of_budgets",
     "scenarios_of_care",
     "scenarios_of_chains",
     "scenarios_of_confirm",

@@ -89,10 +89,10 @@ def test_one_that_no_sweep_has_reached_is_not_leased(bench: Workbench) -> None:
     bench.pass_time(1_000)
     bench.worker()
     first = bench.run(bench.calls.claim("w", "i", 0, 1, limit=20))
-    assert (first.leases, bench.ask("ZCARD", ":dead")) == ([], 120)
-    assert bench.tokens() == 1
-    rest = bench.run(bench.calls.claim("w", "i", 0, 2, limit=20))
-    assert [lease.id for lease in rest.leases] == [good]
+    assert (first.leases, bench.ask("ZCARD", ":dead")) == ([], 20 + 38)  # as much as a sweep may do
+    assert (bench.tokens(), first.next_due) == (1, first.now)
+    rest = [bench.run(bench.calls.claim("w", "i", 0, n, limit=20)).leases for n in (2, 3)]
+    assert [[lease.id for lease in leases] for leases in rest] == [[], [good]]
     assert (bench.ask("ZCARD", ":dead"), bench.counters()["dead"]) == (150, 150)
     assert len(bench.events("task.expired")) == 150
     check_queue(bench)

@@ -45,8 +45,27 @@ def state(bench: Bench) -> Dump:
     return found
 
 
-# A sweep that leaves some takes more of them when it is sent again.
-ONCE = [scenario for scenario in small("test") if "some of many" not in scenario.name]
+# A sweep that leaves some takes more of them when it is sent again: so do these, which reach their budget of work.
+PARTIAL = {
+    "claim: along a chain, n=100",
+    *(
+        f"claim: expired tasks {what}, n={n}"
+        for what in ("that no sweep has reached", "with a follower each")
+        for n in (1, 100)
+    ),
+    "claim: from the fallback, n=100",
+    "claim: that leaves ends, n=1",
+    "claim: that leaves no ends, n=1",
+    "expire: to the fallback, n=100",
+    "expire: where nobody came, n=100",
+    "expire: with a reply, n=100",
+    "expire: with a follower each, n=100",
+    "reap: leases that hold many limits, n=10",
+    "settle: that leaves ends, n=1",
+    "settle: that leaves no ends, n=1",
+    "trim: tasks with many tags",
+}
+ONCE = [one for one in small("test") if "some of many" not in one.name and one.name not in PARTIAL]
 
 
 @pytest.mark.parametrize("scenario", ONCE, ids=lambda scenario: scenario.name)

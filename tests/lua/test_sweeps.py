@@ -198,3 +198,57 @@ def test_all_is_back_in_line_16_seconds_after_a_worker_died(bench: Workbench) ->
     reap(bench)
     assert bench.ready() == [lease.id for lease in leases]
     assert bench.now == START + 16_000
+
+
+# a budget of work
+
+
+def limited(bench: Workbench, number: int) -> list[str]:
+    """Tasks with 8 limits each, all of their own."""
+    bench.real(bench.calls.set_limits([("key:*", {"concurrency": 1})], "limits"))
+    return [bench.fill(1, limits=[f"k{at}.{key}" for key in range(8)])[0] for at in range(number)]
+
+
+def test_a_call_takes_back_fewer_leases_that_hold_many_limits(bench: Workbench) -> None:
+    ids = limited(bench, 10)
+    bench.claim(10)
+    bench.pass_time(15_000)
+    assert [reap(bench, 10) for _ in range(3)] == [9, 1, 0]
+    assert bench.ready() == ids
+
+
+def test_a_claim_that_meets_many_limits_leaves_the_rest_to_the_next(bench: Workbench) -> None:
+    """Each of 100 tasks has 8 limits, of which the last has no room."""
+    holders = [bench.fill(1, limits=[f"k{at}.7"])[0] for at in range(100)]
+    ids = limited(bench, 100)
+    assert len(bench.claim(100)) == len(holders)
+    (good,) = bench.fill(1)
+    claims = [bench.run(bench.calls.claim("w", "i", 1, n, limit=1)) for n in (1, 2)]
+    assert [[lease.id for lease in one.leases] for one in claims] == [[], [good]]
+    assert bench.ask("ZCARD", ":blocked") == len(ids)
+
+
+def test_a_claim_expires_fewer_tasks_that_have_keys(bench: Workbench) -> None:
+    for at in range(20):
+        bench.fill(1, unique=f"q{at}", expires_at=START / 1000 + 1, lane="group/other")
+    bench.pass_time(1_000)
+    bench.worker()
+    claims = [bench.run(bench.calls.claim("w", "i", 0, n, limit=1)) for n in (1, 2)]
+    assert [one.next_due == one.now for one in claims] == [True, False]
+    assert len(bench.events("task.expired")) == 20
+
+
+def test_a_trim_stops_where_tasks_have_many_tags(bench: Workbench) -> None:
+    for at in range(100):
+        bench.fill(1, tags=[f"t{at}.{tag}" for tag in range(16)])
+    ids = [id.decode() for id in bench.ask("ZRANGE", ":ready:any", 0, -1)]
+    bench.real(bench.calls.cancel(ids))
+    bench.real(bench.calls.configure(finished_keep=1))
+    bench.pass_time(1_500)
+    assert [bench.run(bench.calls.trim()) for _ in range(2)] == [(79, True), (21, False)]
+
+
+def test_a_purge_stops_where_tasks_have_many_tags(bench: Workbench) -> None:
+    for at in range(110):
+        bench.fill(1, tags=[f"t{at}.{tag}" for tag in range(16)])
+    assert [bench.run(bench.calls.purge(f"r{n}")) for n in range(2)] == [(106, True), (4, False)]

@@ -13,7 +13,8 @@ from tests.property.model_kept import ENDS, Kept
 from tests.property.model_workers import Workers
 from tests.property.records import ENDED, LOST, Answer, Lease, Spec, Task, Worker
 
-SWEEP = 100  # how many a claim reaps, expires and promotes at the most
+SWEEP = 100  # how many a claim reaps and promotes at the most, if they have neither limits nor keys
+EXPIRE = 38  # and expires, where it reaps none
 NOT_FOUND: Answer = ("not_found",)
 
 
@@ -102,10 +103,10 @@ class Model(Kept, Workers):
             return ("stale",)
         acked, failed = self.ack(acks), self.fail(fails)
         self._take_back(SWEEP)
-        self.expire(SWEEP)
+        self.expire(EXPIRE)
         self.promote(SWEEP)
         times = [task.at for task in self.of("running", "delayed")] + [*self.deadlines().values()]
-        self._pass_on()
+        told = self._pass_on()
         next_due = min([*times, *self.notes.values()], default=0)
         if n > last:
             if self.now - noted >= 1000 and self._keep_house(known):  # a second is fine enough
@@ -113,7 +114,7 @@ class Model(Kept, Workers):
             given = self._lease(worker, f"{incarnation}.{slot}.{n}", limit, lanes, lease, lane_first)
             known.slots[slot] = n, noted, given
             known.busy = None if busy is None else busy + len(given)
-        if self._noted and self._pass_on() >= SWEEP and self.notes:
+        if self._noted and (told == SWEEP or told + self._pass_on(SWEEP - told) == SWEEP) and self.notes:
             next_due = self.now
         held = [task for id, token in given if (task := self._held(id, token))]
         leases = [(t.id, t.lease.token, t.attempts + 1, t.deliveries, t.payload) for t in held if t.lease]

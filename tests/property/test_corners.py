@@ -300,11 +300,11 @@ def test_a_moved_task_still_expires(queue: Driver) -> None:
 
 
 def test_a_claim_leases_nothing_that_expired(queue: Driver) -> None:
-    """Even where a sweep does not come to it: each moves a hundred."""
+    """Even where a sweep does not come to it."""
     enqueue(queue, *(Spec(f"t{i}", expires=queue.model.now + 1000) for i in range(150)), Spec("u"))
     wait(queue, 1000)
     assert claim(queue, 20) == []
-    assert len(queue.model.of("dead")) == 120
+    assert len(queue.model.of("dead")) == 20 + 38  # as much as a sweep may do
 
 
 @pytest.mark.parametrize("grace", [0, 2000])
