@@ -645,8 +645,8 @@ def test_a_call_tells_a_hundred_and_the_others_hear_it_from_the_sweeps(bench: Wo
 
 
 def test_what_a_claim_itself_ends_is_gone_on_with_at_once(bench: Workbench) -> None:
-    """The 101st that has expired is found when it is to be leased, after the sweep."""
-    ids = bench.fill(101, expires_at=NOW + 1)
+    """One more has expired than a claim sweeps: it is found when it is to be leased, after the sweep."""
+    ids = bench.fill(39, expires_at=NOW + 1)
     bench.fill(250, after=[ids[-1]])
     bench.pass_time(1_000)
     bench.worker()

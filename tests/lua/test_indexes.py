@@ -37,7 +37,8 @@ def test_a_tag_given_twice_is_one(bench: Workbench, number: int, times: int) -> 
     bench.run(bench.calls.enqueue(items, "r"))
     assert bench.ask("ZCARD", ":by:tag:t") == number
     check_queue(bench)
-    bench.run(bench.calls.purge())
+    while bench.run(bench.calls.purge())[1]:  # more
+        pass
     assert bench.ask("EXISTS", ":by:tag:t", ":by:user:u") == 0
 
 
