@@ -5,7 +5,8 @@
 -- returns those tasks it was given before that are still under the same token. A lower n or another incarnation is
 -- `stale`, a worker that is not registered `unregistered`; neither writes. Lowest priority band first and, inside a band, the
 -- lanes in order; with lane_first the other way round. busy: how many other tasks the worker holds, for those who look.
--- With window_ms the first in line waits so long for company, and all are leased together.
+-- With window_ms the first in line waits so long for company, and all are leased together. A task of one of alone_kinds is leased
+-- alone and waits for no window: the call leases the tasks before it, or only this task.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -54,6 +55,7 @@
 -- ARGV   busy      int -1..100000 ?=-1
 -- ARGV   lane_first bool       ?=0
 -- ARGV   window_ms int 0..60000 ?=0
+-- ARGV   alone_kinds ids 0..16 ?=
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0
@@ -78,7 +80,7 @@
 -- RARELY rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied give_timeout
 -- RARELY retire_worker read_presence sweep_workers trim_ended sweep_once sweep_rates mend_holders mend_lines sweep_shares housekeep reclaim_tasks
 -- RARELY window_left next_firing hold_limits note_starts find_full make_way join_limit held_back open_due_lines note_claimed
--- RARELY end_limited move_due
+-- RARELY end_limited move_due comes_alone
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -103,6 +105,18 @@ local function arg_uint(v, min, max)
   if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
   local n = v + 0
   if n >= min and n <= max then return n end
+end
+local function arg_ids(v, min, max)
+  local list, n = {}, 0
+  if not v or #v > max * 201 then return nil end
+  if v ~= '' then
+    for id in string.gmatch(v .. ',', '([^,]*),') do
+      if #id > 200 or not arg_find(id, '^[%w._:/@+-]+$') then return nil end
+      n = n + 1
+      list[n] = id
+    end
+  end
+  if n >= min and n <= max then return list end
 end
 local function arg_lane(v)
   if not v or v == 'any' then return v end
@@ -161,22 +175,29 @@ else
   window_ms = arg_uint(window_ms, 0, 60000)
   if not window_ms then return refuse('window_ms', ARGV[9], 'an integer from 0 to 60000') end
 end
-local trace = ARGV[10]
+local alone_kinds = ARGV[10]
+if alone_kinds == '' then
+  alone_kinds = {}
+else
+  alone_kinds = arg_ids(alone_kinds, 0, 16)
+  if not alone_kinds then return refuse('alone_kinds', ARGV[10], '0 to 16 ids with commas between them') end
+end
+local trace = ARGV[11]
 if not trace or #trace > 128 then
   return refuse('trace', trace and #trace, '0 to 128 bytes long')
 end
-local source = ARGV[11]
+local source = ARGV[12]
 if not source or #source > 200 then
   return refuse('source', source and #source, '0 to 200 bytes long')
 end
-local now_ms = ARGV[12]
+local now_ms = ARGV[13]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9007199254740991)
-  if not now_ms then return refuse('now_ms', ARGV[12], 'an integer from 0 to 9007199254740991') end
+  if not now_ms then return refuse('now_ms', ARGV[13], 'an integer from 0 to 9007199254740991') end
 end
-local arg_at = 13
+local arg_at = 14
 local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 1, 64)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 64') end
@@ -463,9 +484,9 @@ local function add_payloads(leased) local payload = KEYS[5]
 end
 
 -- claim_tasks(conf, wanted, limit, seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
--- the reply would pass 4 MiB, or conf.met limits a bound; seen_ms is when the slot kept house last. The deadline, and the answer's leases.
+-- the reply would pass 4 MiB, or conf.met limits a bound; a kind in conf.alone is leased alone. seen_ms: when the slot kept house last. The deadline, and the leases.
 -- NEEDS config task running leases worker_hash worker incarnation slot n busy emit observe
--- NEEDS peek_ready read_task drop_task held_back hold_limits start_tied give_timeout bury_task take_out note_claimed write_lease add_payloads join_traces
+-- NEEDS peek_ready read_task comes_alone drop_task held_back hold_limits start_tied give_timeout bury_task take_out note_claimed write_lease add_payloads join_traces
 local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, running, leases, task, worker_hash = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[13]
   if conf.paused then wanted = {} end
   local next_ids, scores, from, there = peek_ready(wanted, conf.limits and limit + 100 or limit)
@@ -477,8 +498,8 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, ru
   local leased, ids, held, ending, taken, counts, bytes, traces = {}, {}, {}, {}, {}, {}, 0, nil
   for i, id in ipairs(next_ids) do
     local record, failed, crashes, delivered, since_ms, size, tied, traced = read_task(id)
-    if #leased == limit or (conf.met or 0) > 500 + 5 * limit or (bytes + size > 4194304 and #leased > 0) then break end
-    local waits, limited
+    local waits, limited, alone = nil, nil, conf.alone and arg_rare().comes_alone(conf, record)
+    if #leased == limit or (conf.met or 0) > 500 + 5 * limit or ((alone or bytes + size > 4194304) and #leased > 0) then break end
     if conf.limits then conf.lane = wanted[from[i]] end
     if conf.limits and since_ms then waits, limited = arg_rare().held_back(conf, id, record, scores[i], tied, tally) end
     counts[from[i]] = (counts[from[i]] or 0) + 1
@@ -494,6 +515,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, ru
       local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
       local holds = limited and arg_rare().hold_limits(conf, id, limited, fence + i) or ''
       bytes = bytes + size
+      if alone then limit = 1 end
       if traced and string.find(traced, '[^!-{}~]') then traced = nil end  -- it would not fit into an entry of `running`
       if traced then traces = traces or {} end
       if traced then traces[at] = traced end
@@ -1582,7 +1604,7 @@ local function reclaim_tasks(conf, given) local running, leases = KEYS[2], KEYS[
 end
 
 -- window_left(conf, wanted, window_ms, limit): for how many ms more the first in line of these lanes waits for company; 0 once
--- one of them has waited for the window, or so many are in line as can be taken, or none. Whoever asks has the token of the
+-- one of them has waited for the window or comes alone, or so many are in line as can be taken, or none. Whoever asks has the token of the
 -- lane; it is left for others, should he not come again.
 -- NEEDS task ready push_wake
 local function window_left(conf, wanted, window_ms, limit) local task, ready = KEYS[4], KEYS[6]
@@ -1590,8 +1612,9 @@ local function window_left(conf, wanted, window_ms, limit) local task, ready = K
   for _, lane in ipairs(wanted) do
     local id = redis.call('ZRANGE', ready .. lane, 0, 0)[1]
     if id then
-      local row = redis.call('HMGET', task .. id, 'created_ms', 'ready_ms')
+      local row = redis.call('HMGET', task .. id, 'created_ms', 'ready_ms', 'kind')
       local since_ms = tonumber(row[2] or row[1] or 0)
+      if conf.alone and row[3] and conf.alone[row[3]] then return 0 end
       if redis.call('ZCARD', ready .. lane) >= limit or since_ms + window_ms <= conf.now then return 0 end
       left_ms = math.min(left_ms or MAX_SAFE, since_ms + window_ms - conf.now)
     end
@@ -1806,7 +1829,14 @@ local function move_due(conf, set, tally) local leases, delayed, deadlines, ends
   if set == ends then conf.told = moved end
 end
 
-  arg_made = { join_traces = join_traces, drop_task = drop_task, bury_task = bury_task, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, give_timeout = give_timeout, housekeep = housekeep, reclaim_tasks = reclaim_tasks, window_left = window_left, next_firing = next_firing, hold_limits = hold_limits, held_back = held_back, open_due_lines = open_due_lines, note_claimed = note_claimed, end_limited = end_limited, move_due = move_due }
+-- comes_alone(conf, record): whether a task is of one of the kinds that this call leases alone.
+local function comes_alone(conf, record)
+  for f = 1, #record, 2 do
+    if record[f] == 'kind' then return conf.alone[record[f + 1]] end
+  end
+end
+
+  arg_made = { join_traces = join_traces, drop_task = drop_task, bury_task = bury_task, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, give_timeout = give_timeout, housekeep = housekeep, reclaim_tasks = reclaim_tasks, window_left = window_left, next_firing = next_firing, hold_limits = hold_limits, held_back = held_back, open_due_lines = open_due_lines, note_claimed = note_claimed, end_limited = end_limited, move_due = move_due, comes_alone = comes_alone }
   return arg_made
 end
 
@@ -1819,6 +1849,10 @@ local standing, known = check_slot()
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
 
+if alone_kinds[1] then
+  conf.alone = {}
+  for _, kind in ipairs(alone_kinds) do conf.alone[kind] = true end
+end
 local tally, deadline_ms, leased = {}, nil, nil
 local next_ms = sweep(conf, tally)
 local left_ms = window_ms > 0 and arg_rare().window_left(conf, item_lane, window_ms, limit) or 0

@@ -90,7 +90,7 @@
 -- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result ack_tasks next_due sweep retain push_wake lane_emptied check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
 -- RARELY has_other_result join_traces shorten_family is_full answer_waiters settled_before note_end leave_order untie line_up make_ready drop_task share_place first_due promote_due read_lease read_policy backoff push_due delay_until await_deadline bury_task cancel_task first_leases reap_expired
 -- RARELY read_record find_set next_lane leave_line expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied give_timeout settled_as describe_death fail_tasks retire_worker read_presence sweep_workers
--- RARELY trim_ended sweep_once sweep_rates sweep_shares reclaim_tasks next_firing read_limits limits_of room_left open_line open_lines mend_holders mend_lines housekeep free_limits hold_limits note_starts find_full make_way join_limit held_back open_due_lines note_claimed end_limited move_due
+-- RARELY trim_ended sweep_once sweep_rates sweep_shares reclaim_tasks next_firing read_limits limits_of room_left open_line open_lines mend_holders mend_lines housekeep free_limits hold_limits note_starts find_full make_way join_limit held_back open_due_lines note_claimed end_limited move_due comes_alone
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -678,9 +678,9 @@ local function add_payloads(leased) local payload = KEYS[6]
 end
 
 -- claim_tasks(conf, wanted, limit, seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
--- the reply would pass 4 MiB, or conf.met limits a bound; seen_ms is when the slot kept house last. The deadline, and the answer's leases.
+-- the reply would pass 4 MiB, or conf.met limits a bound; a kind in conf.alone is leased alone. seen_ms: when the slot kept house last. The deadline, and the leases.
 -- NEEDS config task running leases worker_hash worker incarnation slot n busy emit observe
--- NEEDS peek_ready read_task drop_task held_back hold_limits start_tied give_timeout bury_task take_out note_claimed write_lease add_payloads join_traces
+-- NEEDS peek_ready read_task comes_alone drop_task held_back hold_limits start_tied give_timeout bury_task take_out note_claimed write_lease add_payloads join_traces
 local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, running, leases, task, worker_hash = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[14]
   if conf.paused then wanted = {} end
   local next_ids, scores, from, there = peek_ready(wanted, conf.limits and limit + 100 or limit)
@@ -692,8 +692,8 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, ru
   local leased, ids, held, ending, taken, counts, bytes, traces = {}, {}, {}, {}, {}, {}, 0, nil
   for i, id in ipairs(next_ids) do
     local record, failed, crashes, delivered, since_ms, size, tied, traced = read_task(id)
-    if #leased == limit or (conf.met or 0) > 500 + 5 * limit or (bytes + size > 4194304 and #leased > 0) then break end
-    local waits, limited
+    local waits, limited, alone = nil, nil, conf.alone and arg_rare().comes_alone(conf, record)
+    if #leased == limit or (conf.met or 0) > 500 + 5 * limit or ((alone or bytes + size > 4194304) and #leased > 0) then break end
     if conf.limits then conf.lane = wanted[from[i]] end
     if conf.limits and since_ms then waits, limited = arg_rare().held_back(conf, id, record, scores[i], tied, tally) end
     counts[from[i]] = (counts[from[i]] or 0) + 1
@@ -709,6 +709,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, ru
       local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
       local holds = limited and arg_rare().hold_limits(conf, id, limited, fence + i) or ''
       bytes = bytes + size
+      if alone then limit = 1 end
       if traced and string.find(traced, '[^!-{}~]') then traced = nil end  -- it would not fit into an entry of `running`
       if traced then traces = traces or {} end
       if traced then traces[at] = traced end
@@ -2086,7 +2087,14 @@ local function move_due(conf, set, tally) local leases, delayed, deadlines, ends
   if set == ends then conf.told = moved end
 end
 
-  arg_made = { has_other_result = has_other_result, join_traces = join_traces, is_full = is_full, answer_waiters = answer_waiters, settled_before = settled_before, untie = untie, drop_task = drop_task, bury_task = bury_task, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, give_timeout = give_timeout, fail_tasks = fail_tasks, reclaim_tasks = reclaim_tasks, next_firing = next_firing, housekeep = housekeep, free_limits = free_limits, hold_limits = hold_limits, held_back = held_back, open_due_lines = open_due_lines, note_claimed = note_claimed, end_limited = end_limited, move_due = move_due }
+-- comes_alone(conf, record): whether a task is of one of the kinds that this call leases alone.
+local function comes_alone(conf, record)
+  for f = 1, #record, 2 do
+    if record[f] == 'kind' then return conf.alone[record[f + 1]] end
+  end
+end
+
+  arg_made = { has_other_result = has_other_result, join_traces = join_traces, is_full = is_full, answer_waiters = answer_waiters, settled_before = settled_before, untie = untie, drop_task = drop_task, bury_task = bury_task, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, give_timeout = give_timeout, fail_tasks = fail_tasks, reclaim_tasks = reclaim_tasks, next_firing = next_firing, housekeep = housekeep, free_limits = free_limits, hold_limits = hold_limits, held_back = held_back, open_due_lines = open_due_lines, note_claimed = note_claimed, end_limited = end_limited, move_due = move_due, comes_alone = comes_alone }
   return arg_made
 end
 

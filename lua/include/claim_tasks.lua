@@ -1,7 +1,7 @@
 -- claim_tasks(conf, wanted, limit, seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
--- the reply would pass 4 MiB, or conf.met limits a bound; seen_ms is when the slot kept house last. The deadline, and the answer's leases.
+-- the reply would pass 4 MiB, or conf.met limits a bound; a kind in conf.alone is leased alone. seen_ms: when the slot kept house last. The deadline, and the leases.
 -- NEEDS config task running leases worker_hash worker incarnation slot n busy emit observe
--- NEEDS peek_ready read_task drop_task held_back hold_limits start_tied give_timeout bury_task take_out note_claimed write_lease add_payloads join_traces
+-- NEEDS peek_ready read_task comes_alone drop_task held_back hold_limits start_tied give_timeout bury_task take_out note_claimed write_lease add_payloads join_traces
 local function claim_tasks(conf, wanted, limit, seen_ms, tally)
   if conf.paused then wanted = {} end
   local next_ids, scores, from, there = peek_ready(wanted, conf.limits and limit + 100 or limit)
@@ -13,8 +13,8 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally)
   local leased, ids, held, ending, taken, counts, bytes, traces = {}, {}, {}, {}, {}, {}, 0, nil
   for i, id in ipairs(next_ids) do
     local record, failed, crashes, delivered, since_ms, size, tied, traced = read_task(id)
-    if #leased == limit or (conf.met or 0) > 500 + 5 * limit or (bytes + size > 4194304 and #leased > 0) then break end
-    local waits, limited
+    local waits, limited, alone = nil, nil, conf.alone and comes_alone(conf, record)
+    if #leased == limit or (conf.met or 0) > 500 + 5 * limit or ((alone or bytes + size > 4194304) and #leased > 0) then break end
     if conf.limits then conf.lane = wanted[from[i]] end
     if conf.limits and since_ms then waits, limited = held_back(conf, id, record, scores[i], tied, tally) end
     counts[from[i]] = (counts[from[i]] or 0) + 1
@@ -30,6 +30,7 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally)
       local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
       local holds = limited and hold_limits(conf, id, limited, fence + i) or ''
       bytes = bytes + size
+      if alone then limit = 1 end
       if traced and string.find(traced, '[^!-{}~]') then traced = nil end  -- it would not fit into an entry of `running`
       if traced then traces = traces or {} end
       if traced then traces[at] = traced end

@@ -1,5 +1,5 @@
 -- window_left(conf, wanted, window_ms, limit): for how many ms more the first in line of these lanes waits for company; 0 once
--- one of them has waited for the window, or so many are in line as can be taken, or none. Whoever asks has the token of the
+-- one of them has waited for the window or comes alone, or so many are in line as can be taken, or none. Whoever asks has the token of the
 -- lane; it is left for others, should he not come again.
 -- NEEDS task ready push_wake
 local function window_left(conf, wanted, window_ms, limit)
@@ -7,8 +7,9 @@ local function window_left(conf, wanted, window_ms, limit)
   for _, lane in ipairs(wanted) do
     local id = redis.call('ZRANGE', ready .. lane, 0, 0)[1]
     if id then
-      local row = redis.call('HMGET', task .. id, 'created_ms', 'ready_ms')
+      local row = redis.call('HMGET', task .. id, 'created_ms', 'ready_ms', 'kind')
       local since_ms = tonumber(row[2] or row[1] or 0)
+      if conf.alone and row[3] and conf.alone[row[3]] then return 0 end
       if redis.call('ZCARD', ready .. lane) >= limit or since_ms + window_ms <= conf.now then return 0 end
       left_ms = math.min(left_ms or MAX_SAFE, since_ms + window_ms - conf.now)
     end

@@ -3,7 +3,8 @@
 -- returns those tasks it was given before that are still under the same token. A lower n or another incarnation is
 -- `stale`, a worker that is not registered `unregistered`; neither writes. Lowest priority band first and, inside a band, the
 -- lanes in order; with lane_first the other way round. busy: how many other tasks the worker holds, for those who look.
--- With window_ms the first in line waits so long for company, and all are leased together.
+-- With window_ms the first in line waits so long for company, and all are leased together. A task of one of alone_kinds is leased
+-- alone and waits for no window: the call leases the tasks before it, or only this task.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   running   hash          {base}:running
@@ -52,6 +53,7 @@
 -- ARGV   busy      int -1..100000 ?=-1
 -- ARGV   lane_first bool       ?=0
 -- ARGV   window_ms int 0..60000 ?=0
+-- ARGV   alone_kinds ids 0..16 ?=
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0
@@ -76,7 +78,7 @@
 -- RARELY rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied give_timeout
 -- RARELY retire_worker read_presence sweep_workers trim_ended sweep_once sweep_rates mend_holders mend_lines sweep_shares housekeep reclaim_tasks
 -- RARELY window_left next_firing hold_limits note_starts find_full make_way join_limit held_back open_due_lines note_claimed
--- RARELY end_limited move_due
+-- RARELY end_limited move_due comes_alone
 
 local conf, refused = open_queue()
 if refused then return refused end
@@ -85,6 +87,10 @@ local standing, known = check_slot()
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
 
+if alone_kinds[1] then
+  conf.alone = {}
+  for _, kind in ipairs(alone_kinds) do conf.alone[kind] = true end
+end
 local tally, deadline_ms, leased = {}, nil, nil
 local next_ms = sweep(conf, tally)
 local left_ms = window_ms > 0 and window_left(conf, item_lane, window_ms, limit) or 0

@@ -16,7 +16,7 @@ from pyadeq._async.queue_produce import Producing
 from pyadeq._async.queue_results import Receipt
 from pyadeq._async.queue_tend import Tending
 from pyadeq._async.queue_work import Working, check_lease, until_due
-from pyadeq._core.queue_items import MAX_ITEMS, Failure, unfit
+from pyadeq._core.queue_items import MAX_ITEMS, Failure, checked_list, unfit
 from pyadeq._core.slots import Slot, WorkerIdentity
 from pyadeq._twins import aio_follow, aio_sleep, aio_takes
 from pyadeq.errors import AdeqError, DurabilityError, LeaseLost
@@ -24,6 +24,7 @@ from pyadeq.keys import check_name
 from pyadeq.models import Claimed, Failed, Lease, Renewal, Seconds, to_ms
 
 LONGEST_WINDOW = 60.0
+MOST_KINDS = 16
 # Bytes of payloads, and of all else of an item, below which no answer to a claim was cut short, as it is at 4 MiB.
 SMALL, REST = 2 * 1024 * 1024, 16 * 1024
 
@@ -155,8 +156,8 @@ class Mailbox:
     """What waits in one scope of a queue, taken in batches. Made by `Queue.mailbox`; any number may be of one scope.
 
     A scope is the lane `group/<scope>`. Its first item waits for the window, and then all that are in line are one
-    batch; as many as one takes are one at once. Nothing is kept here: other processes enqueue and dequeue in the same
-    scope, and what waits survives them.
+    batch; as many as one takes are one at once. An item of one of the `alone_kinds` is a batch of its own.
+    Nothing is kept here: other processes enqueue and dequeue in the same scope, and what waits survives them.
     """
 
     def __init__(
@@ -168,6 +169,7 @@ class Mailbox:
         lease: Seconds,
         worker: str | None,
         settle_at_once: bool,
+        alone_kinds: Sequence[str],
         callbacks: Callbacks,
     ) -> None:
         self.scope = check_name("scope", scope)
@@ -178,11 +180,16 @@ class Mailbox:
         self._lease = lease
         self._worker = worker
         self._settle_at_once = settle_at_once
+        self.alone_kinds = tuple(
+            check_name("alone_kinds", kind, "id") for kind in checked_list("alone_kinds", alone_kinds)
+        )
         self._callbacks = callbacks
         if not 0 <= self.window <= LONGEST_WINDOW:
             raise unfit("window", window, f"0 to {LONGEST_WINDOW:g} seconds")
         if not isinstance(max_items, int) or isinstance(max_items, bool) or not 1 <= max_items <= MAX_ITEMS:
             raise unfit("max_items", max_items, f"1 to {MAX_ITEMS}")
+        if len(self.alone_kinds) > MOST_KINDS:
+            raise unfit("alone_kinds", alone_kinds, f"at most {MOST_KINDS} kinds")
         check_lease(lease)
         for name, callback in callbacks._asdict().items():
             if callback is not None and not aio_takes(callback):
@@ -246,7 +253,7 @@ class Mailbox:
             unconfirmed: DurabilityError | None = None
             try:
                 claimed = await self._queue._claim_in_window(
-                    self._worker, self.max_items, self.lane, self._lease, self.window
+                    self._worker, self.max_items, self.lane, self._lease, self.window, self.alone_kinds
                 )
             except DurabilityError as error:
                 claimed, unconfirmed = error.answer, error
@@ -296,7 +303,8 @@ class Mailbox:
     async def _left_after(self, leases: list[Lease]) -> int:
         """How many are in line after these."""
         size = sum(len(lease.data) + REST for lease in leases)
-        return 0 if len(leases) < self.max_items and size < SMALL else await self.length()
+        took_all = len(leases) < self.max_items and size < SMALL and not self.alone_kinds
+        return 0 if took_all else await self.length()
 
     async def _tell(self, name: str, *what: Any) -> None:
         """Call back. What goes wrong there is logged, for the items are as they are, and whoever asked gets them."""
@@ -322,6 +330,7 @@ class Mailing(Producing, Working, Tending):
         lease: Seconds = 0,
         worker: str | None = None,
         settle_at_once: bool = False,
+        alone_kinds: Sequence[str] = (),
         on_enqueued: Callable[[Any, Receipt], object] | None = None,
         on_dequeued: Callable[[Batch], object] | None = None,
         on_blocked: Callable[[str, int], object] | None = None,
@@ -333,12 +342,14 @@ class Mailing(Producing, Working, Tending):
         lease: seconds, 0 for the queue's setting; worker: a name to claim under, if not this process's own.
         settle_at_once: a batch is completed when it is taken, as it is gone from a queue in memory: what its taker
         loses is lost.
+        alone_kinds: at most 16 kinds of items that are not merged with others. Such an item is a batch of its own, in
+        its place; when it is the first in line, it does not wait for the window.
 
         The callbacks are given (item, receipt), (batch), (reason, how many wait) and (reason, how many were deleted).
         They may be coroutine functions in asyncio, and are over before the call is. Their exceptions are logged.
         """
         callbacks = Callbacks(on_enqueued, on_dequeued, on_blocked, on_cleared)
-        return Mailbox(self, scope, window, max_items, lease, worker, settle_at_once, callbacks)
+        return Mailbox(self, scope, window, max_items, lease, worker, settle_at_once, alone_kinds, callbacks)
 
     async def _fail_alike(self, fails: Sequence[Failure]) -> list[Failed]:
         """End attempts that went wrong, with the same part of chance in all their backoffs."""
@@ -346,7 +357,13 @@ class Mailing(Producing, Working, Tending):
         return await self._in_batches(lambda some: self.calls.fail(some, [jitter] * len(some)), fails)
 
     async def _claim_in_window(
-        self, worker: str | None, limit: int, lane: str, lease: Seconds, window: Seconds
+        self,
+        worker: str | None,
+        limit: int,
+        lane: str,
+        lease: Seconds,
+        window: Seconds,
+        alone_kinds: Sequence[str],
     ) -> Claimed:
         """One claim in a lane. Where it is broken off, what the server has given for it goes back at once."""
 
@@ -356,7 +373,9 @@ class Mailing(Producing, Working, Tending):
             )
             await self.release_many(given.claimed.leases)
 
-        return await self._claim(worker, give_back, limit=limit, lanes=[lane], lease=lease, window=window)
+        return await self._claim(
+            worker, give_back, limit=limit, lanes=[lane], lease=lease, window=window, alone_kinds=alone_kinds
+        )
 
 
 def _item(data: bytes) -> Any:

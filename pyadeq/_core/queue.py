@@ -16,6 +16,7 @@ from pyadeq._core.queue_items import (
     ack_items,
     backoff_pairs,
     checked_lanes,
+    checked_list,
     fail_items,
     held,
     item,
@@ -100,16 +101,20 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
         lease: Seconds = 0,
         busy: int | None = None,
         window: Seconds = 0,
+        alone_kinds: Sequence[str] = (),
     ) -> Call[Claimed]:
         """lease: seconds, 0 for the queue's setting. An answer holds fewer than limit where its bytes pass 4 MiB.
 
         lane_first: the lanes in order before the priority. busy: how many other tasks the worker holds, if it counts.
-        window: seconds, at most 60, that the first in line waits for company.
+        window: seconds, at most 60, that the first in line waits for company. alone_kinds: at most 16 kinds; a task of
+        such a kind is leased alone.
         """
         scalars = self._scalars(
             worker=worker, incarnation=incarnation, slot=slot, n=n, limit=limit, lease_ms=to_ms("lease", lease)
         )
         scalars |= {"lane_first": lane_first, "busy": busy, "window_ms": to_ms("window", window)}
+        if alone_kinds:
+            scalars["alone_kinds"] = checked_list("alone_kinds", alone_kinds)
         return build_call(
             "queue.claim.v1",
             self.base,

@@ -36,6 +36,29 @@ def claim_after_the_window(bench: Workbench, n: int) -> AnyCall:
     return claim_in_window(bench, n)
 
 
+def claim_alone(bench: Workbench, limit: int) -> AnyCall:
+    """The kind of each tenth task is leased alone."""
+    bench.worker()
+    kinds = ["message"] * 15 + ["note"]
+    return bench.calls.claim("w", "i", 0, 10**6, limit=limit, lanes=(LANE,), window=WINDOW, alone_kinds=kinds)
+
+
+@scenario(1, 100)
+def claim_alone_before_others(bench: Workbench, n: int) -> AnyCall:
+    bench.fill(1, lane=LANE, kind="note")
+    bench.fill(n, lane=LANE, kind="note")
+    return claim_alone(bench, n + 1)
+
+
+@scenario(1, 100)
+def claim_what_stands_before_one_that_is_leased_alone(bench: Workbench, n: int) -> AnyCall:
+    bench.fill(n, lane=LANE, kind="other")
+    bench.fill(1, lane=LANE)
+    bench.fill(1, lane=LANE, kind="note")
+    bench.pass_time(50)
+    return claim_alone(bench, n + 10)
+
+
 @scenario(0)
 def claim_in_a_window_from_an_empty_queue(bench: Workbench, _: int) -> AnyCall:
     return claim_in_window(bench, 10)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pyadeq.errors import BadArgument
 from pyadeq.models import Claimed
 from tests.lua.checks import check_queue, left_over, let_all_pass
 from tests.lua.scenario import TIES
@@ -157,6 +158,140 @@ def test_a_batch_has_the_lanes_order(bench: Workbench) -> None:
     assert (ids(claimed := claim(bench, 1)), due_ms(claimed)) == ([], 50)
     bench.pass_time(50)
     assert ids(claim(bench, 2)) == [*urgent, *first, *late]
+
+
+# kinds that are leased alone
+
+
+ALONE = ("note", "n/2")
+
+
+def mix(bench: Workbench, *kinds: str | None, **own: Any) -> list[str]:
+    """Tasks in line, one of each of these kinds."""
+    return [id for kind in kinds for id in bench.fill(1, lane=LANE, kind=kind, **own)]
+
+
+def batches(bench: Workbench, count: int, **fields: Any) -> list[list[str]]:
+    """What so many claims lease, each after its window."""
+    taken = []
+    for n in range(1, count + 1):
+        bench.pass_time(50)
+        taken.append(ids(claim(bench, n, alone_kinds=ALONE, **fields)))
+        check_queue(bench)
+    return taken
+
+
+@pytest.mark.parametrize(
+    ("kinds", "sizes"),
+    [
+        ("note", [1]),
+        ("- -", [2]),
+        ("note note n/2", [1, 1, 1]),
+        ("note - -", [1, 2]),
+        ("- other note", [2, 1]),
+        ("- note - other n/2 -", [1, 1, 2, 1, 1]),
+        ("notes not note", [2, 1]),
+    ],
+)
+def test_a_task_of_some_kinds_is_leased_alone_and_in_its_place(bench: Workbench, kinds: str, sizes: list[int]) -> None:
+    line = mix(bench, *(None if kind == "-" else kind for kind in kinds.split()))
+    taken = batches(bench, len(sizes) + 1)
+    assert [len(batch) for batch in taken] == [*sizes, 0]
+    assert [id for batch in taken for id in batch] == line
+    assert bench.tokens(LANE) == 0
+
+
+def test_what_is_left_behind_a_task_that_is_leased_alone_wakes_somebody(bench: Workbench) -> None:
+    mix(bench, "note", None)
+    bench.ask("DEL", f":wake:{LANE}")
+    assert len(ids(claim(bench, 1, alone_kinds=ALONE))) == 1
+    assert bench.tokens(LANE) == 1
+
+
+def test_without_the_kinds_all_are_leased_together(bench: Workbench) -> None:
+    line = mix(bench, "note", None, "n/2")
+    assert ids(claim(bench, 1, window=0)) == line
+
+
+def test_a_task_that_is_leased_alone_waits_for_no_window(bench: Workbench) -> None:
+    first, second = mix(bench, "note", None)
+    assert ids(claim(bench, 1, alone_kinds=ALONE)) == [first]
+    assert (ids(claimed := claim(bench, 2, alone_kinds=ALONE)), due_ms(claimed)) == ([], 50)
+    bench.pass_time(50)
+    assert ids(claim(bench, 3, alone_kinds=ALONE)) == [second]
+
+
+def test_a_claim_without_a_window_leases_alone_too(bench: Workbench) -> None:
+    line = mix(bench, None, "note", None)
+    assert [ids(claim(bench, n, alone_kinds=ALONE, window=0)) for n in (1, 2, 3)] == [[id] for id in line]
+
+
+def test_priority_goes_before_place_where_some_are_leased_alone(bench: Workbench) -> None:
+    late, alone = mix(bench, None, "note")
+    (urgent,) = mix(bench, None, priority=0)
+    assert batches(bench, 3) == [[urgent, late], [alone], []]
+    (last,) = mix(bench, None)
+    (first,) = mix(bench, "note", priority=0)
+    assert [ids(claim(bench, n, alone_kinds=ALONE)) for n in (4, 5)] == [[first], []]
+    bench.pass_time(50)
+    assert ids(claim(bench, 6, alone_kinds=ALONE)) == [last]
+
+
+def test_a_batch_of_several_lanes_holds_it_alone(bench: Workbench) -> None:
+    (before,) = bench.fill(1, lane=OTHER)
+    (alone,) = mix(bench, "note")
+    (behind,) = bench.fill(1)
+    bench.pass_time(50)
+    lanes = (OTHER, LANE, "any")
+    assert [ids(claim(bench, n, *lanes, alone_kinds=ALONE)) for n in (1, 2, 3)] == [[before], [alone], [behind]]
+
+
+def test_one_that_has_expired_or_is_gone_ends_no_batch(bench: Workbench) -> None:
+    mix(bench, "note", expires_at=(START + 40) / 1000)
+    (gone,) = mix(bench, "note")
+    bench.ask("DEL", f":task:{gone}")
+    line = mix(bench, None, None)
+    bench.pass_time(50)
+    assert ids(claim(bench, 1, alone_kinds=ALONE)) == line
+
+
+def test_one_that_a_limit_holds_back_lets_the_others_start(bench: Workbench) -> None:
+    bench.limit("key:k", concurrency=1)
+    first, second = mix(bench, "note", "note", limits=["k"])
+    line = mix(bench, None, None)
+    assert batches(bench, 2) == [[first], line]
+    assert bench.state(second) == "blocked"
+
+
+def test_a_delayed_or_released_one_is_leased_alone(bench: Workbench) -> None:
+    (delayed,) = mix(bench, "note", delay=5)
+    (other,) = mix(bench, None)
+    bench.pass_time(5_000)
+    assert ids(claim(bench, 1, alone_kinds=ALONE)) == [other]
+    claimed = claim(bench, 2, alone_kinds=ALONE)
+    assert ids(claimed) == [delayed]
+    (later,) = mix(bench, None)
+    bench.real(bench.calls.release(claimed.leases))
+    assert ids(claim(bench, 3, alone_kinds=ALONE)) == [delayed]
+    bench.pass_time(50)
+    assert ids(claim(bench, 4, alone_kinds=ALONE)) == [later]
+
+
+def test_a_batch_before_one_that_is_leased_alone_is_the_same_when_it_is_sent_again(bench: Workbench) -> None:
+    first, second, third = mix(bench, None, "note", None)
+    bench.pass_time(50)
+    for n, id in enumerate([first, second, third], 1):
+        claimed = claim(bench, n, alone_kinds=ALONE)
+        before = bench.dump()
+        assert claim(bench, n, alone_kinds=ALONE).leases == claimed.leases
+        assert (ids(claimed), bench.dump()) == ([id], before)
+
+
+def test_at_most_16_kinds_are_leased_alone(bench: Workbench) -> None:
+    kinds = [f"k{at}" for at in range(17)]
+    bench.run(bench.calls.claim("w", "i", 0, 1, alone_kinds=kinds[:16]))
+    with pytest.raises(BadArgument, match="alone_kinds"):
+        bench.run(bench.calls.claim("w", "i", 0, 2, alone_kinds=kinds))
 
 
 # replay

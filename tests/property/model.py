@@ -93,7 +93,8 @@ class Model(Kept, Workers):
 
     def claim(self, worker: str, incarnation: str, slot: int, n: int, *, acks: Sequence[Answer] = (),
               fails: Sequence[Answer] = (), limit: int, lanes: Sequence[str], lease: int = 0,
-              lane_first: bool = False, busy: int | None = None) -> Answer:  # fmt: skip
+              lane_first: bool = False, busy: int | None = None,
+              alone_kinds: Sequence[str] = ()) -> Answer:  # fmt: skip
         """Answers for acks and fails, the next time that something is due (0: none), and the leases."""
         known = self.workers.get(worker)
         if not known:
@@ -111,7 +112,7 @@ class Model(Kept, Workers):
         if n > last:
             if self.now - noted >= 1000 and self._keep_house(known):  # a second is fine enough
                 noted = self.now
-            given = self._lease(worker, f"{incarnation}.{slot}.{n}", limit, lanes, lease, lane_first)
+            given = self._lease(worker, f"{incarnation}.{slot}.{n}", limit, lanes, lease, lane_first, alone_kinds)
             known.slots[slot] = n, noted, given
             known.busy = None if busy is None else busy + len(given)
         if self._noted and (told == SWEEP or told + self._pass_on(SWEEP - told) == SWEEP) and self.notes:
@@ -407,14 +408,16 @@ class Model(Kept, Workers):
         return len(late)
 
     def _lease(
-        self, worker: str, call: str, limit: int, lanes: Sequence[str], ms: int, lane_first: bool
+        self, worker: str, call: str, limit: int, lanes: Sequence[str], ms: int, lane_first: bool, alone: Sequence[str]
     ) -> list[tuple[str, str]]:
         """The lowest band first and, inside a band, the lanes in order; or the other way round."""
         lanes = [] if self.mode == "paused" else lanes
         waiting = [task for lane in dict.fromkeys(lanes) for task in self.line(lane)]
         taken = (waiting if lane_first else sorted(waiting, key=lambda task: task.spec.priority))[:limit]  # stable
-        leased = []
+        leased: list[Task] = []
         for task in taken:
+            if leased and (task.spec.kind in alone or leased[0].spec.kind in alone):
+                break
             if task.expires_at and task.expires_at <= self.now:
                 self._give_up(task, "expired")
                 continue

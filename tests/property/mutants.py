@@ -337,6 +337,13 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "what is given back is not counted": ("retain(conf, tally)\n  add_counts(tally)\nend\nlocal row",
                                               "retain(conf, tally)\nend\nlocal row"),
     }),
+    (work.test_some_kinds_are_leased_alone, {
+        "no kind is leased alone": ("if alone_kinds[1] then", "if false then"),
+        "tasks follow one that is leased alone": ("if alone then limit = 1 end", ""),
+        "one that is leased alone follows others": ("((alone or bytes + size > 4194304)", "((bytes + size > 4194304)"),
+        "one that is leased alone needs nobody before it": (
+            "bytes + size > 4194304) and #leased > 0)", "bytes + size > 4194304))"),
+    }),
     (work.test_lane_first_takes_lanes_in_order, {
         "lanes are never first": ("band < best_band and not lane_first", "band < best_band"),
         "lanes are always first": ("band < best_band and not lane_first", "false"),

@@ -243,6 +243,7 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(worker=st.sampled_from(WORKERS), slot=st.integers(0, 1), limit=limits, lanes=lane_lists, lease=lease_times)
     def claim(self, worker: str, slot: int, limit: int, lanes: list[str], lease: int) -> None:
         own = {"limit": limit, "lanes": lanes, "lease": lease, "lane_first": limit == 3}
+        own["alone_kinds"] = ["mail"] if limit > 1 and lease else []
         self.send("claim", *self.number(worker, slot), **own)
 
     @rule(

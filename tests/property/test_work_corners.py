@@ -219,6 +219,19 @@ def test_a_worker_that_stops_gives_back_what_it_has(queue: Driver) -> None:
     assert [id for id, *_ in again] == ["a"]
 
 
+def test_some_kinds_are_leased_alone(queue: Driver) -> None:
+    enqueue(queue, Spec("a"), Spec("b", kind="mail"), Spec("c", kind="mail"), Spec("d"), Spec("e", kind="other"))
+    enqueue(queue, Spec("f", kind="mail", expires=queue.model.now + 1))
+    queue.model.now += 1
+    own: dict[str, Any] = {"limit": 10, "lanes": ["any"], "alone_kinds": ["note", "mail"]}
+    for ids in (["a"], ["b"], ["c"], ["d", "e"], []):
+        n = next(numbers)
+        for _ in range(2):  # once more is the same
+            leases = queue.do("claim", "w", "i1", 0, n, **own)[4]
+            assert [id for id, *_ in leases] == ids
+            look(queue, *"abcdef")
+
+
 def test_lane_first_takes_lanes_in_order(queue: Driver) -> None:
     enqueue(queue, Spec("a", priority=0), Spec("b", lane="group/g", priority=9), Spec("c", lane="group/g"))
     own: dict[str, Any] = {"limit": 2, "lanes": ["group/g", "any"], "busy": 1}

@@ -176,6 +176,30 @@ async def test_delayed_items_join_when_they_are_due(box: Mailbox, clock: Clock) 
     assert (await open_batch(box, clock)).items == ["later"]
 
 
+async def test_items_of_some_kinds_are_batches_of_their_own(queue: Queue, clock: Clock) -> None:
+    box = queue.mailbox("s", alone_kinds=["approval", "notice"])
+    await fill(box, "a", "b")
+    await fill(box, "yes", "no", kind="approval")
+    assert await box.try_dequeue() is None
+    seen = [await open_batch(box, clock)]
+    await fill(box, "c", kind="message")
+    await fill(box, "done", kind="notice")
+    for _ in range(2):  # these wait for no window
+        batch = await box.try_dequeue()
+        assert batch
+        seen.append(batch)
+    assert await box.try_dequeue() is None
+    seen += [await open_batch(box, clock) for _ in range(2)]
+    assert [(batch.items, batch.queue_len_after) for batch in seen] == [
+        (["a", "b"], 2), (["yes"], 3), (["no"], 2), (["c"], 1), (["done"], 0),
+    ]  # fmt: skip
+    assert [batch.leases[0].kind for batch in seen] == [None, "approval", "approval", "message", "notice"]
+    await fill(box, "d")
+    for batch in reversed(seen):
+        await batch.release()
+    assert (await open_batch(box, clock)).items == ["a", "b"]
+
+
 async def test_scopes_know_nothing_of_each_other(queue: Queue, box: Mailbox, clock: Clock) -> None:
     other = queue.mailbox("t")
     await fill(box, 1, 2)

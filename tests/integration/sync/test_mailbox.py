@@ -177,6 +177,30 @@ def test_delayed_items_join_when_they_are_due(box: Mailbox, clock: Clock) -> Non
     assert (open_batch(box, clock)).items == ["later"]
 
 
+def test_items_of_some_kinds_are_batches_of_their_own(queue: Queue, clock: Clock) -> None:
+    box = queue.mailbox("s", alone_kinds=["approval", "notice"])
+    fill(box, "a", "b")
+    fill(box, "yes", "no", kind="approval")
+    assert box.try_dequeue() is None
+    seen = [open_batch(box, clock)]
+    fill(box, "c", kind="message")
+    fill(box, "done", kind="notice")
+    for _ in range(2):  # these wait for no window
+        batch = box.try_dequeue()
+        assert batch
+        seen.append(batch)
+    assert box.try_dequeue() is None
+    seen += [open_batch(box, clock) for _ in range(2)]
+    assert [(batch.items, batch.queue_len_after) for batch in seen] == [
+        (["a", "b"], 2), (["yes"], 3), (["no"], 2), (["c"], 1), (["done"], 0),
+    ]  # fmt: skip
+    assert [batch.leases[0].kind for batch in seen] == [None, "approval", "approval", "message", "notice"]
+    fill(box, "d")
+    for batch in reversed(seen):
+        batch.release()
+    assert (open_batch(box, clock)).items == ["a", "b"]
+
+
 def test_scopes_know_nothing_of_each_other(queue: Queue, box: Mailbox, clock: Clock) -> None:
     other = queue.mailbox("t")
     fill(box, 1, 2)
