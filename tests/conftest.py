@@ -2,6 +2,7 @@
 
 ADEQ_TEST_SERVER   the server's binary; the first if there are several; otherwise what pyadeq.embedded finds
 ADEQ_TEST_CLUSTER  1: a cluster of one node that serves all slots
+ADEQ_TEST_ENGINES  1: the tests run on one engine after another; scenarios check only what depends on the server
 HYPOTHESIS_PROFILE dev (default), ci (more examples), or soak (as many, others each time)
 """
 

@@ -13,7 +13,7 @@ from tests.embedding.vectors import Call, Json, decode, encode, typed
 from tests.lua.arguments import good, slots, values
 from tests.lua.bench import Bench
 from tests.lua.scenario import Prepare, Scenario
-from tests.lua.test_replay import undamaged
+from tests.lua.scenarios import undamaged
 from tests.lua.watched import wire
 
 SEVERAL = 3

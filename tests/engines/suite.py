@@ -95,7 +95,11 @@ def perform(run: Run, more: Sequence[str]) -> tuple[int, float]:
     """The exit status of the tests, and how many seconds they took."""
     print(f"\n== {run}", flush=True)
     began = time.monotonic()
-    told = {"ADEQ_TEST_SERVER": str(run.engine.binary), "ADEQ_TEST_CLUSTER": str(int(run.cluster))}
+    told = {
+        "ADEQ_TEST_SERVER": str(run.engine.binary),
+        "ADEQ_TEST_CLUSTER": str(int(run.cluster)),
+        "ADEQ_TEST_ENGINES": "1",
+    }
     status = attempt(["-n", "2", "-m", "not any_engine", *FOLDERS, *more], env={**os.environ, **told})
     return status, time.monotonic() - began
 

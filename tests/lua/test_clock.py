@@ -1,4 +1,4 @@
-"""Every script answers the clock of its base: that of a domain never goes back, that of a queue is the server's."""
+"""The clock of a lock domain, which every script answers, never goes back."""
 
 from __future__ import annotations
 
@@ -28,12 +28,3 @@ def test_a_lock_script_answers_the_domains_clock_after_the_servers_stepped_back(
         assert parse_reply(call.script, bench.send(call))["now_ms"] == latest
         bench.ask("HSET", ":requests", "#now", latest, "#offset", BACK + 1)
         assert parse_reply(call.script, bench.send(call))["now_ms"] == latest + 1
-
-
-@pytest.mark.parametrize("scenario", small("test", "queue"), ids=lambda one: one.name)
-def test_a_queue_script_answers_the_queues_clock(scenario: Scenario, make_any: MakeAny) -> None:
-    bench = make_any("queue")
-    call = scenario(bench)
-    with suppress(redis.ResponseError):
-        answer = parse_reply(call.script, bench.send(call))
-        assert answer.fields.get("now_ms", bench.now) == bench.now

@@ -1,21 +1,23 @@
-"""What each path costs: the commands of its script, most of its price, and the bytes of its reply. See costs.toml."""
+"""What each path costs: the commands of its script, most of its price, and the bytes of its reply. See costs.toml.
+
+Here the costs are recorded; test_scenarios.py compares them.
+"""
 
 import os
 import tomllib
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pyadeq._core.call import Reply
 from tests.lua.bench import Bench, MakeAny
-from tests.lua.scenarios import SCENARIOS, Scenario
+from tests.lua.scenarios import SCENARIOS, AnyCall, Scenario
 from tests.lua.watched import Refused
 
 pytestmark = pytest.mark.any_engine
 
 FILE = Path(__file__).with_name("costs.toml")
-UPDATE = os.environ.get("ADEQ_UPDATE_COSTS") == "1"
 HEADING = """\
 # How many commands (redis.call) the script of a call sends, and how many bytes its reply has in RESP2, by path; n is
 # the number of items, where there are any. Commands are most of what a script costs the server, and replies of what it
@@ -25,6 +27,7 @@ HEADING = """\
 """
 SCANS = {"limits", "stats", "weights", "workers"}  # who is on a page of theirs depends on the server's hash seed
 ROOM = 1.05  # for their replies
+UPDATE = os.environ.get("ADEQ_UPDATE_COSTS") == "1"
 RECORDED: dict[str, dict[str, int]] = {} if UPDATE else tomllib.loads(FILE.read_text())
 
 
@@ -34,30 +37,31 @@ if UPDATE:
         lines = []
         for scenario in sorted(SCENARIOS, key=lambda one: one.name):
             bench = make_any(scenario.noun, scenario.clock)
-            cost = ", ".join(f"{what} = {number}" for what, number in costs(scenario, bench).items())
+            cost = ", ".join(f"{what} = {n}" for what, n in costs(bench, watched_reply(bench, scenario(bench))).items())
             lines.append(f'"{scenario.name}" = {{ {cost} }}\n')
             bench.remove()
         FILE.write_text(HEADING + "".join(lines))
 
-else:
 
-    @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
-    def test_a_path_costs_what_is_recorded(scenario: Scenario, make_any: MakeAny) -> None:
-        found, recorded = costs(scenario, make_any(scenario.noun, scenario.clock)), RECORDED.get(scenario.name)
-        assert recorded is not None, "see the top of costs.toml"
-        assert found["commands"] == recorded["commands"], "see the top of costs.toml"
-        room = ROOM if scenario.verb in SCANS else 1
-        assert recorded["reply"] / room <= found["reply"] <= recorded["reply"] * room, "see the top of costs.toml"
-
-    def test_every_recorded_path_exists() -> None:
-        assert RECORDED.keys() <= {scenario.name for scenario in SCENARIOS}
+def watched_reply(bench: Bench, call: AnyCall) -> Reply | str:
+    """What the script answers under watch; the text, if that is an error."""
+    try:
+        return bench.watched.call(call)
+    except Refused as refused:
+        return str(refused)
 
 
-def costs(scenario: Scenario, bench: Bench) -> dict[str, int]:
-    call, reply = scenario(bench), 0
-    with suppress(Refused):
-        reply = size(bench.watched.call(call))
-    return {"commands": len(bench.watched.last.commands), "reply": reply}
+def check_costs(scenario: Scenario, bench: Bench, reply: Reply | str) -> None:
+    """The call that was just watched costs what is recorded."""
+    found, recorded = costs(bench, reply), RECORDED.get(scenario.name)
+    assert recorded is not None, "see the top of costs.toml"
+    assert found["commands"] == recorded["commands"], "see the top of costs.toml"
+    room = ROOM if scenario.verb in SCANS else 1
+    assert recorded["reply"] / room <= found["reply"] <= recorded["reply"] * room, "see the top of costs.toml"
+
+
+def costs(bench: Bench, reply: Reply | str) -> dict[str, int]:
+    return {"commands": len(bench.watched.last.commands), "reply": 0 if isinstance(reply, str) else size(reply)}
 
 
 def size(reply: Any) -> int:
@@ -70,6 +74,10 @@ def size(reply: Any) -> int:
         case bytes():
             return len(b"$%d\r\n" % len(reply)) + len(reply) + 2
     raise TypeError(f"{type(reply).__name__} in a reply")
+
+
+def test_every_recorded_path_exists() -> None:
+    assert RECORDED.keys() <= {scenario.name for scenario in SCENARIOS}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ CHANCES = {
     "tests/lua/test_branches.py": 0,
     "tests/property/test_mutant_lines.py": 0,
     "tests/lua/test_watched.py": 0,  # tests the watch
-    "tests/lua/test_agreement.py": 0,  # compares a mutant with itself
     "tests/lua/test_malformed.py": 0,  # what the preamble refuses, which is generated
     # Too slow.
     "tests/property/locks/test_histories.py::test_histories[0]": 500,
@@ -29,9 +28,8 @@ CHANCES = {
     "tests/property/test_queue_limits.py": 0,
     # By what they look at.
     "tests/lua/test_guards_of_": 900,
-    "tests/lua/test_costs.py": 30,
     "tests/lua/test_fuzz.py": 50,
-    "tests/lua/test_replay.py": 50,
+    "tests/lua/test_scenarios.py": 50,
     "tests/property/": 200,
 }
 USUAL = 100

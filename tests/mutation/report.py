@@ -95,7 +95,6 @@ def write(file: Path, results: Sequence[Result], every: int) -> None:
         "overall": overall.outcomes | {"per_cent": round(overall.per_cent, 2)},
         "seconds": round(sum(one.seconds for one in results)),
         "operators": Counter(one.mutant.change.operator for one in results),
-        "killed_by_costs_alone": sum("test_costs.py" in one.by for one in results),
         "sources": {one.name: one.outcomes for one in sources},
         "scripts": {one.name: one.outcomes for one in scripts},
         "survivors": survivors(results),

@@ -149,7 +149,7 @@ class Runner:
         recorder = trace.Recorder()
         with recorder.watching():
             for number, (name, item) in enumerate(self.items.items(), 1):
-                if trace.is_seen(name):
+                if not trace.unseen(name):
                     runtestprotocol(item, log=False, nextitem=self.shared)
                     recorder.end(name)
                 if number % 100 == 0:

@@ -23,7 +23,7 @@ from tests.unit.lua_tree import LUA
 
 ROOT = LUA.parent
 Line = tuple[str, int]  # a source and a line of it
-REPLAYS, COSTS = "tests/lua/test_replay.py", "tests/lua/test_costs.py"  # the same scenarios
+SCENARIOS = "tests/lua/test_scenarios.py"
 # Their calls are not seen: they count as running every line of a lock script, and cost so many µs.
 UNSEEN = {"tests/property/locks/test_histories.py": 1_000_000, "tests/property/locks/test_corners.py": 20_000}
 
@@ -47,14 +47,11 @@ class Recorder:
         self._lines, self._cost = set(), 0
 
     def complete(self, names: Iterable[str]) -> dict[str, Traced]:
-        """Those of all these tests: what was not run is told from others."""
-        of_scenario = {parameters(name): one for name, one in self._found.items() if name.startswith(COSTS)}
-        locks = frozenset(line for at, one in of_scenario.items() if at.startswith("lock ") for line in one.lines)
+        """Those of all these tests: what was not run is told from the scenarios."""
+        of_locks = [one for name, one in self._found.items() if name.startswith(SCENARIOS) and "[lock " in name]
+        locks = frozenset(line for one in of_locks for line in one.lines)
         for name in names:
-            if name.startswith(REPLAYS) and parameters(name) in of_scenario:
-                one = of_scenario[parameters(name)]
-                self._found[name] = Traced(one.lines, 3 * one.cost)
-            elif cost := unseen(name):
+            if cost := unseen(name):
                 self._found[name] = Traced(locks, cost)
         return self._found
 
@@ -83,17 +80,9 @@ class Recorder:
             yield
 
 
-def is_seen(name: str) -> bool:
-    """Whether a test has to be run to know what it runs."""
-    return not name.startswith(REPLAYS) and not unseen(name)
-
-
 def unseen(name: str) -> int:
+    """What a test costs whose calls cannot be seen; 0 if they can."""
     return next((cost for beginning, cost in UNSEEN.items() if name.startswith(beginning)), 0)
-
-
-def parameters(name: str) -> str:
-    return name.partition("[")[2]
 
 
 @cache

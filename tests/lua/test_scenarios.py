@@ -1,0 +1,144 @@
+"""Each scenario makes one call on a base A under watch, and the same on a base B on the server. The names of the checks
+say what must hold; they go from those that only look to those that change A.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import redis
+
+from pyadeq._core.call import Answer, Reply, parse_reply
+from tests.lua import checks, lock_checks
+from tests.lua.bench import START, Bench, Dump, MakeAny
+from tests.lua.scenarios import SCENARIOS, AnyCall, Scenario, small, undamaged
+from tests.lua.test_costs import UPDATE, check_costs, watched_reply
+
+ENGINES = os.environ.get("ADEQ_TEST_ENGINES") == "1"  # only what depends on the server is repeated on every engine
+WHOLE = small("test")  # of the others only the costs are compared
+# A dry run changes nothing, so that what it looked for stays.
+SOUND = {one for noun in ("queue", "lock") for one in undamaged(noun) if noun == "lock" or " dry" not in one.name}
+# A sweep that leaves some takes more of them when it is sent again: so do these, which reach their budget of work.
+PARTIAL = {
+    "claim: along a chain, n=100",
+    *(
+        f"claim: expired tasks {what}, n={n}"
+        for what in ("that no sweep has reached", "with a follower each")
+        for n in (1, 100)
+    ),
+    "claim: from the fallback, n=100",
+    "claim: that leaves ends, n=1",
+    "claim: that leaves no ends, n=1",
+    "expire: to the fallback, n=100",
+    "expire: where nobody came, n=100",
+    "expire: with a reply, n=100",
+    "expire: with a follower each, n=100",
+    "reap: leases that hold many limits, n=10",
+    "settle: that leaves ends, n=1",
+    "settle: that leaves no ends, n=1",
+    "trim: tasks with many tags",
+}
+ONCE = {one for one in WHOLE if "some of many" not in one.name and one.name not in PARTIAL}
+
+
+@pytest.mark.parametrize("scenario", WHOLE if ENGINES else SCENARIOS, ids=lambda scenario: scenario.name)
+def test_a_scenario(scenario: Scenario, make_any: MakeAny) -> None:
+    bench, other = make_any(scenario.noun, scenario.clock), make_any(scenario.noun)  # both before the server is full
+    call = scenario(bench)
+    reply = watched_reply(bench, call)
+    if not (ENGINES or UPDATE):
+        check_costs(scenario, bench, reply)
+    if scenario not in WHOLE:
+        return
+    first = answer(call, reply)
+    check_the_clock(bench, first)
+    check_that_watched_and_real_agree(scenario, bench, other, call, first)
+    if ENGINES:
+        return
+    if scenario in SOUND:
+        check_soundness(bench)
+    if scenario in ONCE:
+        check_that_a_call_sent_twice_has_one_effect_and_one_answer(bench, call, first)
+    if scenario in SOUND:
+        check_that_nothing_stays(bench)
+
+
+def check_the_clock(bench: Bench, first: Answer | str) -> None:
+    """For lock domains, whose clock never goes back, see test_clock.py."""
+    if bench.noun == "queue" and isinstance(first, Answer):
+        assert first.fields.get("now_ms", bench.now) == bench.now
+
+
+def check_that_watched_and_real_agree(
+    scenario: Scenario, one: Bench, other: Bench, call: AnyCall, first: Answer | str
+) -> None:
+    if call.script.read_only:  # on one base: HSCAN may find equal fields in another order in another hash
+        other = one
+    else:
+        call = scenario(other)
+    assert first == answer(call, real_reply(other, call))
+    assert one.dump(stamps=False) == other.dump(stamps=False)
+
+
+def check_soundness(bench: Any) -> None:
+    if bench.noun == "queue":
+        checks.check_queue(bench)
+    else:
+        lock_checks.check_domain(bench)
+
+
+def check_that_a_call_sent_twice_has_one_effect_and_one_answer(
+    bench: Bench, call: AnyCall, first: Answer | str
+) -> None:
+    """The second answer may differ in what it says of the moment."""
+    bench.settle()
+    once = state(bench)
+    second = answer(call, watched_reply(bench, call))
+    if call.script.replay == "goes_on":
+        return
+    assert state(bench) == once
+    if call.script.replay != "state":
+        assert timeless(second) == timeless(first)
+
+
+def check_that_nothing_stays(bench: Any) -> None:
+    bench.full(False)
+    if bench.noun == "queue":
+        bench.now = max(bench.now, START)
+        bench.ask("HDEL", ":config", "layout_min")
+        checks.let_all_pass(bench)
+        assert checks.left_over(bench) == {}
+    else:
+        lock_checks.let_all_pass(bench)
+        assert lock_checks.left_over(bench) == {}
+
+
+def real_reply(bench: Bench, call: AnyCall) -> Reply | str:
+    try:
+        return bench.send(call)
+    except redis.ResponseError as error:
+        return str(error)
+
+
+def answer(call: AnyCall, reply: Reply | str) -> Answer | str:
+    return reply if isinstance(reply, str) else parse_reply(call.script, reply)
+
+
+def timeless(answer: Answer | str) -> Answer | str:
+    if isinstance(answer, Answer):
+        answer.fields.pop("next_ms", None)
+    return answer
+
+
+def state(bench: Bench) -> Dump:
+    """All but the counters of places and of requests, which may have gaps, and the time before which nothing is due."""
+    found = bench.dump()
+    with suppress(KeyError):
+        found[":config"][1].pop("place")
+    with suppress(KeyError):
+        found[":requests"][1].pop("#seq")
+        found[":requests"][1].pop("#due")
+    return found
