@@ -34,6 +34,7 @@ from tests.lua import (
     scenarios_of_small_promises,
     scenarios_of_steering,
     scenarios_of_ties,
+    scenarios_of_turns,
     scenarios_of_work,
 )
 from tests.lua.scenario import SCENARIOS, AnyCall, Scenario
@@ -68,6 +69,7 @@ __all__ = [
     "scenarios_of_small_promises",
     "scenarios_of_steering",
     "scenarios_of_ties",
+    "scenarios_of_turns",
     "scenarios_of_work",
     "small",
     "undamaged",

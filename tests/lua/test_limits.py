@@ -819,3 +819,157 @@ def test_places_in_line_are_those_of_the_lanes(bench: Workbench) -> None:
     take(bench)
     for name in (":blocked", ":waiting:user:u"):
         assert int(bench.ask("ZSCORE", name, id)) == 3 * BAND + 2
+
+
+# A task with several limits, and others with one of them each
+
+
+class Stream:
+    """Tasks that need `a` or `b` end in turns, one of each runs, and more of them always wait."""
+
+    def __init__(self, bench: Workbench, **rules: Any) -> None:
+        self.bench, self.round = bench, 0
+        self.running: dict[str, Lease] = {}
+        self.started: dict[str, int] = {}  # others, and in which round
+        for key in "ab":
+            bench.limit(f"key:{key}", **(rules or {"concurrency": 1}))
+            bench.fill(2, limits=[key])
+
+    def go(self, rounds: int) -> Stream:
+        for _ in range(rounds):
+            self.round += 1
+            key = "ab"[self.round % 2]
+            self.bench.fill(1, limits=[key])
+            if key in self.running:
+                ack(self.bench, self.running.pop(key))
+            self.take()
+        return self
+
+    def take(self, *lanes: str) -> None:
+        for _ in range(2):  # a task that is let go instead of another is found by the next claim
+            for lease in take(self.bench, 10, *lanes):
+                keys = lease.record["limits"].decode()
+                if keys in ("a", "b"):
+                    self.running[keys] = lease
+                else:
+                    self.started[lease.id] = self.round
+                    ack(self.bench, lease)
+
+    def starve(self, **task: Any) -> str:
+        """A task for which its limits keep their next turns, and which waits for one of them."""
+        (id,) = self.bench.fill(1, **{"limits": ["a", "b"], **task})
+        while not reserved(self.bench):
+            assert self.go(1).round < 50
+        return id
+
+
+def reserved(bench: Workbench) -> str:
+    return (bench.ask("HGET", ":config", "reserved") or b"").decode()
+
+
+def test_a_task_with_two_limits_starts_after_a_bounded_number_of_lost_turns(bench: Workbench) -> None:
+    stream = Stream(bench)
+    (both,) = bench.fill(1, limits=["a", "b"])
+    assert stream.go(100).started[both] <= 12
+    assert reserved(bench) == ""
+    check_queue(bench)
+
+
+def test_many_tasks_with_two_limits_all_start(bench: Workbench) -> None:
+    """Also those that name the limits in another order; neither waits for what is kept for the other."""
+    stream = Stream(bench)
+    wanted = [*bench.fill(3, limits=["a", "b"]), *bench.fill(3, limits=["b", "a"])]
+    stream.go(100)
+    assert sorted(stream.started) == wanted
+    assert max(stream.started.values()) <= 40
+    check_queue(bench)
+
+
+def test_a_turn_is_kept_while_the_task_waits_and_others_take_it_when_it_ends(bench: Workbench) -> None:
+    stream = Stream(bench)
+    both = stream.starve()
+    until, score, id, lane, keys = reserved(bench).split()
+    assert (until, id, lane, keys) == ("0", both, "any", "key:a,key:b")
+    assert bench.ask("ZSCORE", ":blocked", both) == score.encode()
+    assert bench.record(both)["passed"] == b"8"
+    key = next(key for key in "ab" if not holding(bench, f"key:{key}"))  # its next turn is kept
+    bench.fill(1, limits=[key])
+    bench.pass_time(LOOK)
+    stream.take()
+    assert holding(bench, f"key:{key}") == []
+    check_queue(bench)
+    bench.run(bench.calls.cancel([both]))
+    bench.pass_time(LOOK)
+    stream.take()
+    assert len(holding(bench, f"key:{key}")) == 1
+    check_queue(bench)
+
+
+def test_a_more_urgent_task_takes_a_turn_that_is_kept(bench: Workbench) -> None:
+    stream = Stream(bench)
+    both = stream.starve()
+    key = next(key for key in "ab" if not holding(bench, f"key:{key}"))
+    (urgent,) = bench.fill(1, limits=[key], priority=1)  # there is a line, so it joins that
+    bench.pass_time(LOOK)
+    stream.take()
+    assert holding(bench, f"key:{key}") == [urgent]
+    stream.go(10)
+    assert both in stream.started
+
+
+def test_a_task_that_no_worker_takes_loses_its_turn_after_a_while(bench: Workbench) -> None:
+    stream = Stream(bench)
+    both = stream.starve(lane="any")
+    other = next(key for key in "ab" if holding(bench, f"key:{key}"))
+    ack(bench, stream.running.pop(other))
+    assert bench.state(both) == "ready"
+    assert reserved(bench).split()[0] == str(bench.now + 30_000)
+    bench.fill(1, limits=["a"], lane="group/g")
+    bench.pass_time(30_000)
+    stream.take("group/g")
+    assert (holding(bench, "key:a"), holding(bench, "key:b")) == ([], [])
+    bench.pass_time(LOOK + 1)
+    stream.take("group/g")
+    stream.take("group/g")
+    assert [len(holding(bench, f"key:{key}")) for key in "ab"] == [1, 0]
+    check_queue(bench)
+
+
+def test_a_wide_limit_keeps_no_turn_while_a_narrower_one_is_full(bench: Workbench) -> None:
+    """So a long task under the narrow limit leaves no turn of the wide one unused."""
+    bench.limit("key:wide", concurrency=2)
+    bench.limit("key:narrow", concurrency=1)
+    bench.fill(1, limits=["narrow"])
+    (both,) = bench.fill(1, limits=["wide", "narrow"])
+    bench.ask("HSET", f":task:{both}", "passed", 7)
+    bench.fill(1, limits=["narrow"])
+    bench.fill(10, limits=["wide"])
+    (long,) = take(bench, 1)
+    short = take(bench)
+    assert reserved(bench).split()[-2:] == ["any", "key:narrow,key:wide"]
+    for _ in range(3):
+        ack(bench, short.pop(0))
+        short += [*take(bench), *take(bench)]
+        assert len(short) == 2
+    ack(bench, long)
+    assert [*take(bench), *take(bench)] == []  # the turn of the narrow one is kept
+    ack(bench, short.pop())
+    assert started(bench) == [both]
+    assert reserved(bench) == ""
+    check_queue(bench)
+
+
+def test_a_start_that_a_rate_allows_is_kept_as_well(bench: Workbench) -> None:
+    for key, period_ms in (("a", 2000), ("b", 3000)):
+        bench.limit(f"key:{key}", starts=1, period_ms=period_ms, burst=1)
+        bench.lease(1, limits=[key])
+    (both,) = bench.fill(1, limits=["a", "b"])
+    bench.ask("HSET", f":task:{both}", "passed", 7)
+    assert take(bench) == []
+    bench.fill(1, limits=["a"])
+    bench.pass_time(2000)
+    assert [*take(bench), *take(bench)] == []
+    assert waiting(bench, "key:b") == [both]
+    bench.pass_time(1000)
+    assert started(bench) == [both]
+    check_queue(bench)

@@ -891,3 +891,64 @@ def test_a_lane_without_workers_holds_up_no_other_by_a_rate(queue: Driver) -> No
     assert [*claim(queue)] == []
     wait(queue, 5001)
     assert [*claim(queue)] == ["t"]
+
+
+def test_two_limits_in_turns_do_not_starve_a_task_of_both(queue: Driver) -> None:
+    limit(queue, "key:*", Rule(1))
+    enqueue(queue, *(Job(f"{key}0", words=(key,)) for key in "kl"), Job("both", words=("k", "l")))
+    leases = claim(queue)
+    for at in range(1, 30):
+        key = "kl"[at % 2]
+        enqueue(queue, Job(f"{key}{at}", words=(key,)))
+        if done := [lease for id, lease in leases.items() if id.startswith(key)]:
+            ack(queue, *done)
+            del leases[done[0].id]
+        leases |= claim(queue) | claim(queue)
+        if "both" in leases:
+            return
+    raise AssertionError("it never starts")
+
+
+def lost_turns(queue: Driver, id: str, number: int) -> None:
+    queue.client.hset(f"{queue.base}:task:{id}", "passed", str(number))
+
+
+def test_a_turn_is_kept_from_tasks_that_were_in_no_line(queue: Driver) -> None:
+    limit(queue, "key:*", Rule(1))
+    enqueue(queue, Job("l", words=("l",)), Job("k", words=("k",)), Job("both", words=("k", "l")))
+    lost_turns(queue, "both", 7)
+    leases = claim(queue)
+    assert [*leases] == ["l", "k"]
+    enqueue(queue, Job("late", words=("k",), delay=1000))
+    ack(queue, leases["k"])
+    assert [*claim(queue), *claim(queue)] == []
+    wait(queue, 1000)
+    assert [*claim(queue)] == []  # late, which was in no line
+    wait(queue)
+    claim(queue, 1, "group/g")
+    assert states(queue, "late") == ["blocked"]
+    enqueue(queue, Job("first", words=("k",), priority=1))
+    wait(queue)
+    leases |= claim(queue)
+    assert "first" in leases  # it comes before the other
+    ack(queue, leases["first"], leases["l"])
+    leases |= claim(queue)
+    assert "both" in leases
+    ack(queue, leases["both"])
+    assert [*claim(queue), *claim(queue)] == ["late"]
+
+
+def test_a_narrow_limit_keeps_its_turn_before_a_wide_one(queue: Driver) -> None:
+    """So no turn of the wide one is unused while the narrow one is full."""
+    limit(queue, "key:k", Rule(2))
+    limit(queue, "key:l", Rule(1))
+    others = (Job(f"k{at}", words=("k",)) for at in range(1, 6))
+    enqueue(queue, Job("long", words=("l",)), Job("k0", words=("k",)), Job("both", words=("k", "l")), *others)
+    lost_turns(queue, "both", 7)
+    leases = claim(queue)
+    assert [*leases] == ["long", "k0", "k1"]
+    enqueue(queue, Job("l", words=("l",)))
+    ack(queue, leases["long"])
+    assert [*claim(queue), *claim(queue)] == []
+    ack(queue, leases["k0"])
+    assert [*claim(queue)] == ["both"]
