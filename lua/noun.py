@@ -138,6 +138,8 @@ def _check_hints(noun: Noun, scripts: list[Script], words: set[str]) -> Iterator
     for name, hint in noun.facts["hints"].items():
         if keys.get(hint["key"]) != HOW[hint["how"]]:
             yield f"hints.{name}: {hint['key']} must be a key of type {HOW[hint['how']]}"
+        if (mirror := hint.get("mirror")) and noun.facts["settings"].get(mirror, [""])[0] != "bool":
+            yield f"hints.{name}: mirror must name a setting that is a bool, not {mirror!r}"
         for message in hint["messages"]:
             if re.split("[ :]", message)[0] not in words:
                 yield f"hints.{name}: no source gives the message {message!r}"
@@ -196,6 +198,7 @@ def entry_of(noun: Noun, scripts: list[Script]) -> Entry:
                 "template": keys[hint["key"]].template + hint.get("suffix", f"<{keys[hint['key']].suffix}>"),
                 "messages": hint["messages"],
                 "doc": hint["doc"],
+                **({"mirror": hint["mirror"]} if "mirror" in hint else {}),
             }
             for name, hint in facts["hints"].items()
         },
@@ -294,7 +297,7 @@ def _malformed(noun: Noun) -> Iterator[str]:
         if not (isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], int) and entry[1]):
             yield f"waits.{name}: must be [<ms>, <meaning>]"
     for name, entry in facts["hints"].items():
-        needed, allowed = {"key", "how", "messages", "doc"}, {"key", "how", "messages", "doc", "suffix"}
+        needed, allowed = {"key", "how", "messages", "doc"}, {"key", "how", "messages", "doc", "suffix", "mirror"}
         if not needed <= entry.keys() <= allowed or entry["how"] not in HOW:
             yield f"hints.{name}: must have {', '.join(sorted(needed))}, and how one of {', '.join(HOW)}"
     for name, entry in facts["names"].items():

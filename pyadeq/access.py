@@ -31,7 +31,7 @@ _GATES: Final[dict[Role, tuple[str, ...]]] = {
 # What clients send besides scripts: their own, those of redis-py, events, hints, and the command line's.
 _LOOK = (
     "asking client|setname cluster|shards cluster|slots command evalsha_ro exists hscan ping readonly scan "
-    "script|exists select ssubscribe sunsubscribe xrange xread xrevrange"
+    "script|exists select ssubscribe subscribe sunsubscribe unsubscribe xrange xread xrevrange"
 )
 _LOAD = "script|load"
 _WRITE = "evalsha info wait"

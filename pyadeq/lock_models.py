@@ -215,7 +215,7 @@ class LockSettings(Model):
     claim: how long a request that was handed the lock has to fetch it. waiter: how long one that waits may be silent.
     priority_step: by how much each priority goes ahead. policy: who is ended in a deadlock. rate_per_minute,
     rate_burst: acquisitions of one agent; 0 for no limit. detection: whether deadlocks are looked for. detect_visits:
-    the budget of one search for deadlocks.
+    the budget of one search for deadlocks. mirror: whether hints are also published for SUBSCRIBE.
     """
 
     clock: Literal["server", "test"] = "server"
@@ -232,6 +232,7 @@ class LockSettings(Model):
     rate_burst: int = 10
     detection: bool = True
     detect_visits: int = 1000
+    mirror: bool = False
     events_max: int = 100_000
 
 

@@ -63,8 +63,8 @@ local settings_pairs, arg_seen_settings = arg_empty, arg_empty
 if settings_count > 0 then settings_pairs, arg_seen_settings = {}, {} end
 for i = 1, settings_count do
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 13)
-  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 13') end
+  size = arg_uint(size, 0, 14)
+  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 14') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -110,11 +110,16 @@ for i = 1, settings_count do
     elseif name == 'detect_visits' then
       v = arg_uint(v, 16, 20000)
       if not v then return refuse('settings[' .. i .. '].detect_visits', raw, 'an integer from 16 to 20000') end
+    elseif name == 'mirror' then
+      if v ~= '0' and v ~= '1' then
+        return refuse('settings[' .. i .. '].mirror', v, '0 or 1')
+      end
+      v = v == '1'
     elseif name == 'events_max' then
       v = arg_uint(v, 0, 10000000)
       if not v then return refuse('settings[' .. i .. '].events_max', raw, 'an integer from 0 to 10000000') end
     else
-      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_ttl_ms, heartbeat_ms, poll_ms, claim_ms, waiter_ms, priority_step_ms, policy, rate_per_minute, rate_burst, detection, detect_visits, events_max')
+      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_ttl_ms, heartbeat_ms, poll_ms, claim_ms, waiter_ms, priority_step_ms, policy, rate_per_minute, rate_burst, detection, detect_visits, mirror, events_max')
     end
     if arg_seen_settings[name] == i then
       return refuse('settings[' .. i .. '].' .. name, 2, 'given at most once')

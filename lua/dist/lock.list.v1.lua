@@ -110,7 +110,8 @@ end
 -- with.
 -- NEEDS config requests base_time
 local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
-  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms')
+  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms',
+    'mirror')
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
   local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))  -- at most 1,000: items
@@ -124,7 +125,7 @@ local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   for i = 2, #rids do texts[rids[i]] = row[5 + i] end
   return {
     exists = set[1], events_max = set[3] or 100000, lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
-    max_ttl_ms = (set[6] or 3600000) + 0,
+    max_ttl_ms = (set[6] or 3600000) + 0, mirror = set[7] == '1',
     now = now, now_text = now_text, offset = offset, stepped = offset ~= before, texts = texts,
     fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
   }

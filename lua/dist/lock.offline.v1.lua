@@ -31,7 +31,7 @@
 -- RARELY note_line read_request live_request members_of set_record remember emit parts_text tell note_freed permits_of
 -- RARELY read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline waits_as strongest lacks_support
 -- RARELY line_of is_held_against is_behind find_obstacle next_fence link_request write_request grant read_rules
--- RARELY hand_over promote promote_freed end_rids sweep_ended end_due leave create_base close_domain
+-- RARELY hand_over promote promote_freed end_rids sweep_ended end_due leave create_base mirror_hint close_domain
 
 local LAYOUT = 1
 local CREATED = 1
@@ -117,7 +117,8 @@ end
 -- with.
 -- NEEDS config requests base_time
 local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
-  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms')
+  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms',
+    'mirror')
   local now, now_text = base_time(set[1], set[2])
   if not now then return nil, now_text end
   local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))  -- at most 1,000: items
@@ -131,7 +132,7 @@ local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   for i = 2, #rids do texts[rids[i]] = row[5 + i] end
   return {
     exists = set[1], events_max = set[3] or 100000, lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
-    max_ttl_ms = (set[6] or 3600000) + 0,
+    max_ttl_ms = (set[6] or 3600000) + 0, mirror = set[7] == '1',
     now = now, now_text = now_text, offset = offset, stepped = offset ~= before, texts = texts,
     fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
   }
@@ -681,9 +682,16 @@ local function create_base() local config = KEYS[1]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
 end
 
+-- mirror_hint(whom, words): publish a hint on the plain channel of the same name, too, for clients that can only SUBSCRIBE. In a cluster
+-- each node passes it on to all others, so a domain does it only where the setting `mirror` is on. No other source may PUBLISH.
+-- NEEDS channel
+local function mirror_hint(whom, words) local channel = KEYS[9]
+  redis.pcall('PUBLISH', channel .. whom, words)
+end
+
 -- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,
 -- and publish what this call has told.
--- NEEDS requests channel create_base
+-- NEEDS requests channel create_base mirror_hint
 local function close_domain(conf) local requests, channel = KEYS[2], KEYS[9]
   local changes = { '#now', conf.now_text, '#offset', conf.offset, '#fence', string.format('%.0f', conf.fence),
     '#waiting', conf.waiting, '#due', conf.due }
@@ -695,7 +703,10 @@ local function close_domain(conf) local requests, channel = KEYS[2], KEYS[9]
     redis.call('HSET', requests, unpack(changes, first, math.min(first + 6999, #changes)))
   end
   if not conf.exists then create_base() end
-  for resource, words in pairs(conf.hints or {}) do redis.pcall('SPUBLISH', channel .. resource, words) end
+  for resource, words in pairs(conf.hints or {}) do
+    redis.pcall('SPUBLISH', channel .. resource, words)
+    if conf.mirror then mirror_hint(resource, words) end
+  end
 end
 
   arg_made = { live_request = live_request, remember = remember, promote_freed = promote_freed, end_due = end_due, leave = leave, close_domain = close_domain }

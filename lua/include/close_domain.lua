@@ -1,6 +1,6 @@
 -- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,
 -- and publish what this call has told.
--- NEEDS requests channel create_base
+-- NEEDS requests channel create_base mirror_hint
 local function close_domain(conf)
   local changes = { '#now', conf.now_text, '#offset', conf.offset, '#fence', string.format('%.0f', conf.fence),
     '#waiting', conf.waiting, '#due', conf.due }
@@ -12,5 +12,8 @@ local function close_domain(conf)
     redis.call('HSET', requests, unpack(changes, first, math.min(first + 6999, #changes)))
   end
   if not conf.exists then create_base() end
-  for resource, words in pairs(conf.hints or {}) do redis.pcall('SPUBLISH', channel .. resource, words) end
+  for resource, words in pairs(conf.hints or {}) do
+    redis.pcall('SPUBLISH', channel .. resource, words)
+    if conf.mirror then mirror_hint(resource, words) end
+  end
 end

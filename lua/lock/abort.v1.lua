@@ -30,7 +30,7 @@
 -- RARELY read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as strongest
 -- RARELY lacks_support line_of is_held_against is_behind find_obstacle next_fence link_request write_request grant
 -- RARELY read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up end_deadlock
--- RARELY create_base close_domain
+-- RARELY create_base mirror_hint close_domain
 
 local conf, refused = open_domain(item_rid)
 if refused then return refused end

@@ -54,7 +54,7 @@
 -- RARELY write_request grant read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue
 -- RARELY catch_up new_request recall end_around cover_parts unavailable refuse_rate is_idle new_search scan_line
 -- RARELY visit_waiter find_dependents place_before load_waits lines_of is_stuck left_over find_place circle_of
--- RARELY choose_victim end_deadlock break_circle join_line admit decide create_base close_domain place_of wait_answer
+-- RARELY choose_victim end_deadlock break_circle join_line admit decide create_base mirror_hint close_domain place_of wait_answer
 
 local conf, refused = open_domain({ rid })
 if refused then return refused end
@@ -64,7 +64,7 @@ end
 local fresh = not conf.texts[rid] and math.abs(conf.now - issued_ms) <= 60000
 local deadline_ms = conf.now + (ttl_ms > 0 and ttl_ms or conf.lease_ms)
 if fresh and conf.exists and not conf.stepped and conf.now < conf.due and conf.due <= deadline_ms
-  and mode ~= 'permit' and not conf.rate_per_minute
+  and mode ~= 'permit' and not conf.rate_per_minute and not conf.mirror
   and not redis.call('ZRANGE', graph, '[r ' .. resource .. ' ', '(r ' .. resource .. '!', 'BYLEX', 'LIMIT', 0, 1)[1] then
   -- nobody holds it, nobody waits for it, nothing else is to be seen to
   if agent == '' then agent = owner end

@@ -48,7 +48,7 @@
 -- RARELY grant read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up new_request
 -- RARELY recall end_around cover_parts unavailable refuse_rate is_idle new_search scan_line visit_waiter
 -- RARELY find_dependents place_before load_waits lines_of is_stuck left_over find_place circle_of choose_victim
--- RARELY end_deadlock break_circle join_line admit decide create_base close_domain place_of wait_answer
+-- RARELY end_deadlock break_circle join_line admit decide create_base mirror_hint close_domain place_of wait_answer
 
 local parts, seen = {}, {}
 for i = 1, item_count do

@@ -30,7 +30,7 @@
 -- RARELY permits_of read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as
 -- RARELY strongest lacks_support line_of is_held_against is_behind find_obstacle next_fence link_request write_request
 -- RARELY grant read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up leave
--- RARELY create_base close_domain
+-- RARELY create_base mirror_hint close_domain
 
 local conf, refused = open_domain(item_rid)
 if refused then return refused end

@@ -35,7 +35,7 @@
 -- RARELY strongest lacks_support line_of is_held_against is_behind find_obstacle next_fence link_request write_request
 -- RARELY grant hand_over promote promote_freed end_rids sweep_ended end_due new_search scan_line visit_waiter
 -- RARELY find_dependents place_before load_waits lines_of is_stuck left_over find_place circle_of choose_victim
--- RARELY end_deadlock break_circle still_waits save_search open_search check_wait recheck_line create_base close_domain
+-- RARELY end_deadlock break_circle still_waits save_search open_search check_wait recheck_line create_base mirror_hint close_domain
 
 local conf, refused = open_domain({})
 if refused then return refused end

@@ -27,7 +27,7 @@
 -- RARELY note_line read_request live_request set_record remember emit parts_text tell note_freed permits_of
 -- RARELY read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as strongest
 -- RARELY lacks_support line_of is_held_against is_behind find_obstacle next_fence write_request grant read_rules
--- RARELY hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up create_base close_domain
+-- RARELY hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up create_base mirror_hint close_domain
 
 local conf, refused = open_domain({ rid })
 if refused then return refused end

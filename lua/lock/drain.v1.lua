@@ -14,7 +14,7 @@
 -- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   7 commands
--- INCLUDE base_time open_domain read_capacity write_capacity create_base close_domain
+-- INCLUDE base_time open_domain read_capacity write_capacity create_base mirror_hint close_domain
 
 local conf, refused = open_domain({})
 if refused then return refused end

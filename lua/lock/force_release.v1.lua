@@ -30,7 +30,7 @@
 -- RARELY note_line live_request members_of set_record remember emit parts_text tell note_freed permits_of read_capacity
 -- RARELY write_capacity use_permits forget_search end_request end_wait set_deadline waits_as strongest lacks_support line_of
 -- RARELY is_held_against is_behind find_obstacle link_request write_request grant read_rules hand_over promote
--- RARELY promote_freed end_rids sweep_ended end_due create_base close_domain
+-- RARELY promote_freed end_rids sweep_ended end_due create_base mirror_hint close_domain
 
 local conf, refused = open_domain({ '#forced:' .. rid })
 if refused then return refused end

@@ -29,7 +29,7 @@
 -- RARELY record_of read_request live_request members_of set_record remember emit parts_text tell note_freed permits_of
 -- RARELY use_permits forget_search end_request end_wait set_deadline members_below waits_as strongest lacks_support line_of
 -- RARELY is_held_against is_behind find_obstacle next_fence link_request write_request grant read_rules hand_over
--- RARELY promote promote_freed end_rids sweep_ended end_due create_base close_domain
+-- RARELY promote promote_freed end_rids sweep_ended end_due create_base mirror_hint close_domain
 
 local conf, refused = open_domain({})
 if refused then return refused end

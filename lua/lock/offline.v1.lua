@@ -29,7 +29,7 @@
 -- RARELY note_line read_request live_request members_of set_record remember emit parts_text tell note_freed permits_of
 -- RARELY read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline waits_as strongest lacks_support
 -- RARELY line_of is_held_against is_behind find_obstacle next_fence link_request write_request grant read_rules
--- RARELY hand_over promote promote_freed end_rids sweep_ended end_due leave create_base close_domain
+-- RARELY hand_over promote promote_freed end_rids sweep_ended end_due leave create_base mirror_hint close_domain
 
 local memory = '#offline:' .. rid
 local conf, refused = open_domain({ memory })

@@ -30,7 +30,7 @@
 -- FLAGS  allow-oom
 -- COST   4 + 4n commands
 -- INCLUDE base_time open_domain record_of read_request live_request emit parts_text tell set_deadline write_request
--- INCLUDE claim_grant fences_of close_domain
+-- INCLUDE claim_grant fences_of mirror_hint close_domain
 -- RARELY note_line members_of set_record remember note_freed permits_of read_capacity write_capacity use_permits
 -- RARELY forget_search end_request end_wait members_below waits_as strongest lacks_support line_of is_held_against is_behind
 -- RARELY find_obstacle next_fence link_request grant read_rules hand_over promote promote_freed end_rids sweep_ended

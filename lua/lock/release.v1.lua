@@ -31,11 +31,11 @@
 -- RARELY permits_of read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as
 -- RARELY strongest lacks_support line_of is_held_against is_behind find_obstacle next_fence link_request write_request
 -- RARELY grant read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up leave
--- RARELY create_base close_domain
+-- RARELY create_base mirror_hint close_domain
 
 local conf, refused = open_domain(item_rid)
 if refused then return refused end
-if item_count == 1 and not conf.stepped and conf.waiting == 0 and conf.now < conf.due then
+if item_count == 1 and not conf.stepped and conf.waiting == 0 and conf.now < conf.due and not conf.mirror then
   local rid = item_rid[1]
   local owner, agent, locks, code, resource =
     string.match(conf.texts[rid] or '', '^[gh]%l+ (%S+) (%S+) %d+ %d+ %d+ %d+ %d+ %- %d+ (([xs])/%d+=([^ ,]+)) ')

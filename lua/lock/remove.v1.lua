@@ -15,7 +15,7 @@
 -- REPLAY state
 -- FLAGS  allow-oom
 -- COST   7 commands
--- INCLUDE base_time open_domain read_capacity create_base close_domain
+-- INCLUDE base_time open_domain read_capacity create_base mirror_hint close_domain
 
 local conf, refused = open_domain({})
 if refused then return refused end

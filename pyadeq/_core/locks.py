@@ -236,6 +236,7 @@ class LockCalls:
         rate_burst: int | None = None,
         detection: bool | None = None,
         detect_visits: int | None = None,
+        mirror: bool | None = None,
         events_max: int | None = None,
     ) -> Call[LockSettings]:
         """What is None stays as it is. clock: `server` or `test`, when the domain is created."""
@@ -257,6 +258,7 @@ class LockCalls:
             "rate_burst": rate_burst,
             "detection": detection,
             "detect_visits": detect_visits,
+            "mirror": mirror,
             "events_max": events_max,
         }
         given = any(value is not None for value in settings.values())

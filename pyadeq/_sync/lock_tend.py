@@ -41,6 +41,7 @@ class LockSettingsChange(TypedDict, total=False):
     rate_burst: int
     detection: bool
     detect_visits: int
+    mirror: bool
     events_max: int
 
 

@@ -110,8 +110,11 @@ class LockBench(Bench):
         return [part.fence for part in request.parts] if request else []
 
     @contextmanager
-    def hints(self, *resources: str) -> Iterator[Callable[[], list[tuple[str, str]]]]:
-        """While it lasts, what it gives tells the (resource, words) that have been heard up to then."""
+    def hints(self, *resources: str, plain: bool = False) -> Iterator[Callable[[], list[tuple[str, str]]]]:
+        """While it lasts, what it gives tells the (resource, words) that have been heard up to then.
+
+        plain: on the channels for SUBSCRIBE, not on the sharded ones.
+        """
         channels = {f"{self.base}:channel:{resource}".encode(): resource for resource in resources}
         heard: list[tuple[str, str]] = []
         subscriber: Any = redis.client.PubSub(self.client.connection_pool)
@@ -120,12 +123,12 @@ class LockBench(Bench):
             # The answer to a ping comes after all that was published before it.
             subscriber.ping()
             while (message := subscriber.handle_message(subscriber.parse_response())) and message["type"] != "pong":
-                if message["type"] == "smessage":
+                if message["type"] in ("message", "smessage"):
                     heard.append((channels[message["channel"]], message["data"].decode()))
             return heard
 
         try:
-            subscriber.ssubscribe(*channels)
+            (subscriber.subscribe if plain else subscriber.ssubscribe)(*channels)
             yield listen
         finally:
             subscriber.close()

@@ -337,7 +337,7 @@ def configure_nothing(bench: LockBench, _: int) -> AnyCall:
 def configure_all(bench: LockBench, _: int) -> AnyCall:
     return bench.calls.configure(
         lease=60, poll=1, claim=4, waiter=20, priority_step=1, policy="youngest", rate_per_minute=60, rate_burst=5,
-        detect_visits=100, events_max=1000, max_ttl=600, heartbeat=10, detection=False,
+        detect_visits=100, events_max=1000, max_ttl=600, heartbeat=10, detection=False, mirror=True,
     )  # fmt: skip
 
 

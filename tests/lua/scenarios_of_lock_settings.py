@@ -21,6 +21,7 @@ def set_all(bench: LockBench) -> None:
         bench.calls.configure(
             lease=20, events_max=50_000, rate_per_minute=0, rate_burst=5, poll=1, claim=6, waiter=12,
             priority_step=1, policy="priority", detect_visits=100, max_ttl=1800, heartbeat=5, detection=True,
+            mirror=False,
         )
     )  # fmt: skip
 
@@ -437,3 +438,20 @@ def release_damaged_permits(bench: LockBench, _: int) -> AnyCall:
     bench.wait("r", "w", "permit")
     bench.ask("DEL", ":capacity")
     return bench.calls.release([rid])
+
+
+# where hints are published for SUBSCRIBE as well
+
+
+@scenario(0)
+def acquire_where_hints_are_mirrored(bench: LockBench, _: int) -> AnyCall:
+    bench.real(bench.calls.configure(mirror=True))
+    bench.hold("other", "o")
+    return bench.acquire("q", "r", "o")
+
+
+@scenario(0)
+def release_where_hints_are_mirrored(bench: LockBench, _: int) -> AnyCall:
+    bench.real(bench.calls.configure(mirror=True))
+    bench.hold("r", "o", rid="q")
+    return bench.calls.release(["q"])

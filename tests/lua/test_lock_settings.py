@@ -80,3 +80,29 @@ def test_who_goes_leaves_nothing_behind_and_others_have_their_turn(lock_bench: L
 def test_who_goes_has_one_name(lock_bench: LockBench, who: dict[str, str]) -> None:
     with pytest.raises(BadArgument, match="allowed: an owner, or an agent, not both"):
         lock_bench.calls.offline("f", **who)
+
+
+@pytest.mark.parametrize("mirror", [False, True])
+def test_hints_are_published_for_subscribe_where_the_domain_mirrors_them(lock_bench: LockBench, mirror: bool) -> None:
+    lock_bench.real(lock_bench.calls.configure(mirror=mirror))
+    assert lock_bench.real(lock_bench.calls.configure()).mirror == mirror
+    with lock_bench.hints("r", "second") as sharded, lock_bench.hints("r", "second", plain=True) as plain:
+        assert lock_bench.run(lock_bench.acquire("first", "r", "o")).status == "granted"
+        assert lock_bench.run(lock_bench.acquire("second", "r", "p", wait=60)).status == "queued"
+        lock_bench.run(lock_bench.calls.release(["first"]))
+        lock_bench.poll("second")
+        lock_bench.run(lock_bench.calls.release(["second"]))
+        words = ["acquired:o", "queued:p", "released:o promoted:p", "acquired:p", "released:p"]
+        assert [word for resource, word in sharded() if resource == "r"] == words
+        assert ("second", "promoted:p") in sharded()
+        assert plain() == (sharded() if mirror else [])
+
+
+def test_what_is_not_mirrored_costs_nothing(lock_bench: LockBench) -> None:
+    counts = {}
+    for mirror in (False, True):
+        lock_bench.real(lock_bench.calls.configure(mirror=mirror))
+        lock_bench.run(lock_bench.acquire(f"q{mirror}", "r", "o"))
+        lock_bench.run(lock_bench.calls.release([f"q{mirror}"]))
+        counts[mirror] = [command[0] for command in lock_bench.watched.last.commands].count(b"PUBLISH")
+    assert counts == {False: 0, True: 1}

@@ -43,7 +43,7 @@ COMMANDS: Final = {
     **dict.fromkeys(["LRANGE"], ("list", False)),
     **dict.fromkeys(["LPUSH", "LTRIM", "RPUSH"], ("list", True)),
     **dict.fromkeys(["XADD", "XTRIM"], ("stream", True)),
-    **dict.fromkeys(["SPUBLISH"], ("channel", True)),
+    **dict.fromkeys(["PUBLISH", "SPUBLISH"], ("channel", True)),
     **dict.fromkeys(["EXISTS"], ("", False)),
     **dict.fromkeys(["DEL", "EXPIRE", "PERSIST", "PEXPIRE", "UNLINK"], ("", True)),
     **dict.fromkeys(["INFO", "TIME"], ("", False)),

@@ -186,6 +186,16 @@ def test_literals_and_keys_may_stand_in_an_include(root: Path) -> None:
     assert findings(root, body, header) == ["include/help.lua:4: ADEQ_LAYOUT is missing in ERROR of demo/run.v1.lua"]
 
 
+def test_one_include_may_publish_on_a_plain_channel(root: Path) -> None:
+    for name, allowed in (("mirror_hint", True), ("other", False)):
+        text = f"-- {name}(): x\n-- NEEDS config\nlocal function {name}()\n  redis.pcall('PUBLISH', config, 'm')\nend\n"
+        (root / f"include/{name}.lua").write_text(text)
+        found = findings(root, f"{name}()\n{BODY}", f"-- INCLUDE {name}\n")
+        (root / f"include/{name}.lua").unlink()
+        assert (not found) == allowed
+        assert allowed or "PUBLISH is not allowed" in found[0]
+
+
 def test_no_writes(root: Path) -> None:
     text = "-- help(): x\n-- NEEDS config\nlocal function help()\n  return redis.call('DEL', config)\nend\n"
     (root / "include/help.lua").write_text(text)

@@ -35,6 +35,7 @@ def configure(
     rate_burst: Annotated[int | None, typer.Option(help="So many of them at once.")] = None,
     detection: Annotated[bool | None, typer.Option("--detection/--no-detection", help="Look for deadlocks.")] = None,
     detect_visits: Annotated[int | None, typer.Option(help="The budget of one search for deadlocks.")] = None,
+    mirror: Annotated[bool | None, typer.Option("--mirror/--no-mirror", help="Hints for SUBSCRIBE, too.")] = None,
     events_max: Annotated[int | None, typer.Option(help="Events that are kept, about; 0: none are written.")] = None,
     domain: Domain = "default",
     url: Url = DEFAULT_URL,
@@ -57,6 +58,7 @@ def configure(
         "rate_burst": rate_burst,
         "detection": detection,
         "detect_visits": detect_visits,
+        "mirror": mirror,
         "events_max": events_max,
     }
     given = {name: value for name, value in changes.items() if value is not None}

@@ -344,3 +344,24 @@ def test_a_lost_node_is_replaced(binary: Any, base_name: str) -> None:
                 own.primaries[0].kill()
                 hear_again(ear, own.replica, channel)
             hints.close()
+
+
+@own_servers
+def test_each_node_of_a_cluster_hears_hints_that_are_mirrored(cluster: ThreePrimaries, base_name: str) -> None:
+    """On a plain channel, and so whatever the slot. A client that has just connected may miss the first ones."""
+    with Adeq.from_url(cluster.url, cluster=True) as adeq:
+        locks = adeq.locks(base_name)
+        assert (locks.configure(mirror=True)).mirror
+        for node in cluster.primaries:
+            client: Any = redis.Redis.from_url(f"redis://{HOST}:{node.port}")
+            subscriber = client.pubsub()
+            subscriber.subscribe(f"ade:{{lock:{base_name}}}:channel:r")
+            deadline, heard = monotonic() + DEADLINE, set[Any]()
+            while not heard >= {b"acquired:ann", b"released:ann"}:
+                assert monotonic() < deadline
+                with locks.acquire("r", owner="o", agent="ann"):
+                    pass
+                while message := subscriber.get_message(timeout=0.1):
+                    heard.add(message["data"])
+            subscriber.close()
+            client.close()
