@@ -38,7 +38,7 @@ MODULE = pyadeq@v$(VERSION)
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup gen check test sizes mutants mutants-by-hand test-unit test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
+.PHONY: help setup gen check test test-slow sizes mutants mutants-by-hand test-unit test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,7 +68,10 @@ check: $(READY) ## lint, types, Lua, and whether the generated files are current
 	$(PY) lua/lint.py
 	$(PY) pyadeq/_unasync.py --check
 
-test: $(READY) ## all tests but the mutants and the sizes, on one server, Valkey from the wheel
+test: $(READY) ## all tests but the slow ones, in a few minutes, on Valkey from the wheel
+	$(PY) -m tests.attempts -n 2 -m 'not slow and not mutants and not sizes' $(ARGS)
+
+test-slow: $(READY) ## the same with the slow ones, as in CI
 	$(PY) -m tests.attempts -n 2 -m 'not mutants and not sizes' $(ARGS)
 
 sizes: $(READY) ## the longest legal calls of each script, in the worst legal states; takes minutes
@@ -92,8 +95,8 @@ test-embedding: $(READY) ## the clients for other languages, with what their reg
 simulate: $(READY) ## SEEDS stories (1000) of clients, faults and one server, on a virtual clock; ARGS='--seed 7' tells one
 	$(PY) -m tests.simulation --seeds $(SEEDS) $(ARGS)
 
-test-all: ## test with all random histories, a thousand stories, mutants, then test-engines
-	$(MAKE) test HYPOTHESIS_PROFILE=ci
+test-all: ## test-slow with all random histories, a thousand stories, mutants, then test-engines
+	$(MAKE) test-slow HYPOTHESIS_PROFILE=ci
 	$(MAKE) simulate
 	$(MAKE) mutants
 	$(MAKE) mutants-by-hand

@@ -9,7 +9,7 @@ from typing import Any
 
 FOLDER = "conformance"
 STORIES = "stories"  # below it
-RECORD = "record it: ADEQ_UPDATE_CONFORMANCE=1 make test ARGS=tests/embedding"
+RECORD = "record it: ADEQ_UPDATE_CONFORMANCE=1 make test-slow ARGS=tests/embedding"
 
 Entry = dict[str, Any]  # of a script in the manifest
 Vector = dict[str, Any]

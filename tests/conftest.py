@@ -56,9 +56,14 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if "/integration/sync/" in item.nodeid:  # generated from aio, and the server sees no difference
+    """The sync tests are generated from aio, and the server sees no difference; one of each module is not slow."""
+    modules = set()
+    for item in sorted(items, key=lambda item: item.location[1] or 0):
+        if "/integration/sync/" in item.nodeid:
             item.add_marker(pytest.mark.any_engine)
+            if item.path in modules:
+                item.add_marker(pytest.mark.slow)
+            modules.add(item.path)
 
 
 @pytest.fixture(scope="session")

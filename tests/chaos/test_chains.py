@@ -16,6 +16,8 @@ from tests.chaos.task_stream import TaskHistory, read_tasks
 from tests.waiting import wait_until
 from tests.worker_processes import Workers
 
+pytestmark = pytest.mark.slow
+
 LEASE = 2.0
 HANDLER = """
 import os

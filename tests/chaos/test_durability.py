@@ -25,7 +25,7 @@ from tests.waiting import DEADLINE, LONGEST_RETRY, wait_until
 
 OLD = 0.2  # seconds since the last fsync when the power goes off
 
-pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CLUSTER, reason="these have servers of their own")]
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="when it calls fsync is seen in /proc only")
 Start = Callable[..., EmbeddedServer]
 

@@ -17,7 +17,7 @@ from tests.conftest import CLUSTER
 from tests.integration.servers import ask, replica_of, replicates, start, stopped
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CLUSTER, reason="these have servers of their own")]
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ from tests.limit_stream import check_rate, most_at_a_time, stamps_of
 from tests.waiting import wait_until
 from tests.worker_processes import Workers
 
+pytestmark = pytest.mark.slow
+
 LEASE = 1.0
 SENT = 0.1  # seconds in which the server has read what somebody sent before he was stopped
 HANDLER = """

@@ -19,6 +19,8 @@ from pyadeq.ext.chaos.lock_tale import parse_parts
 from tests.chaos.conftest import SCALE, Crowd, Start
 from tests.integration.conftest import Proxy
 
+pytestmark = pytest.mark.slow
+
 LATE_MS = 5000  # what a busy machine may need; a request that is not woken waits for 30 s
 POLL, CLAIM, LEASE = 0.5, 2.0, 2.0
 PATIENT = 30.0  # where nobody dies, and a process may have to wait for its turn

@@ -28,7 +28,7 @@ from tests.integration.faults.working import working
 from tests.integration.servers import ThreePrimaries, ask, stopped
 from tests.waiting import LONGEST_RETRY, eventually, wait_until
 
-pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CLUSTER, reason="these have servers of their own")]
 PRODUCERS, KEYS, WORKERS = 4, 6, 6  # keys of each producer
 SPELL = 0.5 * max(SCALE, 1)  # seconds of load between one step and the next
 EVENTS = 10_000_000

@@ -27,7 +27,7 @@ from tests.chaos.newer import ROOT, make_newer
 from tests.conftest import CLUSTER
 from tests.waiting import DEADLINE, wait_until
 
-pytestmark = pytest.mark.skipif(CLUSTER, reason="these have a server of their own")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CLUSTER, reason="these have a server of their own")]
 BASE = "ade:{queue:q}"
 
 

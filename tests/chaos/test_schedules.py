@@ -21,6 +21,8 @@ from tests.integration.workers import ROOT
 from tests.waiting import wait_until
 from tests.worker_processes import Workers
 
+pytestmark = pytest.mark.slow
+
 PERIOD = 0.2
 LEASE = 1.0
 HANDLER = """

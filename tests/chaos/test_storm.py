@@ -31,6 +31,7 @@ def blow(binary: Path, faults: list[Fault], seconds: float, seed: int) -> Report
     return storm(faults, seconds, seed, binary, Console(file=io.StringIO()))
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_in_a_storm(binary: Path) -> None:
     report = blow(binary, list(FAULTS.values()), SECONDS * SCALE, 7)
     assert (report.violations, report.problems) == ([], [])

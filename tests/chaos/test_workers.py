@@ -17,6 +17,8 @@ from tests.chaos.task_stream import TaskHistory
 from tests.waiting import wait_until
 from tests.worker_processes import Workers
 
+pytestmark = pytest.mark.slow
+
 LEASE = 2.0
 HANDLER = """
 import asyncio

@@ -42,6 +42,7 @@ def file_of(script: Script) -> Path:
     return LUA / checks.path_of(script.id)
 
 
+@pytest.mark.slow
 @pytest.mark.any_engine
 @pytest.mark.skipif("ADEQ_TEST_SERVER" in os.environ, reason="they are recorded on the server of `make test`")
 @every_script

@@ -18,7 +18,7 @@ from pyadeq.ext.bench import SUBJECTS, Figure, drain, draw, growth, idle, latenc
 from pyadeq.ext.bench.scene import Plan, Scene
 from tests.integration.cli import adeq, error
 
-pytestmark = pytest.mark.any_engine
+pytestmark = [pytest.mark.any_engine, pytest.mark.slow]
 NOBODY = "redis://127.0.0.1:1"
 
 

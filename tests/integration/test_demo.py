@@ -40,6 +40,7 @@ FILES, TOTALS, DEAD, SETS = range(4)
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 
 
+@pytest.mark.slow
 def test_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """One run for all, for it takes a while."""
     report = demonstrate(tmp_path / "data")

@@ -28,6 +28,7 @@ def run_all(found: list[Block]) -> list[Block]:
     return [block for block in found if block.word != "notest" and (block.language in RUN or block.title)]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CLUSTER, reason="the pages are written for a single server")
 @pytest.mark.parametrize("page", [name for name, found in PAGES.items() if run_all(found)])
 def test_the_examples_of_a_page_run(page: str, binary: Path) -> None:

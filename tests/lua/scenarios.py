@@ -41,6 +41,7 @@ from tests.lua.scenario import SCENARIOS, AnyCall, Scenario
 
 __all__ = [
     "SCENARIOS",
+    "SMALL",
     "AnyCall",
     "Scenario",
     "scenarios_of_budgets",

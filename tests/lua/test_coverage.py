@@ -33,6 +33,7 @@ def branches(client: redis.Redis) -> BranchClient:
     return BranchClient(client)
 
 
+@pytest.mark.slow
 def test_the_scenarios_go_every_way(branches: BranchClient, make_any: MakeAny) -> None:
     places = {way: place for script in scripts() for way, place in ways(branches, script)}
     folders = {"include", *map(noun_of, scripts())}

@@ -32,6 +32,7 @@ MOST_CALLS, FEWEST_CALLS, TASKS = 100, 10, 300  # of a path, of which the mean i
 RECORDED: dict[str, Any] = {} if UPDATE else tomllib.loads(FILE.read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.any_engine  # the wheel's
 @pytest.mark.skipif(missing() is not None and not os.environ.get("CI"), reason=missing() or "")
 def test_calls_run_as_many_instructions_as_recorded(tmp_path: Path) -> None:

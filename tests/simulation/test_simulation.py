@@ -27,13 +27,14 @@ def here(binary: Path) -> Iterator[Stage]:
         yield here
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, 20))
+@pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=pytest.mark.slow) for first in range(20, SEEDS, 20))])
 def test_stories_go_well(first: int, here: Stage) -> None:
     for seed in range(first, first + 20):
         played = here.play(story_of(seed))
         assert not played.problems, f"python -m tests.simulation --seed {seed}"
 
 
+@pytest.mark.slow
 def test_a_story_goes_the_same_way_each_time(here: Stage) -> None:
     for seed in REPLAYED:
         story = story_of(seed)
@@ -53,6 +54,7 @@ def test_what_is_due_at_the_same_time_keeps_its_order() -> None:
     assert ran == list(range(50))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plant", PLANTS)
 def test_a_planted_fault_is_found_and_told_shortly(plant: str, binary: Path) -> None:
     rule, old, new = PLANTS[plant]

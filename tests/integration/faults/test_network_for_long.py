@@ -16,7 +16,7 @@ from tests.integration.faults.network import FATES, Network
 from tests.integration.faults.working import eventually, working
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.any_engine
+pytestmark = [pytest.mark.any_engine, pytest.mark.slow]
 SHORT = 0.2  # seconds that a client waits for a reply
 LEASE = 5.0
 
