@@ -18,7 +18,21 @@ from pathlib import Path
 from typing import Any
 
 from header import BuildError, read_include, read_script
-from model import ID, LANE, LIMIT, MAX_BYTES, MAX_ITEMS, MAX_SAFE, NAME, Group, Include, Script, Status
+from model import (
+    ID,
+    LABEL,
+    LANE,
+    LIMIT,
+    MAX_BYTES,
+    MAX_ITEMS,
+    MAX_LABEL,
+    MAX_SAFE,
+    NAME,
+    Group,
+    Include,
+    Script,
+    Status,
+)
 from noun import RETRY, Noun, NounError, arg_entry, entry_of, field_facts, read_noun, status_facts, with_constants
 from noun import check as check_noun
 from preamble import LAYOUT, keys_of, preamble
@@ -33,10 +47,18 @@ _HEAD = re.compile(r"^local function \w+\s*\([^()]*\)", re.M)
 
 _TYPES: dict[str, dict[str, Any]] = {
     "id": {"pattern": ID, "min": 1, "max": 200, "doc": "1 to 200 of A-Z a-z 0-9 . _ : / @ + -"},
+    "label": {
+        "pattern": LABEL, "min": 1, "max": MAX_LABEL,
+        "doc": "1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces",
+    },
     "name": {"pattern": NAME, "min": 1, "max": 100, "doc": "1 to 100 of A-Z a-z 0-9 . _ @ + -"},
     "lane": {"pattern": LANE, "doc": "any, group/<name> or group/<name>/inst/<name>"},
-    "limit": {"pattern": LIMIT, "doc": "all, or user:, tag: or key: and an id, or * for each that has none of its own"},
+    "limit": {
+        "pattern": LIMIT,
+        "doc": "all, or user: or tag: and a label, or key: and an id, or * for each that has none of its own",
+    },
     "ids": {"min": 0, "max": MAX_ITEMS, "doc": "ids, joined by commas; min and max count them"},
+    "labels": {"min": 0, "max": MAX_ITEMS, "doc": "labels, joined by commas; min and max count them"},
     "lanes": {"min": 0, "max": MAX_ITEMS, "doc": "lanes, joined by commas; min and max count them"},
     "int": {
         "pattern": r"^(0|-?[1-9][0-9]{0,15})$", "min": -MAX_SAFE, "max": MAX_SAFE,

@@ -11,6 +11,7 @@ from model import (
     FLAGS,
     GATE,
     KEY_TYPES,
+    LISTS,
     MAX_ITEMS,
     REPLAYS,
     ROLES,
@@ -404,7 +405,7 @@ class _Header:
         name = self.word(words[1], "a name")
         type_ = self.type(words[2], words[3] if len(words) == 4 else None)
         empty_is_none = kind == "PAIR" or type_.name not in ("int", "bool")
-        if default and type_.name in ("ids", "lanes"):
+        if default and type_.name in LISTS:
             raise self.fail(f"the default of {type_.name} can only be empty, got {default!r}")
         if default is not None and not (type_.accepts(default) or (default == "" and empty_is_none)):
             raise self.fail(f"default {default!r} is not what {name} accepts")

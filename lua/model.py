@@ -14,9 +14,9 @@ KEY_TYPES = ("hash", "zset", "set", "list", "stream", "string", "channel")
 # Whose call a script is. Its last key, `{base}!<role>`, is never used: a user without the right to it is refused by the
 # server before the script runs.
 ROLES = ("produce", "work", "operate")
-SUFFIX_TYPES = ("id", "name", "lane", "limit")
-ARG_TYPES = ("id", "name", "lane", "limit", "ids", "lanes", "int", "bytes", "enum", "bool")
-FIELD_TYPES = ("int", "id", "name", "lane", "limit", "bytes", "text", "ids", "pairs")
+SUFFIX_TYPES = ("id", "label", "name", "lane", "limit")
+ARG_TYPES = (*SUFFIX_TYPES, "ids", "labels", "lanes", "int", "bytes", "enum", "bool")
+FIELD_TYPES = ("int", "id", "label", "name", "lane", "limit", "bytes", "text", "ids", "pairs")
 GATE = "gate"
 # What makes a call that is sent again the same call; `read` is that of each script with the flag no-writes.
 REPLAYS = ("rid", "slot", "token", "idempotent", "state", "goes_on")
@@ -29,8 +29,15 @@ _RANGE = re.compile(r"(-?\d+)?\.\.(-?\d+)?", re.A)
 ID = r"^[A-Za-z0-9._:/@+-]{1,200}$"
 NAME = r"^[A-Za-z0-9._@+-]{1,100}$"
 LANE = r"^(any|group/[A-Za-z0-9._@+-]{1,100}(/inst/[A-Za-z0-9._@+-]{1,100})?)$"
-LIMIT = r"^(all|(user|tag|key):(\*|[A-Za-z0-9._:/@+-]{1,200}))$"
-_PATTERNS = {"id": ID, "name": NAME, "lane": LANE, "limit": LIMIT}
+# A label is at most MAX_LABEL bytes of UTF-8: the characters of an id, and non-ASCII characters but controls and
+# spaces. Stored data and keys separate names by ASCII characters that no id has, so these are in no label.
+MAX_LABEL = 200
+_LABEL = r"[^\x00-*,;-?\[-\^`{-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
+LABEL = rf"^{_LABEL}$"
+LIMIT = rf"^(all|(user|tag):(\*|{_LABEL})|key:(\*|[A-Za-z0-9._:/@+-]{{1,200}}))$"
+_PATTERNS = {"id": ID, "label": LABEL, "name": NAME, "lane": LANE, "limit": LIMIT}
+# The types of lists, and those of what they hold.
+LISTS = {"ids": "id", "labels": "label", "lanes": "lane"}
 
 
 @dataclass(frozen=True)
@@ -50,11 +57,11 @@ class Type:
                 return text in self.values
             case "bool":
                 return text in ("0", "1")
-            case "ids" | "lanes":
+            case "ids" | "labels" | "lanes":
                 items = text.split(",") if text else []
-                pattern = ID if self.name == "ids" else LANE
-                return self.min <= len(items) <= self.max and all(re.fullmatch(pattern, one) for one in items)
-        return re.fullmatch(_PATTERNS[self.name], text) is not None
+                return self.min <= len(items) <= self.max and all(map(Type(LISTS[self.name]).accepts, items))
+        label = {"label": text, "limit": text.partition(":")[2]}.get(self.name, "")
+        return len(label.encode()) <= MAX_LABEL and re.fullmatch(_PATTERNS[self.name], text) is not None
 
 
 def read_type(name: str, rest: str | None) -> Type:
@@ -66,7 +73,7 @@ def read_type(name: str, rest: str | None) -> Type:
         if len(set(values)) != len(values) or not all(WORD.fullmatch(value) for value in values):
             raise ValueError(f"enum must be different words with | between them, got {rest!r}")
         return Type(name, values=values)
-    if name in ("id", "name", "lane", "limit", "bool"):
+    if name in (*_PATTERNS, "bool"):
         if rest is not None:
             raise ValueError(f"{name} takes no {rest!r}")
         return Type(name)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from model import Arg, Field, Script, Status, Type, read_type
+from model import LISTS, Arg, Field, Script, Status, Type, read_type
 
 FILE = "noun.toml"
 THEN = ("done", "ask", "again", "stop")
@@ -250,7 +250,7 @@ def arg_entry(arg: Arg) -> Entry:
     """An argument in the manifest."""
     type_, default = arg.type, arg.default
     entry: Entry = {"name": arg.name, "type": type_.name}
-    if type_.name in ("int", "bytes", "ids", "lanes"):
+    if type_.name in ("int", "bytes", *LISTS):
         entry |= {"min": type_.min, "max": type_.max}
     if type_.values:
         entry["values"] = list(type_.values)
@@ -331,7 +331,7 @@ def _type(text: str) -> Type:
     """As in a header; a type that has bounds may leave them out."""
     name, _, rest = text.partition(" ")
     if not rest:
-        rest = {"int": "..", "bytes": "0..16777216", "ids": "0..1000", "lanes": "0..1000"}.get(name, "")
+        rest = {"int": "..", "bytes": "0..16777216", **dict.fromkeys(LISTS, "0..1000")}.get(name, "")
     return read_type(name, rest or None)
 
 

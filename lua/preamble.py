@@ -11,7 +11,7 @@ import re
 from collections.abc import Container
 from dataclasses import replace
 
-from model import MAX_BYTES, MAX_ITEMS, MAX_SAFE, Arg, Group, Script, Type
+from model import LISTS, MAX_BYTES, MAX_ITEMS, MAX_LABEL, MAX_SAFE, Arg, Group, Script, Type
 
 # The newest layout that the scripts know; and that of a new base, the one before for as long as scripts that know no
 # newer one are in use beside these.
@@ -21,6 +21,10 @@ CREATED = 1
 BAND = 2**48
 
 _ID = ("an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -", 200, "^[%w._:/@+-]+$")
+_LABEL = (
+    f"a label: 1 to {MAX_LABEL} bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and"
+    " spaces"
+)
 _NAME = ("a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -", 100, "^[%w._@+-]+$")
 
 # Helpers in the order of their definition; a later one may use an earlier one.
@@ -54,13 +58,29 @@ local function arg_uint(v, min, max)
   local n = v + 0
   if n >= min and n <= max then return n end
 end""",
+    # Whether a text with non-ASCII characters is a label. Spaces are refused first (U+1680, U+2000 to U+200A, U+2028,
+    # U+2029, U+202F, U+205F, U+3000). Then each valid sequence of two to four bytes becomes an `a`. Bytes that are left
+    # are invalid: overlong forms, surrogates, above U+10FFFF, and U+0080 to U+00A0, which are controls and a space.
+    "arg_label": f"""
+local function arg_label(v)
+  local gsub, more = string.gsub, '[\\128-\\191]'
+  if arg_find(v, '\\226\\128[\\128-\\138\\168\\169\\175]') or arg_find(v, '\\226\\129\\159') then return nil end
+  if arg_find(v, '\\225\\154\\128') or arg_find(v, '\\227\\128\\128') then return nil end
+  v = gsub(gsub(v, '\\194[\\161-\\191]', 'a'), '[\\195-\\223]' .. more, 'a')
+  v = gsub(gsub(v, '\\224[\\160-\\191]' .. more, 'a'), '\\237[\\128-\\159]' .. more, 'a')
+  v = gsub(v, '[\\225-\\236\\238\\239]' .. more .. more, 'a')
+  v = gsub(gsub(v, '\\240[\\144-\\191]' .. more .. more, 'a'), '\\244[\\128-\\143]' .. more .. more, 'a')
+  v = gsub(v, '[\\241-\\243]' .. more .. more .. more, 'a')
+  return arg_find(v, '{_ID[2]}')
+end""",
+    # A list of ids; with is_label, which is arg_label, a list of labels.
     "arg_ids": f"""
-local function arg_ids(v, min, max)
+local function arg_ids(v, min, max, is_label)
   local list, n = {{}}, 0
   if not v or #v > max * {_ID[1] + 1} then return nil end
   if v ~= '' then
     for id in string.gmatch(v .. ',', '([^,]*),') do
-      if #id > {_ID[1]} or not arg_find(id, '{_ID[2]}') then return nil end
+      if #id > {_ID[1]} or not (arg_find(id, '{_ID[2]}') or (is_label and is_label(id))) then return nil end
       n = n + 1
       list[n] = id
     end
@@ -81,7 +101,8 @@ local function arg_limit(v)
   if v == 'all' then return v end
   local kind, id = string.match(v or '', '^(%l+):(.*)$')
   local known = kind == 'user' or kind == 'tag' or kind == 'key'
-  if known and (id == '*' or (#id <= {_ID[1]} and arg_find(id, '{_ID[2]}'))) then return v end
+  if not known or #id > {_ID[1]} then return nil end
+  if id == '*' or arg_find(id, '{_ID[2]}') or (kind ~= 'key' and arg_label(id)) then return v end
 end""",
     "arg_lanes": """
 local function arg_lanes(v, min, max)
@@ -131,17 +152,19 @@ def want(type_: Type) -> str:
     match type_.name:
         case "id":
             return _ID[0]
+        case "label":
+            return _LABEL
         case "name":
             return _NAME[0]
         case "lane":
             return "any, group/<name> or group/<name>/inst/<name>"
         case "limit":
-            return "all, or user:, tag: or key: and an id or *"
+            return "all, or user: or tag: and a label (1 to 200 bytes) or *, or key: and an id or *"
         case "bool":
             return "0 or 1"
         case "enum":
             return f"one of {', '.join(type_.values)}"
-        case "ids" | "lanes":
+        case "ids" | "labels" | "lanes":
             return f"{low} to {high} {type_.name} with commas between them"
         case "bytes":
             return f"{low} to {high} bytes long"
@@ -155,11 +178,13 @@ def _check(arg: Arg, var: str, source: str, label: str) -> list[str]:
     """
     type_, default = arg.type, arg.default
     got = var
-    if type_.name in ("int", "ids", "lane", "lanes", "limit"):
+    if type_.name in ("int", "lane", "limit", *LISTS):
         if type_.name == "int":
             call = f"{'arg_uint' if type_.min >= 0 else 'arg_int'}({var}, {type_.min}, {type_.max})"
         elif type_.name in ("lane", "limit"):
             call = f"arg_{type_.name}({var})"
+        elif type_.name == "labels":
+            call = f"arg_ids({var}, {type_.min}, {type_.max}, arg_label)"
         else:
             call = f"arg_{type_.name}({var}, {type_.min}, {type_.max})"
         refusal = f"refuse({label}, {source}, '{want(type_)}')"
@@ -171,6 +196,8 @@ def _check(arg: Arg, var: str, source: str, label: str) -> list[str]:
         case "id" | "name":
             _, longest, pattern = _ID if type_.name == "id" else _NAME
             bad = f"not {var} or #{var} > {longest} or not arg_find({var}, '{pattern}')"
+        case "label":  # the usual ones at once
+            bad = f"not {var} or #{var} > {MAX_LABEL} or not (arg_find({var}, '{_ID[2]}') or arg_label({var}))"
         case "enum":
             bad = " and ".join(f"{var} ~= '{value}'" for value in type_.values)
         case "bool":
@@ -197,7 +224,7 @@ def _value(arg: Arg) -> str:
     match arg.type.name:
         case "int":
             return default
-        case "ids" | "lanes":
+        case "ids" | "labels" | "lanes":
             return "{}"
         case "bool":
             return "true" if default == "1" else "false"

@@ -16,25 +16,46 @@ from typing import Final, Literal
 
 from pyadeq.errors import ConfigError
 
-NameType = Literal["id", "name", "lane", "limit"]
+NameType = Literal["id", "label", "name", "lane", "limit"]
 
 SLOTS: Final = 16384
 
 _ID = r"[A-Za-z0-9._:/@+-]{1,200}"
 _NAME = r"[A-Za-z0-9._@+-]{1,100}"
 
-PATTERNS: Final[dict[str, re.Pattern[str]]] = {
+# A label may also have non-ASCII characters, but no controls, no spaces, and no surrogates, which UTF-8 cannot hold.
+_LABEL = r"(?:[A-Za-z0-9._:/@+-]|[^\x00-\xa0\s\ud800-\udfff]){1,200}"
+MAX_LABEL: Final = 200
+
+
+class Labels:
+    """A pattern for a text that holds a label, its first group. The length of a label is that of its UTF-8."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = re.compile(pattern)
+
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        """The match, if the label is not too long."""
+        found = self._pattern.fullmatch(text)
+        if found and not text.isascii() and len(found[1].encode()) > MAX_LABEL:
+            return None
+        return found
+
+
+PATTERNS: Final[dict[str, re.Pattern[str] | Labels]] = {
     "id": re.compile(_ID),
+    "label": Labels(f"({_LABEL})"),
     "name": re.compile(_NAME),
     "lane": re.compile(rf"any|group/{_NAME}(?:/inst/{_NAME})?"),
-    "limit": re.compile(rf"all|(?:user|tag|key):(?:\*|{_ID})"),
+    "limit": Labels(rf"all|(?:user|tag):(?:\*|({_LABEL}))|key:(?:\*|{_ID})"),
 }
 
 ALLOWED: Final[dict[str, str]] = {
     "id": "1 to 200 of A-Z a-z 0-9 . _ : / @ + -",
+    "label": "1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces",
     "name": "1 to 100 of A-Z a-z 0-9 . _ @ + -",
     "lane": "any, group/<name> or group/<name>/inst/<name>",
-    "limit": "all, or user:, tag: or key: and an id or *",
+    "limit": "all, or user: or tag: and a label (1 to 200 bytes) or *, or key: and an id or *",
 }
 
 

@@ -186,6 +186,7 @@ Earlier = str | Receipt | Sequence[str | Receipt]
 class Task(Given):
     """One unit of work to enqueue. The payload is bytes, or anything that JSON can hold.
 
+    kind, user, tags (16 at most): each 1 to 200 bytes of UTF-8, without spaces and control characters.
     priority: 0 (first) to 9. lane: `any`, `group/<g>` or `group/<g>/inst/<i>`. fallback: where the task goes if nobody
     has taken it within fallback_after seconds: a lane, or several in turn, or `wider`, from an instance to its group to
     any; after the last it waits on or, where that is `fail`, goes to the dead set. delay: seconds from now; run_after:

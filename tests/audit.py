@@ -319,7 +319,7 @@ class Audit:
     def _shares(self) -> Iterator[str]:
         """How far users have come, in each lane and band, and their weights."""
         for user, weight_pct in self._hash("weights").items():
-            if not PATTERNS["id"].fullmatch(user) or not 1 <= int(weight_pct) <= MOST_WEIGHT:
+            if not PATTERNS["label"].fullmatch(user) or not 1 <= int(weight_pct) <= MOST_WEIGHT:
                 yield f"the weight of {user!r} is {weight_pct}"
         top = int(self._hash("config").get("fair_top", 0))
         for lane in self._suffixes("shares"):
@@ -329,7 +329,7 @@ class Audit:
                 yield f"shares:{lane} is of an empty lane, and never goes"
             for member, score in self._zset(f"shares:{lane}").items():
                 band, user = member[:1], member[1:]
-                if user not in ("", " claimed") and not PATTERNS["id"].fullmatch(user):
+                if user not in ("", " claimed") and not PATTERNS["label"].fullmatch(user):
                     yield f"shares:{lane} has {member!r}"
                 place = score - int(band) * BAND
                 if place != int(place) or not 0 <= place <= max(top, BAND if user == " claimed" else 0):

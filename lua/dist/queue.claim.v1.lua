@@ -25,8 +25,8 @@
 -- KEYS   deadlines zset          {base}:deadlines
 -- KEYS   once      hash          {base}:once
 -- KEYS   once_due  zset          {base}:once:due
--- KEYS   by_user   prefix/zset   {base}:by:user:  id
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   by_user   prefix/zset   {base}:by:user:  label
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
 -- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   blocked   zset          {base}:blocked
 -- KEYS   reply     prefix/string {base}:reply:    id
@@ -55,7 +55,7 @@
 -- ARGV   busy      int -1..100000 ?=-1
 -- ARGV   lane_first bool       ?=0
 -- ARGV   window_ms int 0..60000 ?=0
--- ARGV   alone_kinds ids 0..16 ?=
+-- ARGV   alone_kinds labels 0..16 ?=
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0
@@ -106,12 +106,23 @@ local function arg_uint(v, min, max)
   local n = v + 0
   if n >= min and n <= max then return n end
 end
-local function arg_ids(v, min, max)
+local function arg_label(v)
+  local gsub, more = string.gsub, '[\128-\191]'
+  if arg_find(v, '\226\128[\128-\138\168\169\175]') or arg_find(v, '\226\129\159') then return nil end
+  if arg_find(v, '\225\154\128') or arg_find(v, '\227\128\128') then return nil end
+  v = gsub(gsub(v, '\194[\161-\191]', 'a'), '[\195-\223]' .. more, 'a')
+  v = gsub(gsub(v, '\224[\160-\191]' .. more, 'a'), '\237[\128-\159]' .. more, 'a')
+  v = gsub(v, '[\225-\236\238\239]' .. more .. more, 'a')
+  v = gsub(gsub(v, '\240[\144-\191]' .. more .. more, 'a'), '\244[\128-\143]' .. more .. more, 'a')
+  v = gsub(v, '[\241-\243]' .. more .. more .. more, 'a')
+  return arg_find(v, '^[%w._:/@+-]+$')
+end
+local function arg_ids(v, min, max, is_label)
   local list, n = {}, 0
   if not v or #v > max * 201 then return nil end
   if v ~= '' then
     for id in string.gmatch(v .. ',', '([^,]*),') do
-      if #id > 200 or not arg_find(id, '^[%w._:/@+-]+$') then return nil end
+      if #id > 200 or not (arg_find(id, '^[%w._:/@+-]+$') or (is_label and is_label(id))) then return nil end
       n = n + 1
       list[n] = id
     end
@@ -179,8 +190,8 @@ local alone_kinds = ARGV[10]
 if alone_kinds == '' then
   alone_kinds = {}
 else
-  alone_kinds = arg_ids(alone_kinds, 0, 16)
-  if not alone_kinds then return refuse('alone_kinds', ARGV[10], '0 to 16 ids with commas between them') end
+  alone_kinds = arg_ids(alone_kinds, 0, 16, arg_label)
+  if not alone_kinds then return refuse('alone_kinds', ARGV[10], '0 to 16 labels with commas between them') end
 end
 local trace = ARGV[11]
 if not trace or #trace > 128 then

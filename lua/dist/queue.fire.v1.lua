@@ -20,8 +20,8 @@
 -- KEYS   deadlines zset          {base}:deadlines
 -- KEYS   once      hash          {base}:once
 -- KEYS   once_due  zset          {base}:once:due
--- KEYS   by_user   prefix/zset   {base}:by:user:  id
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   by_user   prefix/zset   {base}:by:user:  label
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
 -- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   blocked   zset          {base}:blocked
 -- KEYS   reply     prefix/string {base}:reply:    id
@@ -52,7 +52,7 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   id        id
 -- ITEM   payload   bytes 0..1048576
--- PAIR   kind      id
+-- PAIR   kind      label
 -- PAIR   priority  int 0..9      ?=5
 -- PAIR   lane      lane          ?=any
 -- PAIR   fallback  lanes 1..3
@@ -60,8 +60,8 @@
 -- PAIR   unclaimed enum wait|fail ?=wait
 -- PAIR   delay_ms  int 0..315360000000 ?=0
 -- PAIR   timeout_ms int 1..315360000000
--- PAIR   user      id
--- PAIR   tags      ids 1..16
+-- PAIR   user      label
+-- PAIR   tags      labels 1..16
 -- PAIR   limits    ids 1..8
 -- PAIR   unique    id
 -- PAIR   scope     id
@@ -111,12 +111,23 @@ local function arg_uint(v, min, max)
   local n = v + 0
   if n >= min and n <= max then return n end
 end
-local function arg_ids(v, min, max)
+local function arg_label(v)
+  local gsub, more = string.gsub, '[\128-\191]'
+  if arg_find(v, '\226\128[\128-\138\168\169\175]') or arg_find(v, '\226\129\159') then return nil end
+  if arg_find(v, '\225\154\128') or arg_find(v, '\227\128\128') then return nil end
+  v = gsub(gsub(v, '\194[\161-\191]', 'a'), '[\195-\223]' .. more, 'a')
+  v = gsub(gsub(v, '\224[\160-\191]' .. more, 'a'), '\237[\128-\159]' .. more, 'a')
+  v = gsub(v, '[\225-\236\238\239]' .. more .. more, 'a')
+  v = gsub(gsub(v, '\240[\144-\191]' .. more .. more, 'a'), '\244[\128-\143]' .. more .. more, 'a')
+  v = gsub(v, '[\241-\243]' .. more .. more .. more, 'a')
+  return arg_find(v, '^[%w._:/@+-]+$')
+end
+local function arg_ids(v, min, max, is_label)
   local list, n = {}, 0
   if not v or #v > max * 201 then return nil end
   if v ~= '' then
     for id in string.gmatch(v .. ',', '([^,]*),') do
-      if #id > 200 or not arg_find(id, '^[%w._:/@+-]+$') then return nil end
+      if #id > 200 or not (arg_find(id, '^[%w._:/@+-]+$') or (is_label and is_label(id))) then return nil end
       n = n + 1
       list[n] = id
     end
@@ -222,8 +233,8 @@ for i = 1, item_count do
     local name, raw = ARGV[at], ARGV[at + 1]
     local v = raw
     if name == 'kind' then
-      if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
-        return refuse('item[' .. i .. '].kind', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+        return refuse('item[' .. i .. '].kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
       end
     elseif name == 'priority' then
       if raw == '' then
@@ -268,12 +279,12 @@ for i = 1, item_count do
       v = arg_uint(v, 1, 315360000000)
       if not v then return refuse('item[' .. i .. '].timeout_ms', raw, 'an integer from 1 to 315360000000') end
     elseif name == 'user' then
-      if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
-        return refuse('item[' .. i .. '].user', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+        return refuse('item[' .. i .. '].user', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
       end
     elseif name == 'tags' then
-      v = arg_ids(v, 1, 16)
-      if not v then return refuse('item[' .. i .. '].tags', raw, '1 to 16 ids with commas between them') end
+      v = arg_ids(v, 1, 16, arg_label)
+      if not v then return refuse('item[' .. i .. '].tags', raw, '1 to 16 labels with commas between them') end
     elseif name == 'limits' then
       v = arg_ids(v, 1, 8)
       if not v then return refuse('item[' .. i .. '].limits', raw, '1 to 8 ids with commas between them') end

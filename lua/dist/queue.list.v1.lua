@@ -17,15 +17,15 @@
 -- KEYS   blocked   zset          {base}:blocked
 -- KEYS   finished  zset          {base}:finished
 -- KEYS   dead      zset          {base}:dead
--- KEYS   by_user   prefix/zset   {base}:by:user:  id
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   by_user   prefix/zset   {base}:by:user:  label
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
 -- KEYS   children  prefix/zset   {base}:children: id
 -- ARGV   state     enum all|ready|delayed|blocked|running|stalled|completed|cancelled|dead ?=all
 -- ARGV   lane      lane          ?=
--- ARGV   user      id            ?=
--- ARGV   tag       id            ?=
+-- ARGV   user      label         ?=
+-- ARGV   tag       label         ?=
 -- ARGV   parent    id            ?=
--- ARGV   kind      id            ?=
+-- ARGV   kind      label         ?=
 -- ARGV   reason    name          ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   cursor    bytes 0..256  ?=
@@ -55,6 +55,17 @@ local function arg_uint(v, min, max)
   local n = v + 0
   if n >= min and n <= max then return n end
 end
+local function arg_label(v)
+  local gsub, more = string.gsub, '[\128-\191]'
+  if arg_find(v, '\226\128[\128-\138\168\169\175]') or arg_find(v, '\226\129\159') then return nil end
+  if arg_find(v, '\225\154\128') or arg_find(v, '\227\128\128') then return nil end
+  v = gsub(gsub(v, '\194[\161-\191]', 'a'), '[\195-\223]' .. more, 'a')
+  v = gsub(gsub(v, '\224[\160-\191]' .. more, 'a'), '\237[\128-\159]' .. more, 'a')
+  v = gsub(v, '[\225-\236\238\239]' .. more .. more, 'a')
+  v = gsub(gsub(v, '\240[\144-\191]' .. more .. more, 'a'), '\244[\128-\143]' .. more .. more, 'a')
+  v = gsub(v, '[\241-\243]' .. more .. more .. more, 'a')
+  return arg_find(v, '^[%w._:/@+-]+$')
+end
 local function arg_lane(v)
   if not v or v == 'any' then return v end
   local group, rest = string.match(v, '^group/([%w._@+-]+)(.*)$')
@@ -83,20 +94,20 @@ else
   if not lane then return refuse('lane', ARGV[2], 'any, group/<name> or group/<name>/inst/<name>') end
 end
 local user = ARGV[3]
-if user ~= '' and (not user or #user > 200 or not arg_find(user, '^[%w._:/@+-]+$')) then
-  return refuse('user', user, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+if user ~= '' and (not user or #user > 200 or not (arg_find(user, '^[%w._:/@+-]+$') or arg_label(user))) then
+  return refuse('user', user, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
 end
 local tag = ARGV[4]
-if tag ~= '' and (not tag or #tag > 200 or not arg_find(tag, '^[%w._:/@+-]+$')) then
-  return refuse('tag', tag, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+if tag ~= '' and (not tag or #tag > 200 or not (arg_find(tag, '^[%w._:/@+-]+$') or arg_label(tag))) then
+  return refuse('tag', tag, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
 end
 local parent = ARGV[5]
 if parent ~= '' and (not parent or #parent > 200 or not arg_find(parent, '^[%w._:/@+-]+$')) then
   return refuse('parent', parent, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
 end
 local kind = ARGV[6]
-if kind ~= '' and (not kind or #kind > 200 or not arg_find(kind, '^[%w._:/@+-]+$')) then
-  return refuse('kind', kind, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+if kind ~= '' and (not kind or #kind > 200 or not (arg_find(kind, '^[%w._:/@+-]+$') or arg_label(kind))) then
+  return refuse('kind', kind, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
 end
 local reason = ARGV[7]
 if reason ~= '' and (not reason or #reason > 100 or not arg_find(reason, '^[%w._@+-]+$')) then

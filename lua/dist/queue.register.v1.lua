@@ -53,12 +53,12 @@ local function arg_uint(v, min, max)
   local n = v + 0
   if n >= min and n <= max then return n end
 end
-local function arg_ids(v, min, max)
+local function arg_ids(v, min, max, is_label)
   local list, n = {}, 0
   if not v or #v > max * 201 then return nil end
   if v ~= '' then
     for id in string.gmatch(v .. ',', '([^,]*),') do
-      if #id > 200 or not arg_find(id, '^[%w._:/@+-]+$') then return nil end
+      if #id > 200 or not (arg_find(id, '^[%w._:/@+-]+$') or (is_label and is_label(id))) then return nil end
       n = n + 1
       list[n] = id
     end

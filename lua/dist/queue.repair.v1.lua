@@ -23,8 +23,8 @@
 -- KEYS   dead      zset          {base}:dead
 -- KEYS   deadlines zset          {base}:deadlines
 -- KEYS   once      hash          {base}:once
--- KEYS   by_user   prefix/zset   {base}:by:user:  id
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   by_user   prefix/zset   {base}:by:user:  label
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
 -- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   reply     prefix/string {base}:reply:    id
 -- KEYS   channel   prefix/channel {base}:channel: id
@@ -86,6 +86,17 @@ local function arg_uint(v, min, max)
   local n = v + 0
   if n >= min and n <= max then return n end
 end
+local function arg_label(v)
+  local gsub, more = string.gsub, '[\128-\191]'
+  if arg_find(v, '\226\128[\128-\138\168\169\175]') or arg_find(v, '\226\129\159') then return nil end
+  if arg_find(v, '\225\154\128') or arg_find(v, '\227\128\128') then return nil end
+  v = gsub(gsub(v, '\194[\161-\191]', 'a'), '[\195-\223]' .. more, 'a')
+  v = gsub(gsub(v, '\224[\160-\191]' .. more, 'a'), '\237[\128-\159]' .. more, 'a')
+  v = gsub(v, '[\225-\236\238\239]' .. more .. more, 'a')
+  v = gsub(gsub(v, '\240[\144-\191]' .. more .. more, 'a'), '\244[\128-\143]' .. more .. more, 'a')
+  v = gsub(v, '[\241-\243]' .. more .. more .. more, 'a')
+  return arg_find(v, '^[%w._:/@+-]+$')
+end
 local function arg_lane(v)
   if not v or v == 'any' then return v end
   local group, rest = string.match(v, '^group/([%w._@+-]+)(.*)$')
@@ -98,7 +109,8 @@ local function arg_limit(v)
   if v == 'all' then return v end
   local kind, id = string.match(v or '', '^(%l+):(.*)$')
   local known = kind == 'user' or kind == 'tag' or kind == 'key'
-  if known and (id == '*' or (#id <= 200 and arg_find(id, '^[%w._:/@+-]+$'))) then return v end
+  if not known or #id > 200 then return nil end
+  if id == '*' or arg_find(id, '^[%w._:/@+-]+$') or (kind ~= 'key' and arg_label(id)) then return v end
 end
 
 local KEYS, ARGV = KEYS, ARGV
@@ -163,7 +175,7 @@ if line_count > 0 then line_key, line_from = {}, {} end
 for i = 1, line_count do
   local v = ARGV[arg_at]
   v = arg_limit(v)
-  if not v then return refuse('line[' .. i .. '].key', ARGV[arg_at], 'all, or user:, tag: or key: and an id or *') end
+  if not v then return refuse('line[' .. i .. '].key', ARGV[arg_at], 'all, or user: or tag: and a label (1 to 200 bytes) or *, or key: and an id or *') end
   line_key[i] = v
   v = ARGV[arg_at + 1]
   v = arg_uint(v, 0, 1000000000)

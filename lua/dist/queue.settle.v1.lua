@@ -20,8 +20,8 @@
 -- KEYS   deadlines zset          {base}:deadlines
 -- KEYS   once      hash          {base}:once
 -- KEYS   once_due  zset          {base}:once:due
--- KEYS   by_user   prefix/zset   {base}:by:user:  id
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   by_user   prefix/zset   {base}:by:user:  label
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
 -- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   blocked   zset          {base}:blocked
 -- KEYS   reply     prefix/string {base}:reply:    id

@@ -7,7 +7,7 @@
 -- KEYS   weights   hash          {base}:weights
 -- ARGV   cursor    bytes 0..19   ?=
 -- ARGV   now_ms    int 0..       ?=0
--- ITEM   user      id
+-- ITEM   user      label
 -- GROUP  item      0..1000
 -- RETURN ok        now_ms:int cursor:text weights:pairs(weights)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
@@ -33,6 +33,17 @@ local function arg_uint(v, min, max)
   if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
   local n = v + 0
   if n >= min and n <= max then return n end
+end
+local function arg_label(v)
+  local gsub, more = string.gsub, '[\128-\191]'
+  if arg_find(v, '\226\128[\128-\138\168\169\175]') or arg_find(v, '\226\129\159') then return nil end
+  if arg_find(v, '\225\154\128') or arg_find(v, '\227\128\128') then return nil end
+  v = gsub(gsub(v, '\194[\161-\191]', 'a'), '[\195-\223]' .. more, 'a')
+  v = gsub(gsub(v, '\224[\160-\191]' .. more, 'a'), '\237[\128-\159]' .. more, 'a')
+  v = gsub(v, '[\225-\236\238\239]' .. more .. more, 'a')
+  v = gsub(gsub(v, '\240[\144-\191]' .. more .. more, 'a'), '\244[\128-\143]' .. more .. more, 'a')
+  v = gsub(v, '[\241-\243]' .. more .. more .. more, 'a')
+  return arg_find(v, '^[%w._:/@+-]+$')
 end
 
 local KEYS, ARGV = KEYS, ARGV
@@ -60,8 +71,8 @@ local item_user = arg_empty
 if item_count > 0 then item_user = {} end
 for i = 1, item_count do
   local v = ARGV[arg_at]
-  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
-    return refuse('item[' .. i .. '].user', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+    return refuse('item[' .. i .. '].user', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
   end
   item_user[i] = v
   arg_at = arg_at + 1

@@ -7,8 +7,8 @@
 -- KEYS   dead      zset          {base}:dead
 -- KEYS   once      hash          {base}:once
 -- KEYS   once_due  zset          {base}:once:due
--- KEYS   by_user   prefix/zset   {base}:by:user:  id
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   by_user   prefix/zset   {base}:by:user:  label
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
 -- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   log       prefix/list   {base}:log:      id
 -- KEYS   reply     prefix/string {base}:reply:    id

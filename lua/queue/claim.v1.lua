@@ -23,8 +23,8 @@
 -- KEYS   deadlines zset          {base}:deadlines
 -- KEYS   once      hash          {base}:once
 -- KEYS   once_due  zset          {base}:once:due
--- KEYS   by_user   prefix/zset   {base}:by:user:  id
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   by_user   prefix/zset   {base}:by:user:  label
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
 -- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   blocked   zset          {base}:blocked
 -- KEYS   reply     prefix/string {base}:reply:    id
@@ -53,7 +53,7 @@
 -- ARGV   busy      int -1..100000 ?=-1
 -- ARGV   lane_first bool       ?=0
 -- ARGV   window_ms int 0..60000 ?=0
--- ARGV   alone_kinds ids 0..16 ?=
+-- ARGV   alone_kinds labels 0..16 ?=
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0

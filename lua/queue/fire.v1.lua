@@ -18,8 +18,8 @@
 -- KEYS   deadlines zset          {base}:deadlines
 -- KEYS   once      hash          {base}:once
 -- KEYS   once_due  zset          {base}:once:due
--- KEYS   by_user   prefix/zset   {base}:by:user:  id
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   by_user   prefix/zset   {base}:by:user:  label
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
 -- KEYS   children  prefix/zset   {base}:children: id
 -- KEYS   blocked   zset          {base}:blocked
 -- KEYS   reply     prefix/string {base}:reply:    id
@@ -50,7 +50,7 @@
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   id        id
 -- ITEM   payload   bytes 0..1048576
--- PAIR   kind      id
+-- PAIR   kind      label
 -- PAIR   priority  int 0..9      ?=5
 -- PAIR   lane      lane          ?=any
 -- PAIR   fallback  lanes 1..3
@@ -58,8 +58,8 @@
 -- PAIR   unclaimed enum wait|fail ?=wait
 -- PAIR   delay_ms  int 0..315360000000 ?=0
 -- PAIR   timeout_ms int 1..315360000000
--- PAIR   user      id
--- PAIR   tags      ids 1..16
+-- PAIR   user      label
+-- PAIR   tags      labels 1..16
 -- PAIR   limits    ids 1..8
 -- PAIR   unique    id
 -- PAIR   scope     id

@@ -15,15 +15,15 @@
 -- KEYS   blocked   zset          {base}:blocked
 -- KEYS   finished  zset          {base}:finished
 -- KEYS   dead      zset          {base}:dead
--- KEYS   by_user   prefix/zset   {base}:by:user:  id
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   id
+-- KEYS   by_user   prefix/zset   {base}:by:user:  label
+-- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
 -- KEYS   children  prefix/zset   {base}:children: id
 -- ARGV   state     enum all|ready|delayed|blocked|running|stalled|completed|cancelled|dead ?=all
 -- ARGV   lane      lane          ?=
--- ARGV   user      id            ?=
--- ARGV   tag       id            ?=
+-- ARGV   user      label         ?=
+-- ARGV   tag       label         ?=
 -- ARGV   parent    id            ?=
--- ARGV   kind      id            ?=
+-- ARGV   kind      label         ?=
 -- ARGV   reason    name          ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   cursor    bytes 0..256  ?=

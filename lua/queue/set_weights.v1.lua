@@ -11,7 +11,7 @@
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0
--- ITEM   user      id
+-- ITEM   user      label
 -- ITEM   weight_pct int 0..10000
 -- RETURN ok        now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK

@@ -5,7 +5,7 @@
 -- KEYS   weights   hash          {base}:weights
 -- ARGV   cursor    bytes 0..19   ?=
 -- ARGV   now_ms    int 0..       ?=0
--- ITEM   user      id
+-- ITEM   user      label
 -- GROUP  item      0..1000
 -- RETURN ok        now_ms:int cursor:text weights:pairs(weights)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK

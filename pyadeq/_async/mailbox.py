@@ -181,7 +181,7 @@ class Mailbox:
         self._worker = worker
         self._settle_at_once = settle_at_once
         self.alone_kinds = tuple(
-            check_name("alone_kinds", kind, "id") for kind in checked_list("alone_kinds", alone_kinds)
+            check_name("alone_kinds", kind, "label") for kind in checked_list("alone_kinds", alone_kinds)
         )
         self._callbacks = callbacks
         if not 0 <= self.window <= LONGEST_WINDOW:

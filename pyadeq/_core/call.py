@@ -194,9 +194,9 @@ def _encode_bool(name: str) -> Encode:
 
 def _encode_argument(argument: Argument) -> Encode:
     match argument.type:
-        case "id" | "name" | "lane" | "limit":
+        case "id" | "label" | "name" | "lane" | "limit":
             encode = _encode_text(argument.name, argument.type)
-        case "ids" | "lanes":
+        case "ids" | "labels" | "lanes":
             encode = _encode_list(argument, argument.type.removesuffix("s"))
         case "int":
             encode = _encode_int(argument)
@@ -347,7 +347,7 @@ def _decode_field(script: Script, declared: Field) -> Decode:
             return int
         case "bytes":
             return _decode_bytes
-        case "id" | "name" | "lane" | "limit" | "text":
+        case "id" | "label" | "name" | "lane" | "limit" | "text":
             return bytes.decode
         case "ids":
             return _decode_ids

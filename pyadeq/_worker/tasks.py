@@ -92,7 +92,7 @@ class TaskFunction(Generic[Q, P, C, T]):
     ) -> None:
         if not inspect.isroutine(function) or any(look(function) for look in NO_RESULT):
             raise ConfigError(f"task: {function!r} is not accepted; allowed: a function, plain or async")
-        self.kind = check_name("name", function.__name__ if name is None else name, "id")
+        self.kind = check_name("name", function.__name__ if name is None else name, "label")
         self.function: Callable[..., Any] = function
         self.is_async = inspect.iscoroutinefunction(function)
         self.executor = None if self.is_async else executor or "thread"

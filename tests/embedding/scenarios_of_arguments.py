@@ -43,6 +43,28 @@ def not_ascii(bench: Workbench) -> AnyCall:
     return bench.calls.enqueue(tasks(1, payload='{"text":"Grüße, 世界 🌍"}'.encode()), "r")
 
 
+@own("enqueue: kind, user and tags that are not ASCII")
+def labels_not_ascii(bench: Workbench) -> AnyCall:
+    return bench.calls.enqueue(tasks(1, kind="größe", user="Zoë", tags=["世界", "🌍/a"]), "r")
+
+
+@own("get: kind, user and tags that are not ASCII")
+def get_labels_not_ascii(bench: Workbench) -> AnyCall:
+    return bench.calls.get(bench.fill(1, kind="größe", user="Zoë", tags=["世界", "🌍/a"]))
+
+
+@own("list: of a tag and a user that are not ASCII")
+def list_labels_not_ascii(bench: Workbench) -> AnyCall:
+    bench.fill(1, user="Zoë", tags=["世界"])
+    return bench.calls.list(user="Zoë", tag="世界")
+
+
+@own("limits: of a user that is not ASCII")
+def limits_not_ascii(bench: Workbench) -> AnyCall:
+    bench.limit("user:Zoë", concurrency=1)
+    return bench.calls.limits(["user:Zoë"])
+
+
 @own("enqueue: with a policy of its own")
 def with_a_policy(bench: Workbench) -> AnyCall:
     return bench.calls.enqueue(tasks(1, kind="k", headers={"h": 1}, **POLICY), "r")

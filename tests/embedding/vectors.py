@@ -70,7 +70,7 @@ def _encode(argument: Argument, given: Mapping[str, Json]) -> bytes:
     match argument.type:
         case "bool":
             return b"1" if value else b"0"
-        case "ids" | "lanes":
+        case "ids" | "labels" | "lanes":
             return ",".join(value).encode()
         case _:
             return plain(value)
@@ -118,7 +118,7 @@ def typed(argument: Argument, word: bytes) -> Json:
             return int(word)
         case "bool":
             return {b"0": False, b"1": True}[word]
-        case "ids" | "lanes":
+        case "ids" | "labels" | "lanes":
             return word.decode().split(",") if word else []
         case _:
             return shown(word)

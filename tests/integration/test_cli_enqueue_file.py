@@ -162,7 +162,7 @@ def test_standard_input(url: str, queue: Queue) -> None:
         ('{"priority": "high"}', "priority: 'high' is not accepted: Input should be a valid integer"),
         ('{"delay": "soon"}', "delay: 'soon' is not accepted; allowed: seconds, or a number with ms, s, m"),
         ('{"tags": "x"}', "tags: 'x' is not accepted: "),
-        ('{"tags": ["no tag"]}', "tags: 'no tag' is not accepted; allowed: ids of 1 to 200"),
+        ('{"tags": ["no tag"]}', "tags: 'no tag' is not accepted; allowed: labels of 1 to 200"),
         ('{"lane": "here"}', "lane: 'here' is not accepted; allowed: any, group/"),
         ('{"id": "no id"}', "id: 'no id' is not accepted; allowed: 1 to 200"),
         ('{"backoff": {"base": -1}}', "backoff.base: -1 is not accepted: Input should be greater than"),

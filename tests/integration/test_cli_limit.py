@@ -17,7 +17,7 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.any_engine
 
-ALLOWED = "allowed: all, or user:, tag: or key: and an id or *"
+ALLOWED = "allowed: all, or user: or tag: and a label (1 to 200 bytes) or *, or key: and an id or *"
 
 
 class Place(NamedTuple):

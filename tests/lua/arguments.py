@@ -10,6 +10,23 @@ from tests.lua.bench import START
 
 CLOCKS = ("now_ms", "issued_ms")  # what is near the time of a test clock
 APART = ("ordering_key",)  # does not go with all others: it is in the second item
+# The first and the last character of each form that UTF-8 has; and what is none, or a control character.
+EDGES = [
+    text.encode()
+    for text in (
+        "\u00a1\u07ff",
+        "\u0800\u0fff\u1000\ucfff\ud000\ud7ff\ue000\uffff",
+        "\U00010000\U0003ffff\U00040000\U000fffff\U00100000\U0010ffff",
+    )
+]
+NO_LABELS = [
+    b"\x7f", b"\xc2\x80", b"\xc2\x9f", b"\xc2\xa0", b"\xe3\x80\x80",  # controls and spaces
+    b"\xc0\x80", b"\xc1\xbf", b"\xe0\x80\x80", b"\xe0\x9f\xbf", b"\xf0\x80\x80\x80", b"\xf0\x8f\xbf\xbf",  # too long
+    b"\xed\xa0\x80", b"\xed\xbf\xbf",  # surrogates
+    b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xff", b"\xfe",  # above U+10FFFF
+    b"\x80", b"a\xbf", b"\xc3", b"\xc3a", b"\xe2\x82", b"\xe2\x82a", b"\xf0\x9f\x98", b"\xc3\xa9\xa9",  # parts
+    b"\xe3\xc3\xa9\x81\x82",  # a character in another
+]  # fmt: skip
 # Those that are checked against each other.
 FITTING = {
     "poll_ms": 2_000, "claim_ms": 5_000, "waiter_ms": 15_000, "max_ttl_ms": 3_600_000, "heartbeat_ms": 0,
@@ -71,7 +88,7 @@ def good(argument: Argument, item: int = 1) -> bytes:
             return b"any" if item == 1 else b"group/g%d" % item
         case "limit":
             return b"all" if item == 1 else b"user:a%d" % item
-        case "ids":
+        case "ids" | "labels":
             return b",".join(b"i%d" % at for at in range(max(argument.min, 1)))
         case "lanes":
             return b",".join([b"any"] * max(argument.min, 1))
@@ -96,9 +113,22 @@ def extreme(argument: Argument) -> list[bytes]:
         case "lane":
             return [*least, b"any", b"group/" + b"A" * 100, b"group/.@+-/inst/" + b"z" * 100]
         case "limit":
-            return [*least, b"all", b"user:*", b"tag:" + b"n" * 200, b"key:azAZ09._:/@+-", b"user:all", b"key:user:a"]
+            return [
+                *least,
+                b"all",
+                b"user:*",
+                b"tag:" + b"n" * 200,
+                b"key:azAZ09._:/@+-",
+                b"user:all",
+                b"key:user:a",
+                b"tag:\xc3\xa9",
+            ]
         case "ids":
             return [*least, b",".join([b"i" * 200] * argument.min), b",".join([b"i" * 200] * argument.max)]
+        case "labels":
+            return [*least, b",".join([b"\xc3\xa9" * 100] * argument.min), b",".join([b"i" * 200] * argument.max)]
+        case "label":
+            return [*least, b"azAZ09._:/@+-", b"n" * 200, *EDGES]
         case "lanes":
             lane = b"group/" + b"A" * 100 + b"/inst/" + b"z" * 100
             return [*least, b",".join([lane] * argument.min), b",".join([lane] * argument.max)]
@@ -114,7 +144,9 @@ def bad(argument: Argument | None) -> list[bytes]:
     """Values that must be refused."""
     if argument is None:
         return [b"", b"unknown", b"Priority", b"x" * 300]
-    may_be_empty = argument.default is not None or (argument.type in ("bytes", "ids", "lanes") and argument.min == 0)
+    may_be_empty = argument.default is not None or (
+        argument.type in ("bytes", "ids", "labels", "lanes") and argument.min == 0
+    )
     return bad_of_type(argument) + [b""] * (not may_be_empty)
 
 
@@ -134,7 +166,21 @@ def bad_of_type(argument: Argument) -> list[bytes]:
             return [*words.encode().split(b","), *long, b"group/a:b", b"group/a\n", b"group/a/inst/b\x00"]
         case "limit":
             words = "any,ALL,all ,all:,all:a,*,:a,user,user:,users:a,User:a,lane:a,user:**,user:a*,user:*a,user:a b"
-            return [*words.encode().split(b","), b"tag:" + b"n" * 201, b"key:a,b", b"key:a|b", b"key:a\n", b"all\x00"]
+            return [
+                *words.encode().split(b","),
+                b"tag:" + b"n" * 201,
+                b"key:a,b",
+                b"key:a|b",
+                b"key:a\n",
+                b"all\x00",
+                b"key:\xc3\xa9",
+                b"tag:\xc3",
+            ]
+        case "labels":
+            many = [b",".join([b"i"] * (argument.max + 1)), b"," * (argument.max * 300)]
+            return [*many, b"i,", b",i", b"i,,i", b"i i", b"\xc3\xa9" * 101, b"i,\xc3", b"i\xc2\x80,i"]
+        case "label":
+            return [b"n" * 201, b"\xc3\xa9" * 101, b"a b", b"a\n", b"a\x00", b"a,b", b"a|b", b"{a}", b"a*", *NO_LABELS]
         case "ids":
             many = [b",".join([b"i"] * (argument.max + 1)), b"," * (argument.max * 300)]
             return [*many, b"i,", b",i", b"i,,i", b"i i", b"i, i", b"n" * 201, b"i\x00"]

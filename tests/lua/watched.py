@@ -448,7 +448,7 @@ def _is_a(entry: dict[str, Any], value: bytes) -> bool:
             return value.decode() in entry["values"]
         case "bytes" | "text":
             return True
-        case "ids" | "lanes" as kind:
+        case "ids" | "labels" | "lanes" as kind:
             return all(PATTERNS[kind[:-1]].fullmatch(one.decode()) for one in value.split(b","))
         case kind:
             return PATTERNS[kind].fullmatch(value.decode()) is not None

@@ -20,8 +20,8 @@ TRAITS: list[dict[str, Any]] = [
     {"fallback": ("any",), "fallback_after": 0}, {"fallback": ("group/g", "any"), "fallback_after": 1000},
     {"fallback": ("group/g/inst/i",), "fallback_after": 5000}, {"fallback": ("fail",), "fallback_after": 5000},
     {"fallback": ("group/g", "any", "group/g/inst/i", "fail"), "fallback_after": 500},
-    *[{"reply": True}] * 3, {"kind": "mail"}, {"user": "u1"}, {"user": "u/2"},
-    {"tags": ("x",)}, {"tags": ("x", "y")}, {"tags": ("y", "y")}, {"parent": "a"}, {"parent": "p"},
+    *[{"reply": True}] * 3, {"kind": "mail"}, {"user": "u1"}, {"user": "ü/2"},
+    {"tags": ("x",)}, {"tags": ("x", "日本")}, {"tags": ("日本", "日本")}, {"parent": "a"}, {"parent": "p"},
     {"key": "k1"}, {"key": "k2"}, *[{"unique": "u1"}] * 3, {"unique": "u2"}, *[{"scope": "s1"}] * 2, {"scope": "s2"},
     *[{"scope": "s1", "coalesce": "last"}] * 2, {"scope": "s1", "unique": "u1"},
     *[{"order": "o1"}] * 3, {"order": "o2"},
@@ -78,8 +78,8 @@ numbers_of_tasks = st.sampled_from([None, None, 0, 3])
 results = st.sampled_from([b"", b"[]"])
 filters = st.lists(
     st.sampled_from([
-        *({"state": state} for state in STATES), *({"lane": lane} for lane in LANES), {"user": "u1"}, {"user": "u/2"},
-        {"tag": "x"}, {"tag": "y"}, {"parent": "a"}, {"kind": "mail"}, {"reason": "expired"},
+        *({"state": state} for state in STATES), *({"lane": lane} for lane in LANES), {"user": "u1"}, {"user": "ü/2"},
+        {"tag": "x"}, {"tag": "日本"}, {"parent": "a"}, {"kind": "mail"}, {"reason": "expired"},
     ]),
     min_size=1, max_size=3,
 ).map(merged)  # fmt: skip

@@ -16,7 +16,11 @@ from tests.unit.lua_tree import Sources, bundle
     ("lines", "line", "message"),
     [
         ("RETRUN ok", 5, "unknown line 'RETRUN': allowed are KEYS, ARGV, ITEM, PAIR"),
-        ("ARGV a text\nRETURN ok", 5, "unknown type 'text': allowed are id, name, lane, limit, ids, lanes, int"),
+        (
+            "ARGV a text\nRETURN ok",
+            5,
+            "unknown type 'text': allowed are id, label, name, lane, limit, ids, labels, lanes, int",
+        ),
         ("ARGV a int\nRETURN ok", 5, "int needs <min>..<max>, got None"),
         ("ARGV a int 5\nRETURN ok", 5, "int needs <min>..<max>, got '5'"),
         ("ARGV a int 5..4\nRETURN ok", 5, "int 5..4 must rise"),
@@ -59,7 +63,7 @@ from tests.unit.lua_tree import Sources, bundle
             5,
             "must be 'KEYS <name> prefix/<type> <template> <suffix>'",
         ),
-        ("KEYS a prefix/hash {base}:a: user\nRETURN ok", 5, "suffix type must be one of id, name, lane, limit"),
+        ("KEYS a prefix/hash {base}:a: user\nRETURN ok", 5, "suffix type must be one of id, label, name, lane, limit"),
         ("KEYS a prefix {base}:a: id\nRETURN ok", 5, "type must be one of hash, zset"),
         ("KEYS a table {base}:a\nRETURN ok", 5, "type must be one of hash, zset, set, list, stream, string, channel"),
         ("KEYS a hash {base}:config\nRETURN ok", 5, "template {base}:config is declared already"),

@@ -149,7 +149,7 @@ ITEM: tuple[Any, ...] = ("a", b"", {})
         ({"rid": "r"}, {"item": [("a", b"", {"priority": 10})]}, r"item\[0\]\.priority: 10"),
         ({"rid": "r"}, {"item": [("a", b"", {"speed": 1})]}, r"item\[0\]\.speed: 1 .* only the names priority, lane"),
         ({"rid": "r"}, {"worker": [("a/b",)]}, r"worker\[0\]\.name: 'a/b'"),
-        ({"rid": "r"}, {"rule": [("user:*",), ("user",)]}, r"rule\[1\]\.key: 'user' .* all, or user:, tag: or"),
+        ({"rid": "r"}, {"rule": [("user:*",), ("user",)]}, r"rule\[1\]\.key: 'user' .* all, or user: or tag:"),
         ({"rid": "r"}, {"item": [("a", bytes(MAX_BYTES), {})]}, r"arguments: 1677\d+ bytes .* smaller batches"),
     ],
 )  # fmt: skip

@@ -67,7 +67,7 @@ def test_keys_of_limits(key: str) -> None:
     ["", "*", "any", "all:", "all:a", "user", "user:", "user:**", "lane:a", "tag:a b", "key:" + "x" * 201, "all\n"],
 )
 def test_no_keys_of_limits(key: str) -> None:
-    with pytest.raises(ConfigError, match=r"^key: .*allowed: all, or user:, tag: or key: and an id or \*"):
+    with pytest.raises(ConfigError, match=r"^key: .*allowed: all, or user: or tag: and a label"):
         check_name("key", key, "limit")
 
 

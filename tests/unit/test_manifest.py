@@ -9,10 +9,13 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from string import ascii_letters, digits
 from typing import Any
 
 import jsonschema
 import pytest
+
+from pyadeq.keys import PATTERNS
 
 LUA = Path(__file__).parents[2] / "lua"
 sys.path.insert(0, str(LUA))
@@ -275,8 +278,13 @@ def test_types_of_the_manifest(manifest: dict[str, Any]) -> None:
     assert re.fullmatch(manifest["types"]["id"]["pattern"], "a:b/c")
     assert not re.fullmatch(manifest["types"]["name"]["pattern"], "a:b")
     limit = re.compile(manifest["types"]["limit"]["pattern"])
-    assert all(limit.fullmatch(key) for key in ("all", "user:*", "tag:a/b", "key:a:b"))
-    assert not any(limit.fullmatch(key) for key in ("", "*", "all:a", "user:", "user:**", "lane:a", "user:a b"))
+    assert all(limit.fullmatch(key) for key in ("all", "user:*", "tag:a/b", "key:a:b", "user:日本"))
+    label = re.compile(manifest["types"]["label"]["pattern"])
+    for code in range(0x3100):
+        named = chr(code) in ascii_letters + digits + "._:/@+-"
+        allowed = named if code < 128 else code > 0x9F and not chr(code).isspace()
+        assert bool(label.fullmatch(chr(code))) == allowed == bool(PATTERNS["label"].fullmatch(chr(code))), hex(code)
+    assert not any(limit.fullmatch(key) for key in ("key:é", "*", "all:a", "user:", "user:**", "lane:a", "user:a b"))
 
 
 # Our own: what is committed

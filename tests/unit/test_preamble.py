@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ class Script:
 
     def plain(self, value: Any) -> Any:
         if isinstance(value, bytes):
-            return value.decode("latin-1")
+            return value.decode()
         if not hasattr(value, "items"):
             return value
         items = {self.plain(k): self.plain(v) for k, v in value.items()}
@@ -43,16 +44,26 @@ def compiled(sources: Sources, lines: str, result: str, module: Any = lua51) -> 
 LONGEST = f"group/{'x' * 100}/inst/{'y' * 100}"  # lane
 OK: dict[str, list[tuple[str, Any]]] = {
     "id": [("a", "a"), ("A-z.0_9:/@+-", "A-z.0_9:/@+-"), ("x" * 200, "x" * 200)],
+    "label": [
+        ("A-z.0_9:/@+-", "A-z.0_9:/@+-"),
+        ("x" * 200, "x" * 200),
+        ("Zoë/日本:😀", "Zoë/日本:😀"),
+        ("é" * 100, "é" * 100),
+    ],
     "name": [("a", "a"), ("A-z.0_9@+-", "A-z.0_9@+-"), ("x" * 100, "x" * 100)],
     "lane": [("any", "any"), ("group/a.b", "group/a.b"), ("group/a/inst/b-1", "group/a/inst/b-1")],
     "limit": [
         ("all", "all"),
         ("user:*", "user:*"),
         ("tag:a/b:c", "tag:a/b:c"),
+        ("tag:ä", "tag:ä"),
+        (f"user:{'é' * 100}", f"user:{'é' * 100}"),
         (f"key:{'x' * 200}", f"key:{'x' * 200}"),
     ],
     "ids 0..2": [("", []), ("a", ["a"]), ("a,b", ["a", "b"])],
     "ids 1..2": [("a", ["a"]), (f"{'x' * 200},{'y' * 200}", ["x" * 200, "y" * 200])],
+    "labels 0..2": [("", []), ("é", ["é"]), ("a,日本", ["a", "日本"])],
+    "labels 1..2": [(f"{'é' * 100},{'y' * 200}", ["é" * 100, "y" * 200])],
     "lanes 0..2": [("", []), ("any", ["any"]), ("group/a,any", ["group/a", "any"])],
     "lanes 1..2": [(f"{LONGEST},{LONGEST}", [LONGEST, LONGEST]), ("any,any", ["any", "any"])],
     "int 0..": [("0", 0), ("700", 700), ("9007199254740991", 9007199254740991)],
@@ -63,6 +74,8 @@ OK: dict[str, list[tuple[str, Any]]] = {
     "enum up|down": [("up", "up"), ("down", "down")],
     "bool": [("0", False), ("1", True)],
     "id ?=": [("", ""), ("x", "x")],
+    "label ?=": [("", ""), ("é", "é")],
+    "labels 1..2 ?=": [("", []), ("é", ["é"])],
     "name ?=me": [("", "me"), ("you", "you")],
     "lane ?=any": [("", "any"), ("group/g", "group/g")],
     "lane ?=": [("", ""), ("any", "any")],
@@ -80,9 +93,19 @@ OK: dict[str, list[tuple[str, Any]]] = {
 ID = "an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -"
 NAME = "a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -"
 LANE = "any, group/<name> or group/<name>/inst/<name>"
-LIMIT = "all, or user:, tag: or key: and an id or *"
+LABEL = (
+    "a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces"
+)
+LIMIT = "all, or user: or tag: and a label (1 to 200 bytes) or *, or key: and an id or *"
 BAD: dict[str, tuple[str, list[str]]] = {
     "id": (ID, ["", "a b", "ä", "a\n", "a\0b", "x" * 201, "a%", "\0"]),
+    "label": (
+        LABEL, ["", "a b", "a,b", "a|b", "{é}", "é*", "é\n", "é\0", "\x7f", "\x80", "\x9f", "x" * 201, "é" * 101],
+    ),
+    "labels 1..2": (
+        "1 to 2 labels with commas between them", ["", ",", "é,", ",é", "a,b,é", "é b", "é" * 101, "é,\x80"],
+    ),
+    "label ?=": (LABEL, ["é "]),
     "name": (NAME, ["", "a/b", "a:b", "x" * 101, "\n"]),
     "lane": (
         LANE,
@@ -92,7 +115,8 @@ BAD: dict[str, tuple[str, list[str]]] = {
     "limit": (
         LIMIT,
         ["", "ALL", "all:", "all:a", "allx", " all", "*", ":a", "user", "user:", "User:a", "lane:a", "users:a",
-         "user:**", "user:*a", "user:a b", "key:a,b", "tag:a|b", "tag:ä", "user:a\n", "all\0", f"user:{'x' * 201}"],
+         "user:**", "user:*a", "user:a b", "key:a,b", "tag:a|b", "key:ä", "tag:\x80", f"tag:{'é' * 101}",
+         "user:a\n", "all\0", f"user:{'x' * 201}"],
     ),
     "ids 1..2": ("1 to 2 ids with commas between them", ["", ",", "a,", ",a", "a,b,c", "a b", "x" * 201]),
     "lanes 1..2": (
@@ -143,6 +167,43 @@ def test_refused(sources: Sources, kind: str, module: Any) -> None:
         assert item.call("2", "x", good, "x", sent) == f"ADEQ_ARG item[2].a must be {want}, got '{shown(sent)}'"
     assert scalar.call("x") == f"ADEQ_ARG a must be {want}, got nothing"
     assert item.call("1", "x") == f"ADEQ_ARG item[1].a must be {want}, got nothing"
+
+
+# Bytes at the edges of what UTF-8 allows, and characters that separate names in stored data.
+BYTES = bytes.fromhex("00 09 0a 20 2a 2c 41 7b 7f 80 8f 90 9f a0 bf c0 c1 c2 c3 df e0 e1 ec ed ee ef f0 f1 f3 f4 f5 ff")
+ALLOWED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/@+-")
+
+
+def is_label(sent: bytes) -> bool:
+    """As Python decodes UTF-8, which accepts no overlong form and no surrogate."""
+    try:
+        text = sent.decode()
+    except UnicodeDecodeError:
+        return False
+    return 0 < len(sent) <= 200 and all(c in ALLOWED or (c > "\x9f" and not c.isspace()) for c in text)
+
+
+@pytest.mark.parametrize("module", [lua51, lua54], ids=["5.1", "5.4"])
+def test_a_label_is_exactly_utf_8(sources: Sources, module: Any) -> None:
+    script = compiled(sources, "ARGV a label", "a", module)
+    check = script.lua.execute(
+        b"local run = ... return function(sent) ARGV = { sent } local reply = run() return reply.err == nil end",
+        script.run,
+    )
+    script.lua.globals().KEYS = script.lua.table_from([b"k"])
+    several = [bytes(each) for size in (1, 2, 3) for each in product(BYTES, repeat=size)]
+    several += [
+        bytes(each) for each in product(b"\xed\xf0\xf1\xf4\xf5", *[b"\x41\x7f\x80\x8f\x90\x9f\xa0\xbf\xc3"] * 4)
+    ]
+    several += [bytes(each) for each in product(b"\xe0\xf0\xf3\xf4", *[b"\x80\x8f\x90\xbf\xc0"] * 3)]
+    wrong = [sent for sent in several if check(sent) != is_label(sent)]
+    assert not wrong
+    every = [chr(code) for code in range(0xA1, 0x110000) if not (0xD800 <= code < 0xE000 or chr(code).isspace())]
+    assert [start for start in range(0, len(every), 50) if not check("".join(every[start : start + 50]).encode())] == []
+    spaces = [chr(code) for code in range(0x110000) if chr(code).isspace()]
+    assert len(spaces) == 29
+    for text in (*spaces, *("é" + one for one in spaces), "é" * 100 + "a", "\x7f", "\x80", "é\x9f", "日本 ", "é,"):
+        assert not check(text.encode())
 
 
 def test_bytes_are_never_shown(sources: Sources) -> None:

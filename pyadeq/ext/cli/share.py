@@ -47,7 +47,7 @@ def set_(
     With 2 it starts two tasks for each of one with 1, while both have some in line. It holds for tasks that are
     enqueued from now on, where the queue has fair shares: adeq queue configure --fair.
     """
-    check_name("user", user, "id")
+    check_name("user", user, "label")
     with connected(url) as adeq:
         there = queue_or_new(adeq, queue)
         there.shares.set(user, weight)
@@ -58,7 +58,7 @@ def set_(
 @app.command()
 def show(user: User, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Show the weight of a user."""
-    check_name("user", user, "id")
+    check_name("user", user, "label")
     with connected(url) as adeq:
         there = existing_queue(adeq, queue)
         weight, fair = there.shares.get(user), there.settings().fair
@@ -68,7 +68,7 @@ def show(user: User, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL,
 @app.command()
 def rm(user: User, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Give a user the default weight, 1, again."""
-    check_name("user", user, "id")
+    check_name("user", user, "label")
     with connected(url) as adeq:
         there = existing_queue(adeq, queue)
         there.shares.set(user, 1)
