@@ -1194,9 +1194,10 @@ end
 
 -- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
 -- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
--- lane, at its old place; as many as conf.work allows; how many.
--- NEEDS task ready deadlines read_record find_set lane_emptied line_up make_ready next_lane share_place await_deadline leave_line bury_task drop_task
-local function expire_waiting(conf, limit, tally) local task, ready, deadlines = KEYS[4], KEYS[7], KEYS[15]
+-- lane, at its old place; as many as conf.work allows; how many. A task with a lease or an end waits no more: a deadline that an older
+-- version left is only removed.
+-- NEEDS task ready deadlines leases finished dead read_record find_set lane_emptied line_up make_ready next_lane share_place await_deadline leave_line bury_task drop_task
+local function expire_waiting(conf, limit, tally) local leases, task, ready, finished, dead, deadlines = KEYS[3], KEYS[4], KEYS[7], KEYS[11], KEYS[12], KEYS[15]
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
   local records = {}
@@ -1215,7 +1216,7 @@ local function expire_waiting(conf, limit, tally) local task, ready, deadlines =
     local set, score = find_set(id, record)
     if not record then
       drop_task(conf, id)
-    elseif set then
+    elseif set and set ~= leases and set ~= finished and set ~= dead then
       local lane = record.lane or 'any'
       local in_line = set == ready .. lane
       local expired = not record.deliveries and tonumber(record.expires_at_ms or MAX_SAFE) <= conf.now

@@ -1276,12 +1276,16 @@ local function fire_once(conf, id, at_text, data, envelope, stamp, tally) local 
   return status
 end
 
--- refuse_new(conf, ids, envelopes, stamps): the error of a queue that is being drained, unless no task of the call is new.
--- NEEDS known_as find_twin
+-- refuse_new(conf, ids, envelopes, stamps): the error of a queue that is being drained, unless no task of the call is new. One that
+-- would be answered `unknown` makes no task.
+-- NEEDS known_as find_twin find_missing
 local function refuse_new(conf, ids, envelopes, stamps)
   local seen = {}
+  conf.there = {}
   for i, id in ipairs(ids) do
-    if not seen[id] and not known_as(id, stamps[i]) and not find_twin(conf, envelopes[i], stamps[i]) then
+    local own, stamp = envelopes[i], stamps[i]
+    if not seen[id] and not known_as(id, stamp) and not find_twin(conf, own, stamp) and not (own.after and find_missing(conf, own.after, stamp)
+      or own.needs_parent and find_missing(conf, { own.parent }, stamp)) then
       return redis.error_reply('ADEQ_DRAINING this queue is being drained and takes no new tasks: resume it, or use another')
     end
     seen[id] = true

@@ -483,3 +483,16 @@ def expire_tasks_with_followers_without_record(bench: Workbench, n: int) -> AnyC
     bench.ask("DEL", *[f":task:{id}" for id in ids])
     bench.pass_time(MINUTE)
     return bench.calls.expire(n)
+
+
+@scenario(1)
+def enqueue_in_a_draining_queue_what_waits_for_nobody(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.drain())
+    return bench.calls.enqueue(tasks(n, after=["nobody"]), "r")
+
+
+@scenario(1)
+def enqueue_in_a_draining_queue_children_of_nobody(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.drain())
+    children: list[Any] = [(f"c{at}", b"x", {"parent": "nobody", "needs_parent": True}) for at in range(n)]
+    return bench.calls.enqueue_items(children, "r")

@@ -178,3 +178,13 @@ def progress_damaged(bench: Workbench, n: int) -> AnyCall:
     leases = bench.lease(n)
     bench.ask("DEL", ":leases")
     return bench.calls.progress([(lease, {"ppm": 1}) for lease in leases], "r")
+
+
+@scenario(1)
+def expire_what_does_not_wait_any_more(bench: Workbench, n: int) -> AnyCall:
+    """Deadlines of a running, a completed and a dead task, which another version has left."""
+    leases = bench.lease(2 * n)
+    bench.real(bench.calls.ack(acks(leases[:n])))
+    for id in (*(lease.id for lease in leases), *bench.die(n)):
+        bench.ask("ZADD", ":deadlines", bench.now, id)
+    return bench.calls.expire()

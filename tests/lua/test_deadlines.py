@@ -303,3 +303,20 @@ def test_half_a_fallback_is_refused_by_name(bench: Workbench, half: dict[str, An
     with pytest.raises(Refused, match=r"^ADEQ_ARG item\[2\]\.fallback_after_ms must be given with fallback"):
         bench.run(bench.calls.enqueue(items, "r"))
     assert bench.dump() == before
+
+
+@pytest.mark.parametrize("state", ["running", "completed", "dead"])
+def test_a_deadline_that_was_left_behind_ends_no_task_twice(bench: Workbench, state: str) -> None:
+    """As an older version, or a hand, may leave it: a task with a lease or an end does not wait any more."""
+    (lease,) = bench.lease(1, expires_at=NOW + 1)
+    if state == "completed":
+        bench.real(bench.calls.ack([(lease, None)]))
+    elif state == "dead":
+        bench.real(bench.calls.fail([Failure(lease, retryable=False)], [0]))
+    bench.ask("HDEL", f":task:{lease.id}", "deliveries")
+    bench.ask("ZADD", ":deadlines", bench.now, lease.id)
+    bench.pass_time(1_000)
+    expire(bench)
+    assert bench.state(lease.id) == state
+    assert due(bench, lease.id) is None
+    check_queue(bench)

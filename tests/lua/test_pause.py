@@ -217,3 +217,18 @@ def test_after_resume_new_tasks_are_taken_in_again(bench: Workbench) -> None:
     drain(bench)
     resume(bench)
     assert bench.fill(1)
+
+
+def test_a_call_with_an_unknown_item_is_answered_again_while_the_queue_drains(bench: Workbench) -> None:
+    """That item makes no task, so nothing of the call is new."""
+    items: list[Any] = [
+        ("a", b"x", {"after": ["nobody"]}),
+        ("b", b"x", {}),
+        ("c", b"x", {"parent": "nobody", "needs_parent": True}),
+    ]
+    call = bench.calls.enqueue_items(items, "r")
+    first = bench.send(call)
+    drain(bench)
+    assert bench.send(call)[2] == first[2] == [[b"unknown", b"nobody"], [b"created"], [b"unknown", b"nobody"]]
+    with pytest.raises(Refused, match=r"^ADEQ_DRAINING "):
+        bench.run(bench.calls.enqueue([("d", Task(payload=b"x", after=["b"]))], "another"))

@@ -64,7 +64,11 @@ class Model(Kept, Workers):
     def _are_new(self, specs: Sequence[Spec], stamps: Sequence[str]) -> bool:
         """Whether one of them at least would be made."""
         first = {spec.id: (spec, stamp) for spec, stamp in reversed(list(zip(specs, stamps, strict=True)))}
-        return not all(self._known(id, stamp) or self._twin(spec, stamp)[0] for id, (spec, stamp) in first.items())
+        later = {stamp: stamps[at:] for at, stamp in enumerate(stamps)}
+        return not all(
+            self._known(id, stamp) or self._twin(spec, stamp)[0] or self._missing(spec.after, later[stamp])
+            for id, (spec, stamp) in first.items()
+        )
 
     def _create(self, spec: Spec, stamp: str, place: int) -> Task:
         task = Task(

@@ -117,8 +117,8 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
     }),
     (corners.test_a_drained_queue_knows_what_it_took, {
         "a draining queue takes new tasks": ("if conf.draining then", "if false then"),
-        "a draining queue refuses its own": ("not known_as(id, stamps[i])", "true"),
-        "a draining queue forgets what it merged": ("and not find_twin(conf, envelopes[i], stamps[i])", ""),
+        "a draining queue refuses its own": ("not known_as(id, stamp) and not find_twin", "not find_twin"),
+        "a draining queue forgets what it merged": ("and not find_twin(conf, own, stamp)", ""),
     }),
     (corners.test_a_moved_task_still_expires, {
         "a moved task never expires": ("await_deadline(conf, id, conf.paused and conf.now + 1000 or conf.now)", ""),

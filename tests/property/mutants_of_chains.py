@@ -158,6 +158,8 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "nobody is missing": ("elseif missing then", "elseif false then"),
         "who is gone is not missing": ("if not row[1] or is_later(", "if not row[2] or is_later("),
         "who comes later is not missing": ("or is_later(row[2], stamp) then return id end", "then return id end"),
+        "a draining queue refuses what makes no task": (
+            "not (own.after and find_missing(conf, own.after, stamp)", "not (false"),
         "who was not made exists": ("then return 'exists', is_later(row[1], stamp) end", "then return 'exists' end"),
     }),
     *[

@@ -420,7 +420,8 @@ def test_who_comes_after_nobody_is_not_made(queue: Driver) -> None:
     purge(queue)
     assert queue.do("enqueue", "later", [Spec("e", after=("b",))]) == [("unknown", "b")]
     queue.do("drain", "d1")
-    assert enqueue(queue, Spec("e", after=("b",))) == "ADEQ_DRAINING"
+    assert queue.do("enqueue", "later", [Spec("e", after=("b",))]) == [("unknown", "b")]
+    assert enqueue(queue, Spec("e", after=("b",)), Spec("f")) == "ADEQ_DRAINING"
 
 
 @pytest.mark.parametrize("key", ["scope", "unique", "key"])
