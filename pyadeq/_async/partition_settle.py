@@ -11,7 +11,7 @@ from pyadeq._async.partition_base import LEAST_REST, PartitionedBase
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue_work import until_due
 from pyadeq._core.partitions import PartitionMap
-from pyadeq._core.queue_items import Failure, Held, held
+from pyadeq._core.queue_items import Failure, Held, acked, failed, held
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
 from pyadeq.models import AckStatus, Failed, Renewal, Seconds, Settled
 
@@ -163,11 +163,11 @@ class Settling(PartitionedBase):
 
     async def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[AckStatus]:
         """Complete many tasks, each a lease with its result; a status for each."""
-        return await self._in_each(acks, lambda ack: ack[0], lambda queue, some: queue.ack_many(some))
+        return await self._in_each(acks, lambda ack: acked(ack)[0], lambda queue, some: queue.ack_many(some))
 
     async def fail_many(self, fails: Sequence[Failure]) -> list[Failed]:
         """End many attempts; an answer for each."""
-        return await self._in_each(fails, lambda fail: fail.lease, lambda queue, some: queue.fail_many(some))
+        return await self._in_each(fails, failed, lambda queue, some: queue.fail_many(some))
 
     async def heartbeat_many(self, leases: Sequence[Held], *, extend: Seconds = 0) -> list[Renewal]:
         """Prolong many leases; an answer for each."""

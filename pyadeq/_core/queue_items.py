@@ -236,8 +236,24 @@ def note(fraction: float | None, text: str | None, log: str | None, output: str 
     return said
 
 
+def acked(ack: tuple[Held, Any]) -> tuple[Held, Any]:
+    """A lease and its result, or BadArgument: a lease alone is easily given instead."""
+    if isinstance(ack, tuple | list) and len(ack) == 2:
+        return ack[0], ack[1]
+    wanted = "each of acks must be (lease, result), with None for no result"
+    raise BadArgument("ADEQ_ARG", "pyadeq", f"{wanted}, got {type(ack).__name__}")
+
+
 def ack_items(acks: Sequence[tuple[Held, Any]]) -> list[tuple[str, str, bytes]]:
-    return [(*held(lease), _result_bytes(result)) for lease, result in acks]
+    return [(*held(lease), _result_bytes(result)) for lease, result in map(acked, acks)]
+
+
+def failed(failure: Failure) -> Held:
+    """The lease of a failure, or BadArgument: a lease alone is easily given instead."""
+    if isinstance(failure, Failure):
+        return failure.lease
+    wanted = "each of fails must be a Failure(lease, error)"
+    raise BadArgument("ADEQ_ARG", "pyadeq", f"{wanted}, got {type(failure).__name__}")
 
 
 def _result_bytes(result: Any) -> bytes:
@@ -262,6 +278,6 @@ def fail_items(fails: Sequence[Failure], jitters: Sequence[int]) -> list[tuple[A
     if len(fails) != len(jitters):
         raise BadArgument("ADEQ_ARG", "pyadeq", f"jitters: {len(jitters)} of them for {len(fails)} fails")
     return [
-        (*held(fail.lease), fail.retryable, fail.reason, error_bytes(fail.error), jitter, fail.pairs())
+        (*held(failed(fail)), fail.retryable, fail.reason, error_bytes(fail.error), jitter, fail.pairs())
         for fail, jitter in zip(fails, jitters, strict=True)
     ]

@@ -12,7 +12,7 @@ from pyadeq._sync.partition_base import LEAST_REST, PartitionedBase
 from pyadeq._sync.queue import Queue
 from pyadeq._sync.queue_work import until_due
 from pyadeq._core.partitions import PartitionMap
-from pyadeq._core.queue_items import Failure, Held, held
+from pyadeq._core.queue_items import Failure, Held, acked, failed, held
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
 from pyadeq.models import AckStatus, Failed, Renewal, Seconds, Settled
 
@@ -164,11 +164,11 @@ class Settling(PartitionedBase):
 
     def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[AckStatus]:
         """Complete many tasks, each a lease with its result; a status for each."""
-        return self._in_each(acks, lambda ack: ack[0], lambda queue, some: queue.ack_many(some))
+        return self._in_each(acks, lambda ack: acked(ack)[0], lambda queue, some: queue.ack_many(some))
 
     def fail_many(self, fails: Sequence[Failure]) -> list[Failed]:
         """End many attempts; an answer for each."""
-        return self._in_each(fails, lambda fail: fail.lease, lambda queue, some: queue.fail_many(some))
+        return self._in_each(fails, failed, lambda queue, some: queue.fail_many(some))
 
     def heartbeat_many(self, leases: Sequence[Held], *, extend: Seconds = 0) -> list[Renewal]:
         """Prolong many leases; an answer for each."""

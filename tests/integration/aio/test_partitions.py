@@ -199,6 +199,11 @@ async def test_leases_of_all_partitions(queue: PartitionedQueue) -> None:
     with pytest.raises(LeaseLost):
         await queue.ack((leases[3].id, "another"))
     assert await queue.ack_many([(lease, None) for lease in leases[:1]]) == ["lease_lost"]
+    single: Any = leases[:1]
+    with pytest.raises(BadArgument, match="got Lease"):
+        await queue.ack_many(single)
+    with pytest.raises(BadArgument, match="got Lease"):
+        await queue.fail_many(single)
     stats = await queue.stats()
     assert (stats.ready, stats.delayed, stats.running, stats.dead, stats.finished) == (1, 1, 4, 1, 1)
     assert [task.id async for task in queue.iterate("dead")] == [leases[2].id]

@@ -103,6 +103,16 @@ async def test_one_thing_is_not_taken_for_many(queue: Queue, single: Any) -> Non
         await queue.enqueue(tags=single)
 
 
+async def test_a_lease_alone_is_no_ack_and_no_failure(queue: Queue) -> None:
+    await queue.enqueue()
+    leases: Any = await queue.claim("w")
+    with pytest.raises(BadArgument, match=r"acks must be \(lease, result\), .*, got Lease"):
+        await queue.ack_many(leases)
+    with pytest.raises(BadArgument, match=r"fails must be a Failure\(lease, error\), got Lease"):
+        await queue.fail_many(leases)
+    await queue.ack(leases[0])
+
+
 async def test_what_is_printed_holds_no_payload(queue: Queue) -> None:
     await queue.enqueue("secret", headers={"h": "secret"}, id="t")
     (lease,) = await take(queue)

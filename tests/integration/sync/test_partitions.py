@@ -200,6 +200,11 @@ def test_leases_of_all_partitions(queue: PartitionedQueue) -> None:
     with pytest.raises(LeaseLost):
         queue.ack((leases[3].id, "another"))
     assert queue.ack_many([(lease, None) for lease in leases[:1]]) == ["lease_lost"]
+    single: Any = leases[:1]
+    with pytest.raises(BadArgument, match="got Lease"):
+        queue.ack_many(single)
+    with pytest.raises(BadArgument, match="got Lease"):
+        queue.fail_many(single)
     stats = queue.stats()
     assert (stats.ready, stats.delayed, stats.running, stats.dead, stats.finished) == (1, 1, 4, 1, 1)
     assert [task.id for task in queue.iterate("dead")] == [leases[2].id]

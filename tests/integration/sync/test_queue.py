@@ -104,6 +104,16 @@ def test_one_thing_is_not_taken_for_many(queue: Queue, single: Any) -> None:
         queue.enqueue(tags=single)
 
 
+def test_a_lease_alone_is_no_ack_and_no_failure(queue: Queue) -> None:
+    queue.enqueue()
+    leases: Any = queue.claim("w")
+    with pytest.raises(BadArgument, match=r"acks must be \(lease, result\), .*, got Lease"):
+        queue.ack_many(leases)
+    with pytest.raises(BadArgument, match=r"fails must be a Failure\(lease, error\), got Lease"):
+        queue.fail_many(leases)
+    queue.ack(leases[0])
+
+
 def test_what_is_printed_holds_no_payload(queue: Queue) -> None:
     queue.enqueue("secret", headers={"h": "secret"}, id="t")
     (lease,) = take(queue)
