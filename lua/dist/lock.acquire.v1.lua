@@ -48,7 +48,7 @@
 -- EVENT  lock.acquired lock.queued lock.promoted lock.expired lock.cancelled lock.deadlock
 -- ROLE   work
 -- REPLAY rid
--- COST   9 commands where nobody holds it, 19 to wait for somebody, more where its owner holds others that are waited for
+-- COST   9 commands where nobody holds it, 19 to wait for somebody, more where its owner holds others that are waited for; at most 460 commands, 22,000 steps
 -- INCLUDE base_time open_domain emit
 -- RARELY code_of note_line record_of read_request live_request members_of set_record remember parts_text tell
 -- RARELY note_freed permits_of read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below

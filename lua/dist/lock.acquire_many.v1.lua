@@ -42,7 +42,7 @@
 -- EVENT  lock.acquired lock.queued lock.promoted lock.expired lock.cancelled lock.deadlock
 -- ROLE   work
 -- REPLAY rid
--- COST   12 + 5n commands where nobody holds them
+-- COST   12 + 5n commands where nobody holds them; at most 460 commands, 22,000 steps
 -- INCLUDE code_of base_time open_domain fences_of
 -- RARELY note_line record_of read_request live_request members_of set_record remember emit parts_text tell note_freed
 -- RARELY permits_of read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as

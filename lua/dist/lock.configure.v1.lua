@@ -13,7 +13,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
 -- ROLE   operate
 -- REPLAY idempotent
--- COST   7 commands
+-- COST   7 commands; at most 5 commands, 220 steps
 -- INCLUDE base_time
 
 local LAYOUT = 1

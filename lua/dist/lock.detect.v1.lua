@@ -30,7 +30,7 @@
 -- ROLE   work
 -- REPLAY goes_on
 -- FLAGS  allow-oom
--- COST   6 commands, 30 and more for each waiter; looks at `visits` commands, holds and waits in all, then hands over
+-- COST   6 commands, 30 and more for each waiter; looks at `visits` commands, holds and waits in all, then hands over; at most 2,300 commands, 110,000 steps
 -- INCLUDE base_time open_domain read_rules
 -- RARELY note_line record_of read_request live_request members_of set_record remember emit parts_text tell note_freed
 -- RARELY permits_of read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as

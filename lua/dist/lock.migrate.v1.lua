@@ -13,7 +13,7 @@
 -- ROLE   operate
 -- REPLAY idempotent
 -- FLAGS  allow-oom
--- COST   4 commands
+-- COST   4 commands; at most 4 commands, 58 steps
 -- INCLUDE base_time open_domain raise_layout
 
 local LAYOUT = 1

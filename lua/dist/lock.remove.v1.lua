@@ -16,7 +16,7 @@
 -- ROLE   operate
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   7 commands
+-- COST   7 commands; at most 5 commands, 73 steps
 -- INCLUDE base_time open_domain read_capacity create_base mirror_hint close_domain
 
 local LAYOUT = 1

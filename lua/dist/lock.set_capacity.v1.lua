@@ -25,7 +25,7 @@
 -- EVENT  lock.promoted lock.expired lock.cancelled
 -- ROLE   operate
 -- REPLAY idempotent
--- COST   8 commands, 2 more where there are fewer permits than before
+-- COST   8 commands, 2 more where there are fewer permits than before; at most 930 commands, 15,000 steps
 -- INCLUDE base_time open_domain note_line read_capacity write_capacity
 -- RARELY record_of read_request live_request members_of set_record remember emit parts_text tell note_freed permits_of
 -- RARELY use_permits forget_search end_request end_wait set_deadline members_below waits_as strongest lacks_support line_of

@@ -52,7 +52,7 @@
 -- ROLE   produce
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   11 + 11n commands, 1 more for trees, 3 for one in the line of a limit, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- COST   11 + 11n commands, 1 more for trees, 3 for one in the line of a limit, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m); at most 21,000 commands, 200,000 steps
 -- INCLUDE base_time open_queue emit add_counts leave_order untie answer_waiters cancel_task lane_emptied read_record find_set
 -- INCLUDE state_of remove_tasks trim_set retain done_before push_control recall_answers sweep_once hold_once note_done
 -- INCLUDE note_answers

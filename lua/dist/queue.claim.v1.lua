@@ -71,7 +71,7 @@
 -- ROLE   work
 -- REPLAY slot
 -- FLAGS  allow-oom
--- COST   17 + n commands, 26 + n once a second, 1 more where the queue has schedules, 5 more where there are limits, 1 for each that a task holds, 6 for a task that joins or leaves a line and 1 more if it has several limits, of which it looks at 100, O(n log m)
+-- COST   17 + n commands, 26 + n once a second, 1 more where the queue has schedules, 5 more where there are limits, 1 for each that a task holds, 6 for a task that joins or leaves a line and 1 more if it has several limits, of which it looks at 100, O(n log m); at most 14,000 commands, 720,000 steps
 -- INCLUDE base_time open_queue emit add_counts observe next_due sweep retain push_wake lane_emptied check_slot peek_ready read_task
 -- INCLUDE take_out write_lease add_payloads claim_tasks
 -- RARELY join_traces shorten_family line_up make_ready note_end drop_task share_place first_due promote_due read_lease read_limits limits_of room_left kept_for

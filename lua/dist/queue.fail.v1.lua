@@ -63,7 +63,7 @@
 -- ROLE   work
 -- REPLAY token
 -- FLAGS  allow-oom
--- COST   8 + 6n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m)
+-- COST   8 + 6n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m); at most 42,000 commands, 370,000 steps
 -- INCLUDE base_time open_queue emit add_counts push_due delay_until await_deadline read_lease settled_as settled_before
 -- INCLUDE leave_order untie end_leases read_policy backoff answer_waiters cancel_task bury_task describe_death fail_tasks remove_tasks trim_set
 -- INCLUDE retain

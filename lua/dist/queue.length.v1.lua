@@ -10,7 +10,7 @@
 -- EACH   item      in_line count:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   2 + n commands
+-- COST   2 + n commands; at most 1,200 commands, 13,000 steps
 -- INCLUDE base_time open_queue
 
 local LAYOUT = 1

@@ -20,7 +20,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- ROLE   operate
 -- REPLAY rid
--- COST   10 commands
+-- COST   10 commands; at most 9 commands, 3,000 steps
 -- INCLUDE base_time open_queue create_base done_before hold_once sweep_once note_done
 
 local LAYOUT = 1

@@ -18,7 +18,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   9 commands
+-- COST   9 commands; at most 9 commands, 130 steps
 -- INCLUDE base_time open_queue create_base emit done_before sweep_once hold_once note_done set_mode
 
 local LAYOUT = 1

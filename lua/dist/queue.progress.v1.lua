@@ -31,7 +31,7 @@
 -- ROLE   work
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   9 + 5n commands, O(n log m)
+-- COST   9 + 5n commands, O(n log m); at most 5,600 commands, 140,000 steps
 -- INCLUDE base_time open_queue emit read_lease note_progress done_before recall_answers sweep_once
 -- INCLUDE hold_once note_done note_answers
 

@@ -35,7 +35,7 @@
 -- EVENT  schedule.created schedule.changed
 -- ROLE   operate
 -- REPLAY rid
--- COST   14 commands, up to 3 more where it is due within 10 s, O(log m)
+-- COST   14 commands, up to 3 more where it is due within 10 s, O(log m); at most 16 commands, 200 steps
 -- INCLUDE base_time open_queue emit create_base done_before sweep_once hold_once note_done push_due plan_firing refuse_epoch
 
 local LAYOUT = 1

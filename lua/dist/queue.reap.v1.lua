@@ -50,7 +50,7 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   14 + 3n commands, 10 + 7n where tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m)
+-- COST   14 + 3n commands, 10 + 7n where tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m); at most 11,000 commands, 110,000 steps
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline
 -- INCLUDE read_lease leave_order untie end_leases read_policy backoff answer_waiters cancel_task bury_task drop_task first_leases reap_expired
 -- INCLUDE remove_tasks trim_set retain retire_worker read_presence sweep_workers

@@ -52,7 +52,7 @@
 -- ROLE   work
 -- REPLAY token
 -- FLAGS  allow-oom
--- COST   11 + 2n commands, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m)
+-- COST   11 + 2n commands, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m); at most 33,000 commands, 300,000 steps
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline
 -- INCLUDE read_lease settled_as settled_before leave_order untie end_leases answer_waiters cancel_task return_leases remove_tasks
 -- INCLUDE trim_set retain

@@ -18,7 +18,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   10 + 2l commands for l lanes, up to 3 more where the queue has schedules
+-- COST   10 + 2l commands for l lanes, up to 3 more where the queue has schedules; at most 1,200 commands, 5,700 steps
 -- INCLUDE base_time open_queue create_base emit done_before sweep_once hold_once note_done set_mode push_wake
 -- INCLUDE wake_lanes
 -- RARELY push_due

@@ -31,7 +31,7 @@
 -- EVENT  limit.set limit.removed
 -- ROLE   operate
 -- REPLAY rid
--- COST   9 + 3n commands, O(n)
+-- COST   9 + 3n commands, O(n); at most 3,400 commands, 140,000 steps
 -- INCLUDE base_time open_queue emit create_base done_before recall_answers sweep_once hold_once note_done note_answers
 
 local LAYOUT = 1

@@ -18,7 +18,7 @@
 -- RETURN ok        now_ms:int mode:text ready:int delayed:int blocked:int running:int stalled:int finished:int dead:int workers:int lanes:pairs(lanes) more_lanes:int counters:pairs(counters)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   13 + l commands for l lanes
+-- COST   13 + l commands for l lanes; at most 12,000 commands, 45,000 steps
 -- INCLUDE base_time open_queue read_presence
 
 local LAYOUT = 1

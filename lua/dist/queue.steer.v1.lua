@@ -26,7 +26,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   10 + 5n commands, O(n log m)
+-- COST   10 + 5n commands, O(n log m); at most 5,600 commands, 29,000 steps
 -- INCLUDE base_time open_queue emit push_control read_presence done_before recall_answers sweep_once hold_once note_done note_answers
 
 local LAYOUT = 1

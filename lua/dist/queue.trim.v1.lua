@@ -30,7 +30,7 @@
 -- ROLE   operate
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   15 + n commands, 1 more for a dead one, 2 for a stub, 1 for each user, tag and parent, O(n log m)
+-- COST   15 + n commands, 1 more for a dead one, 2 for a stub, 1 for each user, tag and parent, O(n log m); at most 1,900 commands, 19,000 steps
 -- INCLUDE base_time open_queue emit add_counts remove_tasks trim_set trim_ended sweep_once
 -- RARELY shorten_family
 

@@ -18,7 +18,7 @@
 -- EACH   item      found name:id seen_ms:int record:pairs(worker)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   4 + 2n commands, O(n)
+-- COST   4 + 2n commands, O(n); at most 460 commands, 17,000 steps
 -- INCLUDE base_time open_queue shown_worker read_presence
 
 local LAYOUT = 1

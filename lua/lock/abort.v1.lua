@@ -24,7 +24,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   5 + 4n commands
+-- COST   5 + 4n commands; at most 630 commands, 95,000 steps
 -- INCLUDE base_time open_domain record_of
 -- RARELY note_line read_request live_request members_of set_record remember emit parts_text tell note_freed permits_of
 -- RARELY read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as strongest

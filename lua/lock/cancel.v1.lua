@@ -24,7 +24,7 @@
 -- ROLE   work
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   8 commands for one that nobody waits for
+-- COST   8 commands for one that nobody waits for; at most 630 commands, 95,000 steps
 -- INCLUDE base_time open_domain
 -- RARELY note_line record_of read_request live_request members_of set_record remember emit parts_text tell note_freed
 -- RARELY permits_of read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as

@@ -8,7 +8,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- REPLAY idempotent
 -- FLAGS  allow-oom
--- COST   4 commands
+-- COST   4 commands; at most 4 commands, 46 steps
 -- INCLUDE base_time open_domain
 
 local conf, refused = open_domain({})

@@ -22,7 +22,7 @@
 -- ROLE   work
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   9 commands where nobody waits
+-- COST   9 commands where nobody waits; at most 580 commands, 13,000 steps
 -- INCLUDE base_time open_domain record_of members_of link_request
 -- RARELY note_line read_request live_request set_record remember emit parts_text tell note_freed permits_of
 -- RARELY read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as strongest

@@ -13,7 +13,7 @@
 -- ROLE   operate
 -- REPLAY idempotent
 -- FLAGS  allow-oom
--- COST   7 commands
+-- COST   7 commands; at most 7 commands, 82 steps
 -- INCLUDE base_time open_domain read_capacity write_capacity create_base mirror_hint close_domain
 
 local conf, refused = open_domain({})

@@ -14,7 +14,7 @@
 -- EACH   edge      waits owner:id rid:id resource:id code:text blocker:id blocker_rid:id held:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   4 + 3n commands for n resources; looks at 2,000 commands and edges, two holders or waiters counting as one
+-- COST   4 + 3n commands for n resources; looks at 2,000 commands and edges, two holders or waiters counting as one; at most 6 commands, 12,000 steps
 -- INCLUDE base_time open_domain members_below edges_of
 
 local conf, refused = open_domain({})

@@ -25,7 +25,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   8 + 3n commands where nobody waits
+-- COST   8 + 3n commands where nobody waits; at most 570 commands, 11,000 steps
 -- INCLUDE base_time open_domain record_of read_request members_below next_fence
 -- RARELY note_line live_request members_of set_record remember emit parts_text tell note_freed permits_of read_capacity
 -- RARELY write_capacity use_permits forget_search end_request end_wait set_deadline waits_as strongest lacks_support line_of

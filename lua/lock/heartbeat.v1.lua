@@ -24,7 +24,7 @@
 -- ROLE   work
 -- REPLAY idempotent
 -- FLAGS  allow-oom
--- COST   4 + 2n commands
+-- COST   4 + 2n commands; at most 230 commands, 2,700 steps
 -- INCLUDE base_time open_domain note_line read_capacity write_capacity
 -- RARELY record_of read_request live_request members_of set_record remember emit parts_text tell note_freed permits_of
 -- RARELY use_permits forget_search end_request end_wait set_deadline members_below waits_as strongest lacks_support line_of

@@ -24,7 +24,7 @@
 -- ROLE   work
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   8 + 3n commands where nobody waits
+-- COST   8 + 3n commands where nobody waits; at most 570 commands, 14,000 steps
 -- INCLUDE base_time open_domain record_of members_below
 -- RARELY note_line read_request live_request members_of set_record remember emit parts_text tell note_freed permits_of
 -- RARELY read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline waits_as strongest lacks_support

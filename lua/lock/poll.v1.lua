@@ -28,7 +28,7 @@
 -- ROLE   work
 -- REPLAY idempotent
 -- FLAGS  allow-oom
--- COST   4 + 4n commands
+-- COST   4 + 4n commands; at most 3,800 commands, 41,000 steps
 -- INCLUDE base_time open_domain record_of read_request live_request emit parts_text tell set_deadline write_request
 -- INCLUDE claim_grant fences_of mirror_hint close_domain
 -- RARELY note_line members_of set_record remember note_freed permits_of read_capacity write_capacity use_permits

@@ -24,7 +24,7 @@
 -- ROLE   work
 -- REPLAY idempotent
 -- FLAGS  allow-oom
--- COST   5 commands, O(n log m)
+-- COST   5 commands, O(n log m); at most 5 commands, 99,000 steps
 -- INCLUDE base_time open_domain record_of read_request live_request mirror_hint close_domain
 -- RARELY note_line members_of set_record remember emit parts_text tell note_freed permits_of read_capacity
 -- RARELY write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as strongest lacks_support

@@ -15,7 +15,7 @@
 -- EACH   item      found rid:id state:text owner:id agent:id priority:int since_ms:int born_ms:int ttl_ms:int until_ms:int granted_ms:int deadline_ms:int place:int locks:text purpose:bytes
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   8 + 3n commands, and one for each lock of a waiter; ends at 20 x limit
+-- COST   8 + 3n commands, and one for each lock of a waiter; ends at 20 x limit; at most 2,800 commands, 40,000 steps
 -- INCLUDE base_time open_domain read_capacity members_below read_request record_of
 -- RARELY parts_text place_of describe
 

@@ -11,7 +11,7 @@
 -- RETURN ok        now_ms:int held:int waiting:int ended:int unchecked:int capacities:int settings:pairs(settings) detected_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   9 commands
+-- COST   9 commands; at most 9 commands, 50 steps
 -- INCLUDE base_time open_domain
 
 local conf, refused = open_domain({})

@@ -29,7 +29,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   14 + 5n commands, 1 more for each user, tag and parent, O(n log m)
+-- COST   14 + 5n commands, 1 more for each user, tag and parent, O(n log m); at most 27,000 commands, 230,000 steps
 -- INCLUDE base_time open_queue emit add_counts remove_tasks done_before recall_answers sweep_once hold_once note_done
 -- INCLUDE note_answers
 -- RARELY shorten_family

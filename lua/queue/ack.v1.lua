@@ -53,7 +53,7 @@
 -- ROLE   work
 -- REPLAY token
 -- FLAGS  allow-oom
--- COST   10 + n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m)
+-- COST   10 + n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m); at most 41,000 commands, 310,000 steps
 -- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result answer_waiters ack_tasks retain
 -- RARELY has_other_result join_traces shorten_family is_full settled_before note_end leave_order untie remove_tasks trim_set push_wake make_ready push_due delay_until
 -- RARELY await_deadline line_up bury_task cancel_task share_place tell_waiting rank_after read_record find_set

@@ -13,7 +13,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
 -- ROLE   operate
 -- REPLAY rid
--- COST   10 commands
+-- COST   10 commands; at most 13 commands, 340 steps
 -- INCLUDE base_time open_queue done_before sweep_once hold_once note_done
 -- RARELY set_fair
 

@@ -7,7 +7,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- REPLAY idempotent
 -- FLAGS  allow-oom
--- COST   3 commands
+-- COST   3 commands; at most 3 commands, 64 steps
 -- INCLUDE base_time open_queue
 
 local conf, refused = open_queue()

@@ -92,7 +92,7 @@
 -- EVENT  task.enqueued task.unblocked task.dead task.cancelled task.limited
 -- ROLE   produce
 -- REPLAY rid
--- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 6 for an ordering key, 2 for one that has moved, 1 with fair shares and 3 for each user, 2 where there are limits and 4 for each in the line of one, O(n log m)
+-- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 6 for an ordering key, 2 for one that has moved, 1 with fair shares and 3 for each user, 2 where there are limits and 4 for each in the line of one, O(n log m); at most 63,000 commands, 970,000 steps
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task add_tasks check_parts
 -- RARELY shorten_family begin_chains note_end make_awaited await_others join_gathering push_due delay_until await_deadline is_later known_as
 -- RARELY find_twin find_missing hold_once hold_keys merge_task sweep_once create_base refuse_new leave_order untie answer_waiters

@@ -43,7 +43,7 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   10 + 13n commands, 3 for one in the line of a limit, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m)
+-- COST   10 + 13n commands, 3 for one in the line of a limit, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m); at most 14,000 commands, 130,000 steps
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline leave_order untie
 -- INCLUDE answer_waiters bury_task drop_task read_record find_set lane_emptied next_lane leave_line expire_waiting remove_tasks
 -- INCLUDE trim_set retain

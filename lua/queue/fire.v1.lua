@@ -84,7 +84,7 @@
 -- EVENT  schedule.fired schedule.skipped schedule.missed task.enqueued task.unblocked task.dead task.cancelled task.removed task.limited
 -- ROLE   work
 -- REPLAY rid
--- COST   22 commands, up to 3 more where it is due again within 10 s, 3 more for each task of it that has not ended, 10 where it waits for them, up to 20 where it cancels them, more for what the task says, as in enqueue, O(log m)
+-- COST   22 commands, up to 3 more where it is due again within 10 s, 3 more for each task of it that has not ended, 10 where it waits for them, up to 20 where it cancels them, more for what the task says, as in enqueue, O(log m); at most 930 commands, 11,000 steps
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task add_tasks
 -- RARELY shorten_family sweep_once push_due await_deadline delay_until join_gathering begin_chains note_end make_awaited await_others hold_once hold_keys merge_task is_later find_missing find_twin known_as remove_tasks trim_set retain
 -- RARELY leave_order untie answer_waiters bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of push_control lane_emptied leave_line cancel_one cancel_children pass_on plan_firing read_open fire_once refuse_new join_limit read_limits limits_of find_line is_here join_order

@@ -8,7 +8,7 @@
 -- EACH   line      line at_ms:int text:bytes
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 commands
+-- COST   3 commands; at most 3 commands, 400 steps
 -- INCLUDE base_time open_queue
 
 local conf, refused = open_queue()

@@ -14,7 +14,7 @@
 -- ROLE   operate
 -- REPLAY idempotent
 -- FLAGS  allow-oom
--- COST   5 commands
+-- COST   5 commands; at most 3 commands, 84 steps
 -- INCLUDE base_time open_queue emit raise_layout
 
 local conf, refused = open_queue()

@@ -29,7 +29,7 @@
 -- ROLE   work
 -- REPLAY idempotent
 -- FLAGS  allow-oom
--- COST   14 commands
+-- COST   14 commands; at most 15 commands, 1,200 steps
 -- INCLUDE base_time open_queue emit retire_worker push_control
 
 local conf, refused = open_queue()

@@ -58,7 +58,7 @@
 -- ROLE   operate
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   9 + 2n commands, 10 to 60 more for each task that is put back, 20 + n for a line, O(n log m)
+-- COST   9 + 2n commands, 10 to 60 more for each task that is put back, 20 + n for a line, O(n log m); at most 49,000 commands, 280,000 steps
 -- INCLUDE base_time open_queue emit find_damage
 -- RARELY shorten_family add_counts push_wake line_up make_ready push_due delay_until await_deadline begin_chains note_end make_awaited await_others
 -- RARELY leave_order untie answer_waiters remove_tasks trim_set retain lane_emptied share_place read_record read_lease

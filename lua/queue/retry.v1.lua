@@ -29,7 +29,7 @@
 -- EVENT  task.retried
 -- ROLE   operate
 -- REPLAY rid
--- COST   12 + 6n commands, 1 more with fair shares and 2 for each user, O(n log m)
+-- COST   12 + 6n commands, 1 more with fair shares and 2 for each user, O(n log m); at most 17,000 commands, 92,000 steps
 -- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline holder_of hold_once
 -- INCLUDE revive_task done_before recall_answers sweep_once note_done note_answers
 -- RARELY share_place

@@ -18,7 +18,7 @@
 -- EVENT  weight.set
 -- ROLE   operate
 -- REPLAY rid
--- COST   8 + 2n commands, O(n)
+-- COST   8 + 2n commands, O(n); at most 2,300 commands, 26,000 steps
 -- INCLUDE base_time open_queue emit create_base done_before sweep_once hold_once note_done
 
 local conf, refused = open_queue()

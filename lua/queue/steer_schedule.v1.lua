@@ -30,7 +30,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   12 commands, up to 3 more where it is due within 10 s, O(log m)
+-- COST   12 commands, up to 3 more where it is due within 10 s, O(log m); at most 4 commands, 120 steps
 -- INCLUDE base_time open_queue emit done_before sweep_once hold_once note_done push_due plan_firing
 -- RARELY read_open
 

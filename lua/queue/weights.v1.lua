@@ -10,7 +10,7 @@
 -- RETURN ok        now_ms:int cursor:text weights:pairs(weights)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   2 or 3 commands, O(n)
+-- COST   2 or 3 commands, O(n); at most 3 commands, 6,700 steps
 -- INCLUDE base_time open_queue
 
 local conf, refused = open_queue()
