@@ -79,6 +79,7 @@ def answer(bench: Bench, script: Script) -> str:
     return str(error.value).partition(" ")[0]
 
 
+@pytest.mark.slow
 def test_a_role_has_every_command_of_its_scripts(make_any: MakeAny) -> None:
     """Nothing that any scenario calls is denied, not even what a script would put up with."""
     server = make_any("queue").server
