@@ -50,6 +50,13 @@ def claim_alone_before_others(bench: Workbench, n: int) -> AnyCall:
     return claim_alone(bench, n + 1)
 
 
+@scenario(1)
+def claim_alone_a_task_without_record(bench: Workbench, n: int) -> AnyCall:
+    for id in bench.fill(n, lane=LANE):
+        bench.ask("DEL", f":task:{id}")
+    return claim_alone(bench, 10)
+
+
 @scenario(1, 100)
 def claim_what_stands_before_one_that_is_leased_alone(bench: Workbench, n: int) -> AnyCall:
     bench.fill(n, lane=LANE, kind="other")
