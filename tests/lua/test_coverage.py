@@ -42,6 +42,7 @@ def test_the_scenarios_go_every_way(branches: BranchClient, make_any: MakeAny) -
 
     refuse(branches, make_any)
     acknowledge_without_info(branches, make_any)
+    refuse_a_child_while_draining(branches, make_any)
     missed = set(places.values())
     for scenario in smallest_first():
         run(scenario, branches, make_any)
@@ -118,6 +119,17 @@ def refuse(branches: BranchClient, make_any: MakeAny) -> None:
         bench.ask("HSET", ":config", "layout_min", 1, "clock", "server")
         assert refusal(bench, script, START).startswith("ADEQ_CLOCK")
         bench.remove()
+
+
+def refuse_a_child_while_draining(branches: BranchClient, make_any: MakeAny) -> None:
+    """One that would be made: all that it waits for is there."""
+    bench = make_any("queue")
+    (parent,) = bench.fill(1)
+    bench.real(bench.calls.drain())
+    own = {"after": [parent], "parent": parent, "needs_parent": True}
+    with pytest.raises(Refused, match=r"^ADEQ_DRAINING"):
+        branches.call(bench.calls.enqueue_items([("c", b"x", own)], "r"))
+    bench.remove()
 
 
 def acknowledge_without_info(branches: BranchClient, make_any: MakeAny) -> None:
