@@ -20,7 +20,6 @@ KINDS = re.compile(
     r"|by:tag|children|dependents|order|schedule|runs|holding|waiting|shares):(?P<suffix>.+)"
 )
 HELD = re.compile(r"\S+ \d+ [^ |]+(?P<flags>[^|]*)\|\d+ \d+ \d+ \d+ (?P<fence>\d+) \S+")
-RESERVED = re.compile(r"\d+ \d+ \S+ [^ ]+ [^ ,]+(?:,[^ ,]+)*")
 RULE = re.compile(r"\d+ (?:queue|reject|cancel_newest|cancel_oldest) \d+(?:\.\d{6})? [1-9]\d*")
 MOST_WEIGHT = 100_000  # percent
 LOOK_MS = 5_000  # no line of a limit is looked at later than that, unless the limit is full
@@ -307,11 +306,6 @@ class Audit:
                     yield f"the line of {key} has {id} at {score}, which is in {self.places[id]}: {self.tasks.get(id)}"
         if (rules or held or waiting) and "limits" not in config:
             yield f"there are limits, {sorted(rules.keys() | held.keys() | waiting.keys())}, but config does not say so"
-        if (reserved := config.get("reserved")) is not None and not RESERVED.fullmatch(reserved):
-            yield f"config keeps a turn for {reserved!r}"
-        for id, task in self.tasks.items():
-            if "passed" in task and (not task["passed"].isdigit() or self.places[id] == ["leases"]):
-                yield f"task {id} has lost {task['passed']!r} turns, and is in {self.places[id]}"
         for key in rules.keys() | held.keys() | lines.keys() | waiting.keys() | self._zset("rates").keys():
             if not PATTERNS["limit"].fullmatch(key):
                 yield f"{key!r} is no key of a limit"

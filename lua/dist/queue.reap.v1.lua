@@ -55,7 +55,7 @@
 -- INCLUDE read_lease leave_order untie end_leases read_policy backoff answer_waiters cancel_task bury_task drop_task first_leases reap_expired
 -- INCLUDE remove_tasks trim_set retain retire_worker read_presence sweep_workers
 -- RARELY shorten_family note_end share_place tell_waiting rank_after read_record find_set state_of push_control lane_emptied
--- RARELY leave_line cancel_one cancel_children pass_on read_limits room_left kept_for open_line open_lines free_limits
+-- RARELY leave_line cancel_one cancel_children pass_on read_limits room_left open_line open_lines free_limits
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -913,59 +913,23 @@ local function room_left(conf, limit) local holding, rates = KEYS[29], KEYS[32]
   return room, look_ms
 end
 
--- kept_for(conf, limit): the task for which this limit keeps its next free turn, or nil. `reserved` in config names that task, one
--- for each queue (see reserve). The limits of the task keep a turn one after the other: each only while all before it have room.
--- So a turn is unused only while the limits behind it get one free. The reservation counts while the task waits for a limit, and
--- for 30 s after it was let go, until a worker takes it; what is left of another counts for nothing.
--- NEEDS config blocked ready read_limits room_left
-local function kept_for(conf, limit) local config, ready, blocked = KEYS[1], KEYS[6], KEYS[24]
-  if conf.reserved == nil then
-    conf.reserved = false
-    local until_ms, rest = string.match(redis.call('HGET', config, 'reserved') or '', '^(%d+) (.+)$')
-    local score, id, lane, words = string.match(rest or '', '^(%S+) (%S+) (%S+) (%S+)$')
-    local waits = until_ms == '0' and blocked or ready .. (lane or '')
-    if id and (until_ms == '0' or tonumber(until_ms) >= conf.now) and redis.call('ZSCORE', waits, id) == score then
-      local keys, at = {}, {}
-      for key in string.gmatch(words, '[^,]+') do
-        keys[#keys + 1] = key
-        at[key] = #keys
-      end
-      read_limits(conf, keys)
-      conf.reserved = { id = id, score = tonumber(score), keys = keys, at = at, rest = rest }
-    end
-  end
-  local first = conf.reserved
-  local at = first and first.at[limit.key]
-  if not at or limit.policy ~= 'queue' then return end
-  for i = 1, at - 1 do
-    local before = conf.limit[first.keys[i]]
-    if before and room_left(conf, before) == 0 then return end
-  end
-  return first
-end
-
 -- open_line(conf, key, batch, again): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
 -- most. What becomes ready, who is not blocked any more and the score of the line go into the batch. again: some were let go 5 s ago;
 -- if there is room still, workers of their lane are perhaps not there, so that more may go.
 -- The score of a line in limit_lines says when it is looked at next: at that time, again; at once, if it is negative, and then the
 -- time plus BAND is since when; and from BAND on not before a lease ends, for the limit was full at that time, less BAND.
--- NEEDS config task blocked waiting limit_lines line_up await_deadline room_left kept_for
-local function open_line(conf, key, batch, again) local config, task, blocked, waiting, limit_lines = KEYS[1], KEYS[4], KEYS[24], KEYS[30], KEYS[31]
-  local limit, room, look_ms, keep = conf.limit[key], MAX_SAFE, conf.now, nil
+-- NEEDS task blocked waiting limit_lines line_up await_deadline room_left
+local function open_line(conf, key, batch, again) local task, blocked, waiting, limit_lines = KEYS[4], KEYS[24], KEYS[30], KEYS[31]
+  local limit, room, look_ms = conf.limit[key], MAX_SAFE, conf.now
   if limit then
     room, look_ms = room_left(conf, limit)
-    keep = room > 0 and kept_for(conf, limit)
-    if again and room > (keep and 1 or 0) and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end
+    if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end
   end
   local most = math.min(room, 100, conf.steps)
   local first = most > 0 and redis.call('ZRANGE', waiting .. key, 0, most + 9, 'WITHSCORES') or {}
   local passed, full, left = 0, 2 * most + 20, room - most
   while most > 0 and first[passed + 1] do  -- at most 110: tasks of a page
     local id, score = first[passed + 1], first[passed + 2]
-    if keep and left + most == 1 and tonumber(score) > keep.score then  -- the last turn is for the one that has lost its own too often
-      look_ms, left = conf.now + 5000, -most
-      break
-    end
     passed = passed + 2
     -- else an older version of these scripts has left it here
     local own = redis.call('ZSCORE', blocked, id) == score and redis.call('HMGET', task .. id, 'lane', 'ties', 'limited_by') or {}
@@ -975,10 +939,6 @@ local function open_line(conf, key, batch, again) local config, task, blocked, w
       redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
       line_up(batch.by_lane, own[1] or 'any', score, id)
       if own[2] then await_deadline(conf, id, conf.now) end
-      if conf.reserved and conf.reserved.id == id then
-        redis.call('HSET', config, 'reserved', string.format('%.0f ', conf.now + 30000) .. conf.reserved.rest)
-        keep = nil
-      end
       batch.freed[#batch.freed + 1] = id
     end
   end

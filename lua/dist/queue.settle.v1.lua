@@ -86,11 +86,11 @@
 -- ROLE   work
 -- REPLAY slot
 -- FLAGS  allow-oom
--- COST   23 + 2n commands, 26 + 2n once a second, 1 more where the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 7 more where there are limits, 2 for each that a task holds, 6 for a task that joins or leaves a line and 1 more if it has several limits, of which it looks at 100, O(n log m); at most 53,000 commands, 780,000 steps
+-- COST   23 + 2n commands, 26 + 2n once a second, 1 more where the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 7 more where there are limits, 2 for each that a task holds, 6 for a task that joins or leaves a line, of which it looks at 100, O(n log m); at most 53,000 commands, 780,000 steps
 -- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result ack_tasks next_due sweep retain push_wake lane_emptied check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
 -- RARELY has_other_result join_traces shorten_family is_full answer_waiters settled_before note_end leave_order untie line_up make_ready drop_task share_place first_due promote_due read_lease read_policy backoff push_due delay_until await_deadline bury_task cancel_task first_leases reap_expired
 -- RARELY read_record find_set next_lane leave_line expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied give_timeout settled_as describe_death fail_tasks retire_worker read_presence sweep_workers
--- RARELY trim_ended sweep_once sweep_rates sweep_shares reclaim_tasks next_firing read_limits limits_of room_left kept_for open_line open_lines mend_holders mend_lines housekeep free_limits hold_limits note_starts find_full make_way join_limit reserve held_back open_due_lines note_claimed end_limited move_due comes_alone
+-- RARELY trim_ended sweep_once sweep_rates sweep_shares reclaim_tasks next_firing read_limits limits_of room_left open_line open_lines mend_holders mend_lines housekeep free_limits hold_limits note_starts find_full make_way join_limit held_back open_due_lines note_claimed end_limited move_due comes_alone
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -1757,59 +1757,23 @@ local function room_left(conf, limit) local holding, rates = KEYS[31], KEYS[34]
   return room, look_ms
 end
 
--- kept_for(conf, limit): the task for which this limit keeps its next free turn, or nil. `reserved` in config names that task, one
--- for each queue (see reserve). The limits of the task keep a turn one after the other: each only while all before it have room.
--- So a turn is unused only while the limits behind it get one free. The reservation counts while the task waits for a limit, and
--- for 30 s after it was let go, until a worker takes it; what is left of another counts for nothing.
--- NEEDS config blocked ready read_limits room_left
-local function kept_for(conf, limit) local config, ready, blocked = KEYS[1], KEYS[7], KEYS[21]
-  if conf.reserved == nil then
-    conf.reserved = false
-    local until_ms, rest = string.match(redis.call('HGET', config, 'reserved') or '', '^(%d+) (.+)$')
-    local score, id, lane, words = string.match(rest or '', '^(%S+) (%S+) (%S+) (%S+)$')
-    local waits = until_ms == '0' and blocked or ready .. (lane or '')
-    if id and (until_ms == '0' or tonumber(until_ms) >= conf.now) and redis.call('ZSCORE', waits, id) == score then
-      local keys, at = {}, {}
-      for key in string.gmatch(words, '[^,]+') do
-        keys[#keys + 1] = key
-        at[key] = #keys
-      end
-      read_limits(conf, keys)
-      conf.reserved = { id = id, score = tonumber(score), keys = keys, at = at, rest = rest }
-    end
-  end
-  local first = conf.reserved
-  local at = first and first.at[limit.key]
-  if not at or limit.policy ~= 'queue' then return end
-  for i = 1, at - 1 do
-    local before = conf.limit[first.keys[i]]
-    if before and room_left(conf, before) == 0 then return end
-  end
-  return first
-end
-
 -- open_line(conf, key, batch, again): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
 -- most. What becomes ready, who is not blocked any more and the score of the line go into the batch. again: some were let go 5 s ago;
 -- if there is room still, workers of their lane are perhaps not there, so that more may go.
 -- The score of a line in limit_lines says when it is looked at next: at that time, again; at once, if it is negative, and then the
 -- time plus BAND is since when; and from BAND on not before a lease ends, for the limit was full at that time, less BAND.
--- NEEDS config task blocked waiting limit_lines line_up await_deadline room_left kept_for
-local function open_line(conf, key, batch, again) local config, task, blocked, waiting, limit_lines = KEYS[1], KEYS[4], KEYS[21], KEYS[32], KEYS[33]
-  local limit, room, look_ms, keep = conf.limit[key], MAX_SAFE, conf.now, nil
+-- NEEDS task blocked waiting limit_lines line_up await_deadline room_left
+local function open_line(conf, key, batch, again) local task, blocked, waiting, limit_lines = KEYS[4], KEYS[21], KEYS[32], KEYS[33]
+  local limit, room, look_ms = conf.limit[key], MAX_SAFE, conf.now
   if limit then
     room, look_ms = room_left(conf, limit)
-    keep = room > 0 and kept_for(conf, limit)
-    if again and room > (keep and 1 or 0) and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end
+    if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end
   end
   local most = math.min(room, 100, conf.steps)
   local first = most > 0 and redis.call('ZRANGE', waiting .. key, 0, most + 9, 'WITHSCORES') or {}
   local passed, full, left = 0, 2 * most + 20, room - most
   while most > 0 and first[passed + 1] do  -- at most 110: tasks of a page
     local id, score = first[passed + 1], first[passed + 2]
-    if keep and left + most == 1 and tonumber(score) > keep.score then  -- the last turn is for the one that has lost its own too often
-      look_ms, left = conf.now + 5000, -most
-      break
-    end
     passed = passed + 2
     -- else an older version of these scripts has left it here
     local own = redis.call('ZSCORE', blocked, id) == score and redis.call('HMGET', task .. id, 'lane', 'ties', 'limited_by') or {}
@@ -1819,10 +1783,6 @@ local function open_line(conf, key, batch, again) local config, task, blocked, w
       redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
       line_up(batch.by_lane, own[1] or 'any', score, id)
       if own[2] then await_deadline(conf, id, conf.now) end
-      if conf.reserved and conf.reserved.id == id then
-        redis.call('HSET', config, 'reserved', string.format('%.0f ', conf.now + 30000) .. conf.reserved.rest)
-        keep = nil
-      end
       batch.freed[#batch.freed + 1] = id
     end
   end
@@ -1935,13 +1895,9 @@ end
 
 -- hold_limits(conf, id, limited, fence): a task starts: it counts for its limits until its lease ends. The keys of those that it
 -- holds, for its lease. note_starts writes what it does to their rates.
--- NEEDS config holding
-local function hold_limits(conf, id, limited, fence) local config, holding = KEYS[1], KEYS[31]
+-- NEEDS holding
+local function hold_limits(conf, id, limited, fence) local holding = KEYS[31]
   local keys = {}
-  if conf.reserved and conf.reserved.id == id then
-    redis.call('HDEL', config, 'reserved')
-    conf.reserved = false
-  end
   for _, limit in ipairs(limited) do
     if limit.most then
       redis.call('ZADD', holding .. limit.key, fence, id)
@@ -1967,10 +1923,9 @@ local function note_starts(conf) local rates = KEYS[34]
   for first = 1, #due, 7000 do redis.call('ZADD', rates, unpack(due, first, math.min(first + 6999, #due))) end
 end
 
--- find_full(conf, limited, id, score): the first of these limits that does not let this task start now, and the score of its line until it
--- does; nil if all do. A turn that is kept for another task is free to those that come before that task.
--- NEEDS rates room_left kept_for
-local function find_full(conf, limited, id, score) local rates = KEYS[34]
+-- find_full(conf, limited): the first of these limits that lets no task start now, and the score of its line until it does; nil if all let one.
+-- NEEDS rates room_left
+local function find_full(conf, limited) local rates = KEYS[34]
   local names, unread = {}, {}
   for _, limit in ipairs(limited) do
     if limit.interval_ms and not limit.next_ms then names[#names + 1], unread[#unread + 1] = limit.key, limit end
@@ -1979,8 +1934,6 @@ local function find_full(conf, limited, id, score) local rates = KEYS[34]
   for i, limit in ipairs(unread) do limit.rate_ms = due[i] or names[2] and 0 end
   for _, limit in ipairs(limited) do
     local room, look_ms = room_left(conf, limit)
-    local first = room == 1 and kept_for(conf, limit)
-    if first and first.id ~= id and first.score < tonumber(score) then room, look_ms = 0, conf.now + 5000 end
     if room == 0 then return limit, look_ms end
   end
 end
@@ -2021,58 +1974,30 @@ local function join_limit(conf, id, score, limit, look_ms, tied) local task, dea
   if own[1] and not own[2] then redis.call('ZADD', deadlines, own[1], id) end
 end
 
--- reserve(conf, id, score, limited, passed): a claim has put a task into the line of a limit, for the n-th time (passed). If that is 8 times, because one of its
--- limits was full whenever another had room, its limits keep a turn for it (kept_for). Only one task of a queue has this at a time, so
--- that no two wait for what is kept for the other: the first by priority and place. The narrowest limit comes first, rates last.
--- NEEDS config task kept_for
-local function reserve(conf, id, score, limited, passed) local config, task = KEYS[1], KEYS[4]
-  redis.call('HSET', task .. id, 'passed', passed)
-  if passed < 8 then return end
-  kept_for(conf, limited[1])
-  local first, lines, keys = conf.reserved, {}, {}
-  if first and first.id ~= id and first.score <= tonumber(score) then return end
-  for _, limit in ipairs(limited) do
-    if limit.policy == 'queue' then lines[#lines + 1] = limit end
-  end
-  if not lines[1] then return end
-  table.sort(lines, function(a, b)
-    local most, other = a.most or MAX_SAFE, b.most or MAX_SAFE
-    if most == other then return a.key < b.key end
-    return most < other
-  end)
-  for i, limit in ipairs(lines) do keys[i] = limit.key end
-  redis.call('HSET', config, 'reserved', '0 ' .. score .. ' ' .. id .. ' ' .. conf.lane .. ' ' .. table.concat(keys, ','))
-  conf.reserved = nil
-end
-
 -- held_back(conf, id, record, score, tied, tally): whether a limit does not let a task start now: then it waits in its line, or is
 -- dead or cancelled, as the limit's policy says. Else the limits that it is to hold. conf.met counts all limits.
--- NEEDS task emit bury_task cancel_task limits_of find_full make_way join_limit reserve mend_holders
+-- NEEDS task emit bury_task cancel_task limits_of find_full make_way join_limit mend_holders
 local function held_back(conf, id, record, score, tied, tally) local task = KEYS[4]
-  local user, tags, words, passed = '', '', '', nil
+  local user, tags, words = '', '', ''
   for f = 1, #record, 2 do
     local name = record[f]
     if name == 'user' then user = record[f + 1]
     elseif name == 'tags' then tags = record[f + 1]
     elseif name == 'limits' then words = record[f + 1]
-    elseif name == 'passed' then passed = record[f + 1]
     end
   end
   local limited = limits_of(conf, user, tags, words)
   conf.met = conf.met + #limited
-  local full, look_ms = find_full(conf, limited, id, score)
+  local full, look_ms = find_full(conf, limited)
   -- A task that would end for others that run, while these may have been lost: a line is mended in time, but these have none.
   -- at most 26: each limit of a task once
   while full and full.policy ~= 'queue' and full.policy ~= 'cancel_oldest' and full.most and full.held >= full.most
     and not full.mended do
     mend_holders(conf, full.key)
     full.mended, full.held = true, nil
-    full, look_ms = find_full(conf, limited, id, score)
+    full, look_ms = find_full(conf, limited)
   end
-  if not full then
-    if passed then redis.call('HDEL', task .. id, 'passed') end
-    return false, limited
-  end
+  if not full then return false, limited end
   if full.policy == 'reject' then
     redis.call('HSET', task .. id, 'reason', 'limited')
     bury_task(conf, 'task.dead', id, 'limited', tied, tally)
@@ -2081,7 +2006,6 @@ local function held_back(conf, id, record, score, tied, tally) local task = KEYS
   else
     if full.policy == 'cancel_oldest' and full.held >= full.most then make_way(conf, full) end
     join_limit(conf, id, score, full, look_ms, tied)
-    if limited[2] then reserve(conf, id, score, limited, (passed or 0) + 1) end
     emit(conf, 'task.limited', id, 'limit=' .. full.key)
     if look_ms < BAND then conf.timed[conf.lane] = true end
   end

@@ -1,12 +1,8 @@
 -- hold_limits(conf, id, limited, fence): a task starts: it counts for its limits until its lease ends. The keys of those that it
 -- holds, for its lease. note_starts writes what it does to their rates.
--- NEEDS config holding
+-- NEEDS holding
 local function hold_limits(conf, id, limited, fence)
   local keys = {}
-  if conf.reserved and conf.reserved.id == id then
-    redis.call('HDEL', config, 'reserved')
-    conf.reserved = false
-  end
   for _, limit in ipairs(limited) do
     if limit.most then
       redis.call('ZADD', holding .. limit.key, fence, id)

@@ -3,23 +3,18 @@
 -- if there is room still, workers of their lane are perhaps not there, so that more may go.
 -- The score of a line in limit_lines says when it is looked at next: at that time, again; at once, if it is negative, and then the
 -- time plus BAND is since when; and from BAND on not before a lease ends, for the limit was full at that time, less BAND.
--- NEEDS config task blocked waiting limit_lines line_up await_deadline room_left kept_for
+-- NEEDS task blocked waiting limit_lines line_up await_deadline room_left
 local function open_line(conf, key, batch, again)
-  local limit, room, look_ms, keep = conf.limit[key], MAX_SAFE, conf.now, nil
+  local limit, room, look_ms = conf.limit[key], MAX_SAFE, conf.now
   if limit then
     room, look_ms = room_left(conf, limit)
-    keep = room > 0 and kept_for(conf, limit)
-    if again and room > (keep and 1 or 0) and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end
+    if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end
   end
   local most = math.min(room, 100, conf.steps)
   local first = most > 0 and redis.call('ZRANGE', waiting .. key, 0, most + 9, 'WITHSCORES') or {}
   local passed, full, left = 0, 2 * most + 20, room - most
   while most > 0 and first[passed + 1] do  -- at most 110: tasks of a page
     local id, score = first[passed + 1], first[passed + 2]
-    if keep and left + most == 1 and tonumber(score) > keep.score then  -- the last turn is for the one that has lost its own too often
-      look_ms, left = conf.now + 5000, -most
-      break
-    end
     passed = passed + 2
     -- else an older version of these scripts has left it here
     local own = redis.call('ZSCORE', blocked, id) == score and redis.call('HMGET', task .. id, 'lane', 'ties', 'limited_by') or {}
@@ -29,10 +24,6 @@ local function open_line(conf, key, batch, again)
       redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
       line_up(batch.by_lane, own[1] or 'any', score, id)
       if own[2] then await_deadline(conf, id, conf.now) end
-      if conf.reserved and conf.reserved.id == id then
-        redis.call('HSET', config, 'reserved', string.format('%.0f ', conf.now + 30000) .. conf.reserved.rest)
-        keep = nil
-      end
       batch.freed[#batch.freed + 1] = id
     end
   end

@@ -57,7 +57,7 @@
 -- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result answer_waiters ack_tasks retain
 -- RARELY has_other_result join_traces shorten_family is_full settled_before note_end leave_order untie remove_tasks trim_set push_wake make_ready push_due delay_until
 -- RARELY await_deadline line_up bury_task cancel_task share_place tell_waiting rank_after read_record find_set
--- RARELY state_of push_control lane_emptied leave_line cancel_one cancel_children pass_on read_limits room_left kept_for
+-- RARELY state_of push_control lane_emptied leave_line cancel_one cancel_children pass_on read_limits room_left
 -- RARELY open_line open_lines free_limits
 
 local conf, refused = open_queue()

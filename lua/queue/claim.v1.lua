@@ -69,15 +69,15 @@
 -- ROLE   work
 -- REPLAY slot
 -- FLAGS  allow-oom
--- COST   17 + n commands, 26 + n once a second, 1 more where the queue has schedules, 5 more where there are limits, 1 for each that a task holds, 6 for a task that joins or leaves a line and 1 more if it has several limits, of which it looks at 100, O(n log m); at most 14,000 commands, 720,000 steps
+-- COST   17 + n commands, 26 + n once a second, 1 more where the queue has schedules, 5 more where there are limits, 1 for each that a task holds, 6 for a task that joins or leaves a line, of which it looks at 100, O(n log m); at most 14,000 commands, 720,000 steps
 -- INCLUDE base_time open_queue emit add_counts observe next_due sweep retain push_wake lane_emptied check_slot peek_ready read_task
 -- INCLUDE take_out write_lease add_payloads claim_tasks
--- RARELY join_traces shorten_family line_up make_ready note_end drop_task share_place first_due promote_due read_lease read_limits limits_of room_left kept_for
+-- RARELY join_traces shorten_family line_up make_ready note_end drop_task share_place first_due promote_due read_lease read_limits limits_of room_left
 -- RARELY push_due await_deadline open_line open_lines free_limits end_leases read_policy backoff delay_until leave_order untie
 -- RARELY answer_waiters bury_task cancel_task first_leases reap_expired read_record find_set next_lane leave_line expire_waiting tell_waiting
 -- RARELY rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied give_timeout
 -- RARELY retire_worker read_presence sweep_workers trim_ended sweep_once sweep_rates mend_holders mend_lines sweep_shares housekeep reclaim_tasks
--- RARELY window_left next_firing hold_limits note_starts find_full make_way join_limit reserve held_back open_due_lines note_claimed
+-- RARELY window_left next_firing hold_limits note_starts find_full make_way join_limit held_back open_due_lines note_claimed
 -- RARELY end_limited move_due comes_alone
 
 local conf, refused = open_queue()

@@ -57,7 +57,7 @@
 -- COST   9 commands, 4 + 2n more for tasks, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m); at most 33,000 commands, 300,000 steps
 -- INCLUDE base_time open_queue emit retire_worker
 -- RARELY shorten_family add_counts push_wake line_up make_ready push_due delay_until await_deadline read_lease settled_as
--- RARELY settled_before note_end leave_order untie answer_waiters read_limits room_left kept_for open_line open_lines
+-- RARELY settled_before note_end leave_order untie answer_waiters read_limits room_left open_line open_lines
 -- RARELY free_limits end_leases cancel_task return_leases remove_tasks trim_set retain bury_task share_place
 -- RARELY tell_waiting rank_after read_record find_set state_of push_control lane_emptied leave_line cancel_one cancel_children
 -- RARELY pass_on

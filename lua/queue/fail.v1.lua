@@ -66,7 +66,7 @@
 -- INCLUDE leave_order untie end_leases read_policy backoff answer_waiters cancel_task bury_task describe_death fail_tasks remove_tasks trim_set
 -- INCLUDE retain
 -- RARELY shorten_family note_end push_wake make_ready line_up share_place tell_waiting rank_after read_record find_set state_of
--- RARELY push_control lane_emptied leave_line cancel_one cancel_children pass_on read_limits room_left kept_for open_line
+-- RARELY push_control lane_emptied leave_line cancel_one cancel_children pass_on read_limits room_left open_line
 -- RARELY open_lines free_limits
 
 local conf, refused = open_queue()

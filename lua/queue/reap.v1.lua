@@ -53,7 +53,7 @@
 -- INCLUDE read_lease leave_order untie end_leases read_policy backoff answer_waiters cancel_task bury_task drop_task first_leases reap_expired
 -- INCLUDE remove_tasks trim_set retain retire_worker read_presence sweep_workers
 -- RARELY shorten_family note_end share_place tell_waiting rank_after read_record find_set state_of push_control lane_emptied
--- RARELY leave_line cancel_one cancel_children pass_on read_limits room_left kept_for open_line open_lines free_limits
+-- RARELY leave_line cancel_one cancel_children pass_on read_limits room_left open_line open_lines free_limits
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -84,11 +84,11 @@
 -- ROLE   work
 -- REPLAY slot
 -- FLAGS  allow-oom
--- COST   23 + 2n commands, 26 + 2n once a second, 1 more where the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 7 more where there are limits, 2 for each that a task holds, 6 for a task that joins or leaves a line and 1 more if it has several limits, of which it looks at 100, O(n log m); at most 53,000 commands, 780,000 steps
+-- COST   23 + 2n commands, 26 + 2n once a second, 1 more where the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 7 more where there are limits, 2 for each that a task holds, 6 for a task that joins or leaves a line, of which it looks at 100, O(n log m); at most 53,000 commands, 780,000 steps
 -- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result ack_tasks next_due sweep retain push_wake lane_emptied check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
 -- RARELY has_other_result join_traces shorten_family is_full answer_waiters settled_before note_end leave_order untie line_up make_ready drop_task share_place first_due promote_due read_lease read_policy backoff push_due delay_until await_deadline bury_task cancel_task first_leases reap_expired
 -- RARELY read_record find_set next_lane leave_line expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied give_timeout settled_as describe_death fail_tasks retire_worker read_presence sweep_workers
--- RARELY trim_ended sweep_once sweep_rates sweep_shares reclaim_tasks next_firing read_limits limits_of room_left kept_for open_line open_lines mend_holders mend_lines housekeep free_limits hold_limits note_starts find_full make_way join_limit reserve held_back open_due_lines note_claimed end_limited move_due comes_alone
+-- RARELY trim_ended sweep_once sweep_rates sweep_shares reclaim_tasks next_firing read_limits limits_of room_left open_line open_lines mend_holders mend_lines housekeep free_limits hold_limits note_starts find_full make_way join_limit held_back open_due_lines note_claimed end_limited move_due comes_alone
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -56,7 +56,7 @@
 -- INCLUDE read_lease settled_as settled_before leave_order untie end_leases answer_waiters cancel_task return_leases remove_tasks
 -- INCLUDE trim_set retain
 -- RARELY shorten_family note_end bury_task share_place tell_waiting rank_after read_record find_set state_of push_control
--- RARELY lane_emptied leave_line cancel_one cancel_children pass_on read_limits room_left kept_for open_line open_lines
+-- RARELY lane_emptied leave_line cancel_one cancel_children pass_on read_limits room_left open_line open_lines
 -- RARELY free_limits
 
 local conf, refused = open_queue()

@@ -34,7 +34,6 @@ from tests.lua import (
     scenarios_of_small_promises,
     scenarios_of_steering,
     scenarios_of_ties,
-    scenarios_of_turns,
     scenarios_of_work,
 )
 from tests.lua.scenario import SCENARIOS, AnyCall, Scenario
@@ -70,7 +69,6 @@ __all__ = [
     "scenarios_of_small_promises",
     "scenarios_of_steering",
     "scenarios_of_ties",
-    "scenarios_of_turns",
     "scenarios_of_work",
     "small",
     "undamaged",

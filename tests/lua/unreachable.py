@@ -91,12 +91,9 @@ UNREACHABLE: Final = {
         "include/find_damage.lua: no round over `sets`",
         "include/find_twin.lua: no round over `names`",
         "include/held_back.lua: no round over `limited`",
-        "include/kept_for.lua: no round over `string.gmatch(words, '[^,]+')`",
         "include/make_ready.lua: no round over `#members`",
         "include/note_claimed.lua: no round over `bands`",
         "include/remove_tasks.lua: no round over `#members`",
-        "include/reserve.lua: no round over `limited`",
-        "include/reserve.lua: no round over `lines`",
         "queue/purge.v1.lua: no round over `sets`",
     ],
     "a task has a record, and a list in it a word": [

@@ -15,7 +15,6 @@ from tests.property.link import Key
 
 BAND = 2**48
 BEYOND = 100  # how many more than it may lease a claim looks at
-LOST = 8  # so many lost turns, and its limits keep one for a task
 NONE = Key({}, -1)
 SETS = ("delayed", "blocked", "leases", "finished", "dead")
 Line = dict[str, int]  # ids with their scores
@@ -131,21 +130,6 @@ class Limits:
                     del self.held[key]
 
 
-class Reserved(NamedTuple):
-    """The task for which its limits keep a turn, one after the other."""
-
-    id: str
-    score: int
-    keys: tuple[str, ...]
-
-    def keeps(self, limits: Limits, key: str) -> bool:
-        """Whether this limit keeps its last turn: those before it have room."""
-        rule = limits.rule(key)
-        if key not in self.keys or not rule or rule.policy != "queue" or limits.room(key) == 0:
-            return False
-        return all(limits.room(before) for before in self.keys[: self.keys.index(key)])
-
-
 class Picture:
     """Where the tasks of a queue are, by its keys."""
 
@@ -172,18 +156,6 @@ class Picture:
         """What the next claim looks at: it is time, or a limit of all of a kind has changed since the line was full."""
         changed = int(self.found.get("config", NONE).value.get("limits", 0))
         return [key for key, at in self.due_lines.items() if at <= now or BAND <= at <= BAND + changed]
-
-    def reserved(self, now: int) -> Reserved | None:
-        """Counts while the task waits for a limit, and for a time after it was let go."""
-        text = self.found.get("config", NONE).value.get("reserved", b"").decode()
-        if not text:
-            return None
-        until, score, id, lane, keys = text.split(" ")
-        line = self.blocked if until == "0" else self.ready.get(lane, {}) if int(until) >= now else {}
-        return Reserved(id, int(score), tuple(keys.split(","))) if line.get(id) == int(score) else None
-
-    def passed(self, id: str) -> int:
-        return int(self.record(id).get("passed", 0))
 
     def places(self) -> dict[str, list[str]]:
         """The sets that each is in."""
@@ -220,49 +192,19 @@ class Forecast:
     picture: Picture
     leased: list[str] = field(default_factory=list)
     fates: dict[str, str] = field(default_factory=dict)  # of others: dead, cancelled, cancelling, or a limit's key
-    reserved: Reserved | None = None
-    passed: dict[str, int] = field(default_factory=dict)  # of those that have lost a turn now, how many
 
     def claim(self, lanes: Sequence[str], limit: int, lane_first: bool = False) -> Forecast:
-        self.reserved = self.picture.reserved(self.limits.now)
         after = max([0, *(fence for held in self.limits.held.values() for fence in held.values())])
         for at, id in enumerate(next_in_line(self.picture, lanes, lane_first)):
             if len(self.leased) == limit or at == limit + BEYOND:
                 break
             job = self.jobs[id]
-            if key := self._full(job):
+            if key := self.limits.full(job):
                 self._hold_back(id, key)
             else:
                 self.limits.start(job, after + 1 + at)
-                if self.reserved and self.reserved.id == id:
-                    self.reserved = None
                 self.leased.append(id)
         return self
-
-    def _score(self, id: str) -> int:
-        return next(line[id] for line in self.picture.ready.values() if id in line)
-
-    def _full(self, job: Job) -> str | None:
-        """The first of its keys that does not let it start: full, or its last turn is kept for a task before it."""
-        first = self.reserved
-        for key in job.keys:
-            room = self.limits.room(key)
-            before = first and first.id != job.id and first.score < self._score(job.id)
-            if room == 0 or (room == 1 and first and before and first.keeps(self.limits, key)):
-                return key
-        return None
-
-    def _lose(self, job: Job) -> None:
-        """It has lost a turn. If these were many, its limits keep one, unless they do so for a task before it."""
-        rules = {key: rule for key in job.keys if (rule := self.limits.rule(key))}
-        if len(rules) < 2:
-            return
-        score, first = self._score(job.id), self.reserved
-        self.passed[job.id] = self.picture.passed(job.id) + 1
-        if self.passed[job.id] >= LOST and (not first or first.id == job.id or score < first.score):
-            keys = [key for key, rule in rules.items() if rule.policy == "queue"]
-            by_width = sorted(keys, key=lambda key: (rules[key].most or BAND, key))
-            self.reserved = Reserved(job.id, score, tuple(by_width)) if keys else first
 
     def _hold_back(self, id: str, key: str) -> None:
         rule = self.limits.rule(key)
@@ -273,7 +215,6 @@ class Forecast:
         if rule.policy == "cancel_oldest" and len(self.limits.held.get(key, ())) >= (rule.most or 0):
             self._make_way(key, rule)
         self.fates[id] = key
-        self._lose(self.jobs[id])
 
     def _make_way(self, key: str, rule: Rule) -> None:
         """Of those that run, one goes for each in line; where there is one for each, the first in line goes."""
@@ -299,7 +240,5 @@ def check_openings(limits: Limits, before: Picture, after: Picture, looked_at: C
         first = by_score({id: line[id] for id in (*left, *stay)})[: len(left)]
         assert set(first) == set(left), f"line of {key}: {left} go before {stay}"
         if key in looked_at:
-            firsts = [picture.reserved(limits.now) for picture in (before, after)]
-            kept = any(first and first.keeps(limits, key) for first in firsts)
-            wanted = min(limits.room(key) - kept, len(left) + len(stay), 100)
+            wanted = min(limits.room(key), len(left) + len(stay), 100)
             assert len(left) >= wanted, f"line of {key}: {left} go, {stay} stay, {wanted} may start"

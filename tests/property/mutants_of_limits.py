@@ -21,10 +21,7 @@ LEAVES = "  redis.call('ZREM', waiting .. key, id)\n  if redis.call('EXISTS'"
 ROOM = "if limit.held >= limit.most then return 0, conf.full end"
 CHANGED = "if conf.limits then open_due_lines(conf) end"
 SLACK = "slack_ms = (burst - 1) * interval_ms"
-MORE = (
-    "if again and room > (keep and 1 or 0) and limit.policy == 'queue'"
-    " and (limit.idle or not limit.interval_ms) then room = 100 end"
-)
+MORE = "if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end"
 OLDEST = "redis.call('ZRANGE', holding .. limit.key, lined, lined)[1]"
 BY_TURNS = "(conf.fair and share_place(conf, own.lane or 'any', own.user or '', band) or place)"
 GONE = "if not deadlines_ms[i] then redis.call('ZREM', holding .. key, id) end"
@@ -275,20 +272,6 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "who is in a line does not expire": ("if own[1] and not own[2] then redis.call('ZADD', deadlines",
                                               "if false then redis.call('ZADD', deadlines"),
         "who goes from a line has no deadline": ("if own[2] then await_deadline(conf, id, conf.now) end", ""),
-    }),
-    (corners.test_two_limits_in_turns_do_not_starve_a_task_of_both, {
-        "nobody counts lost turns": ("redis.call('HSET', task .. id, 'passed', passed)", ""),
-        "no turn is kept": ("local at = first and first.at[limit.key]", "local at = false"),
-    }),
-    (corners.test_a_turn_is_kept_from_tasks_that_were_in_no_line, {
-        "lines keep no turn": ("if keep and left + most == 1 and", "if false and"),
-        "who was in no line takes what is kept": (
-            "if first and first.id ~= id and first.score < tonumber(score) then room", "if false then room"),
-        "whoever waited first takes it, too": ("first.score < tonumber(score) then room", "first then room"),
-    }),
-    (corners.test_a_narrow_limit_keeps_its_turn_before_a_wide_one, {
-        "all limits keep turns at once": ("if before and room_left(conf, before) == 0 then return end", ""),
-        "wide limits keep turns first": ("return most < other", "return most > other"),
     }),
     (corners.test_who_may_not_start_is_rejected, {
         "nobody says why": ("redis.call('HSET', task .. id, 'reason', 'limited')", ""),
