@@ -1300,11 +1300,11 @@ local function refuse_new(conf, ids, envelopes, stamps)
   conf.there = {}
   for i, id in ipairs(ids) do
     local own, stamp = envelopes[i], stamps[i]
-    if not seen[id] and not known_as(id, stamp) and not find_twin(conf, own, stamp) and not (own.after and find_missing(conf, own.after, stamp)
+    seen[id] = seen[id] or known_as(id, stamp)
+    if not seen[id] and not find_twin(conf, own, stamp) and not (own.after and find_missing(conf, own.after, stamp)
       or own.needs_parent and find_missing(conf, { own.parent }, stamp)) then
       return redis.error_reply('ADEQ_DRAINING this queue is being drained and takes no new tasks: resume it, or use another')
     end
-    seen[id] = true
   end
 end
 

@@ -63,12 +63,13 @@ class Model(Kept, Workers):
 
     def _are_new(self, specs: Sequence[Spec], stamps: Sequence[str]) -> bool:
         """Whether one of them at least would be made."""
-        first = {spec.id: (spec, stamp) for spec, stamp in reversed(list(zip(specs, stamps, strict=True)))}
-        later = {stamp: stamps[at:] for at, stamp in enumerate(stamps)}
-        return not all(
-            self._known(id, stamp) or self._twin(spec, stamp)[0] or self._missing(spec.after, later[stamp])
-            for id, (spec, stamp) in first.items()
-        )
+        known = set()
+        for at, (spec, stamp) in enumerate(zip(specs, stamps, strict=True)):
+            if self._known(spec.id, stamp):
+                known.add(spec.id)
+            if spec.id not in known and not self._twin(spec, stamp)[0] and not self._missing(spec.after, stamps[at:]):
+                return True
+        return False
 
     def _create(self, spec: Spec, stamp: str, place: int) -> Task:
         task = Task(

@@ -422,6 +422,7 @@ def test_who_comes_after_nobody_is_not_made(queue: Driver) -> None:
     queue.do("drain", "d1")
     assert queue.do("enqueue", "later", [Spec("e", after=("b",))]) == [("unknown", "b")]
     assert enqueue(queue, Spec("e", after=("b",)), Spec("f")) == "ADEQ_DRAINING"
+    assert enqueue(queue, Spec("e", after=("b",)), Spec("e")) == "ADEQ_DRAINING"
 
 
 @pytest.mark.parametrize("key", ["scope", "unique", "key"])
