@@ -68,7 +68,7 @@ class ScheduleCalls(SealedCalls):
             name=name,
             rid=rid,
             timing=text,
-            envelope=json.dumps(pairs, sort_keys=True, separators=(",", ":")).encode(),
+            envelope=json.dumps(pairs, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(),
             payload=stored or self.sealing.payload(encode(task.payload, "payload")),
             overlap=overlap,
             catch_up_ms=to_ms("catch_up", catch_up),
