@@ -17,8 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from closure import resolve
 from header import BuildError, read_include, read_script
+from keys import FILE as KEYS_FILE
+from keys import KeysError, read_keys
 from model import (
+    GATE,
     ID,
     LABEL,
     LANE,
@@ -30,10 +34,11 @@ from model import (
     NAME,
     Group,
     Include,
+    Key,
     Script,
     Status,
 )
-from noun import RETRY, Noun, NounError, arg_entry, entry_of, field_facts, read_noun, status_facts, with_constants
+from noun import FILE, RETRY, Noun, NounError, arg_entry, entry_of, field_facts, read_noun, status_facts, with_constants
 from noun import check as check_noun
 from preamble import LAYOUT, keys_of, preamble
 from scan import GLOBALS, LuaError, parse, substitute, tokens
@@ -76,6 +81,7 @@ class Sources:
     includes: dict[str, Include]
     errors: dict[str, Any]  # errors.toml: `script` and `server`
     nouns: dict[str, Noun]
+    keys: dict[str, dict[str, Key]]  # of each noun, by name and in order
 
 
 class BuildErrors(Exception):
@@ -88,6 +94,7 @@ def load(root: Path) -> Sources:
     scripts: list[Script] = []
     includes: dict[str, Include] = {}
     nouns: dict[str, Noun] = {}
+    keys: dict[str, dict[str, Key]] = {}
     errors = _errors(root)
     for path in sorted((root / "include").glob("*")):
         try:
@@ -99,28 +106,36 @@ def load(root: Path) -> Sources:
         try:
             if noun := read_noun(root, folder.name):
                 nouns[folder.name] = noun
-        except NounError as error:
+            keys[folder.name] = read_keys(root, folder.name)
+        except (NounError, KeysError) as error:
             problems.append(str(error))
+            continue
+        problems += [
+            f"{includes[name].path}:1: {name} is a key of {folder.name}: take another name"
+            for name in sorted(keys[folder.name].keys() & includes.keys())
+        ]
     for path in _source_files(root):
         try:
             noun = nouns.get(path.parent.name)
             script = read_script(root, path.relative_to(root).as_posix(), noun)
             script.constants = noun.constants if noun else {}
             scripts.append(script)
-            _check_against(script, includes, errors["script"])
+            _check_errors(script, errors["script"])
+            if not problems:
+                resolve(script, includes, keys[script.noun])
         except BuildError as error:
             problems.append(str(error))
     if not scripts and not problems:
         problems.append(f"{root}: no sources: there is no <noun>/<verb>.v<N>.lua")
     wanted = {name for script in scripts for name in script.includes}
     if not problems:
-        problems += [f"{i.path}:1: no script includes it" for i in includes.values() if i.name not in wanted]
+        problems += [f"{i.path}:1: no script uses it" for i in includes.values() if i.name not in wanted]
     if not problems:
         for noun in nouns.values():
             problems += check_noun(noun, *_of(noun, scripts, includes))
     if problems:
         raise BuildErrors("\n".join(problems))
-    return Sources(sorted(scripts, key=lambda s: (s.noun, s.verb, s.version)), includes, errors, nouns)
+    return Sources(sorted(scripts, key=lambda s: (s.noun, s.verb, s.version)), includes, errors, nouns, keys)
 
 
 def _of(noun: Noun, scripts: list[Script], includes: dict[str, Include]) -> tuple[list[Script], str]:
@@ -158,26 +173,10 @@ def _folders(root: Path) -> Iterator[Path]:
 
 def _source_files(root: Path) -> Iterator[Path]:
     for folder in _folders(root):
-        yield from (path for path in sorted(folder.iterdir()) if path.name != "noun.toml")
+        yield from (path for path in sorted(folder.iterdir()) if path.name not in (FILE, KEYS_FILE))
 
 
-def _check_against(script: Script, includes: dict[str, Include], codes: dict[str, Any]) -> None:
-    known = set(script.locals)
-    rare = set(script.rare)
-    used = set(script.free)
-    for name in script.includes:
-        line = script.lines[f"INCLUDE {name}"]
-        if name not in includes:
-            raise BuildError(script.path, line, f"include {name}: there is no valid include/{name}.lua")
-        for need in includes[name].needs:
-            if need not in known and (name in rare or need not in rare or script.rest):
-                wanted = f"INCLUDE {need} before it" if need in includes else f"a key or argument {need}"
-                raise BuildError(script.path, line, f"include {name} needs {need}: declare {wanted}")
-        known.add(name)
-        used |= includes[name].free.keys()
-    for name in script.includes:
-        if name not in used:
-            raise BuildError(script.path, script.lines[f"INCLUDE {name}"], f"include {name} is not used")
+def _check_errors(script: Script, codes: dict[str, Any]) -> None:
     for code in script.errors:
         if code not in codes:
             line = script.lines[f"ERROR {code}"]
@@ -194,7 +193,7 @@ def assemble(script: Script, includes: dict[str, Include]) -> str:
     rest = [*(_with_keys(script, part) for part in rare), script.rest] if script.rest else []
     first = f"#!lua flags={script.flag}" if script.flag else "#!lua"
     sections = [
-        f"{first}\n-- generated from lua/{script.path} by lua/bundle.py; do not edit\n{script.header}",
+        f"{first}\n-- generated from lua/{script.path} by lua/bundle.py; do not edit\n{_header(script)}",
         preamble(script, names),
         *before,
         *(substitute(_with_keys(script, part), called) for part in usual),
@@ -204,6 +203,23 @@ def assemble(script: Script, includes: dict[str, Include]) -> str:
         *rest,
     ]
     return with_constants("\n\n".join(sections) + "\n", script.constants)
+
+
+def _header(script: Script) -> str:
+    """The header of a source, with the keys that the script takes, for those who read what is generated."""
+    rows = [
+        (key.name, f"prefix/{key.type}" if key.suffix else key.type, key.template, key.suffix or "")
+        for key in script.keys
+        if key.type != GATE
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    keys = [
+        f"-- KEYS   {' '.join(text.ljust(width) for text, width in zip(row, widths, strict=True))}".rstrip()
+        for row in rows
+    ]
+    lines = [line for line in script.header.splitlines() if line.split()[1:2] not in (["EARLY"], ["LATE"])]
+    blank = lines.index("--") + 1 if "--" in lines else len(lines)
+    return "\n".join([*lines[:blank], *keys, *lines[blank:]])
 
 
 def bundle(script: Script, includes: dict[str, Include]) -> str:
@@ -216,7 +232,7 @@ def bundle(script: Script, includes: dict[str, Include]) -> str:
         raise BuildError(script.path, 1, text) from None
     stray = sorted((chunk.free.keys() - GLOBALS) | chunk.written.keys())
     for name in set(stray) & set(script.rare):
-        raise BuildError(script.path, 1, f"{name} is a RARELY include: it may be called, but is no value")
+        raise BuildError(script.path, 1, f"{name} is made late: it may be called, but is no value")
     if stray:
         raise BuildError(script.path, 1, f"the generated script has globals: {', '.join(stray)}")
     for function in chunk.functions:
@@ -235,7 +251,7 @@ def _with_keys(script: Script, part: Include) -> str:
 
     Keys of the whole script would be upvalues, and Lua looks for each of them whenever it makes a function.
     """
-    keys = "".join(f" {line}" for line in keys_of(script, part.needs.keys()))
+    keys = "".join(f" {line}" for line in keys_of(script, part.free))
     return _HEAD.sub(lambda head: head[0] + keys, part.text.strip("\n"), count=1)
 
 

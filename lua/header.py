@@ -9,35 +9,30 @@ from pathlib import Path
 from model import (
     FIELD_TYPES,
     FLAGS,
-    GATE,
-    KEY_TYPES,
     LISTS,
     MAX_ITEMS,
     REPLAYS,
     ROLES,
-    SUFFIX_TYPES,
     WORD,
     Arg,
     Field,
     Group,
     Include,
-    Key,
     Script,
     Status,
     Type,
     read_type,
 )
-from noun import FILE, Noun, is_constant
+from noun import FILE, Noun
 from scan import GLOBALS, KEYWORDS, Chunk, LuaError, parse
 
-# What bodies and includes may use undeclared; keys and arguments are declared, so never by number.
+# What bodies and includes may use undeclared; keys and arguments have names, so never by number.
 OPEN = GLOBALS - {"KEYS", "ARGV"}
-RARELY = "-- RARELY"  # before that part of a body which needs the rare includes
+LATE_BODY = "-- LATE BODY"  # before that part of a body which few calls come to: late includes are made there
 # Names that the preamble may give a script beside those of the header; its own begin with `arg_`.
 PREAMBLE = frozenset(["BAND", "CREATED", "LAYOUT", "MAX_SAFE", "refuse"])
 
 _EVENT = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+", re.A)
-_TEMPLATE = re.compile(r"\{base\}(:[a-z0-9_]+)+:?", re.A)
 _FIRST = re.compile(r"([a-z]+)\.([a-z][a-z0-9_]*)\.v([1-9]\d*): (\S.*)", re.A)
 _PATH = re.compile(r"([a-z]+)/([a-z][a-z0-9_]*)\.v([1-9]\d*)\.lua", re.A)
 _BUDGET = re.compile(r"(\d{1,3}(?:,\d{3})*) commands, (\d{1,3}(?:,\d{3})*) steps", re.A)
@@ -67,15 +62,14 @@ def read_include(root: Path, path: str) -> Include:
     first = _INCLUDE_FIRST.fullmatch(lines[0].removeprefix("-- "))
     if not lines[0].startswith("-- ") or first is None or first[1] != Path(path).stem:
         raise BuildError(path, 1, f"must be '-- {Path(path).stem}(<parameters>): <text>', got {lines[0]!r}")
-    needs: dict[str, int] = {}
+    made = ""
     for number, line in enumerate(lines, 1):
         if not line.startswith("--"):
             break
-        if line.startswith("-- NEEDS"):
-            for word in line.split()[2:]:
-                if word in needs:
-                    raise BuildError(path, number, f"NEEDS names {word} twice")
-                needs[word] = number
+        if line in ("-- EARLY", "-- LATE"):
+            if made:
+                raise BuildError(path, number, "must be one line EARLY or LATE")
+            made = line[3:].lower()
     chunk = _parse(path, text)
     opening = f"local function {first[1]}"
     if chunk.top != [opening]:
@@ -84,21 +78,15 @@ def read_include(root: Path, path: str) -> Include:
     declared = re.search(rf"^{opening}\s*\(([^()]*)\)", text, re.M)
     if declared is None or _words(declared[1]) != _words(first[2]):
         raise BuildError(path, 1, f"the parameters ({first[2]}) must be those of the function")
-    for name, at in chunk.free.items():
-        if name not in OPEN | PREAMBLE | needs.keys() and not is_constant(name):
-            raise BuildError(path, at, f"{name} is not declared: add it to '-- NEEDS', or make it a local")
-    for name, at in needs.items():
-        if name not in chunk.free:
-            raise BuildError(path, at, f"NEEDS {name}, but the function does not use it")
     for name, at in chunk.written.items():
         raise BuildError(path, at, f"{name} is assigned, but an include changes only its own locals")
-    return Include(first[1], path, text, needs, chunk.free)
+    return Include(first[1], path, text, chunk.free, chunk.sure, made)
 
 
 def divided(lines: list[str]) -> tuple[int, str, str]:
-    """Of a script: how many lines its header has, its body, and what stands after the line RARELY there."""
+    """Of a script: how many lines its header has, its body, and what stands after the line LATE BODY there."""
     size = next((n for n, line in enumerate(lines) if not line.startswith("--")), len(lines))
-    body, _, rest = "\n".join(lines[size:]).partition(f"\n{RARELY}\n")
+    body, _, rest = "\n".join(lines[size:]).partition(f"\n{LATE_BODY}\n")
     return size, body, rest
 
 
@@ -109,17 +97,14 @@ def read_script(root: Path, path: str, noun: Noun | None = None) -> Script:
     size, body, rest = divided(lines)
     script = Script(path, "\n".join(lines[:size]), body.strip("\n"), rest.strip("\n"))
     _Header(script, lines[:size], noun).read()
-    if rest and not script.rare:
-        raise BuildError(path, size + body.count("\n") + 2, f"the line '{RARELY}' needs RARELY lines in the header")
+    if rest and (script.early or script.late):
+        raise BuildError(path, 1, f"with a line '{LATE_BODY}' there are no lines EARLY and LATE")
     chunk = _parse(path, text)
-    known = OPEN | PREAMBLE | script.locals.keys() | set(script.includes)
-    for name, line in chunk.free.items():
-        if name not in known and not is_constant(name):
-            raise BuildError(path, line, f"{name} is not declared: name it in the header, or make it a local")
     for name, line in chunk.written.items():
-        if script.locals.get(name) not in ("ARGV", "ITEM"):
+        if name not in script.locals:
             raise BuildError(path, line, f"{name} is assigned, but only arguments and locals may be")
-    script.free = chunk.free
+    script.free, script.sure = chunk.free, chunk.sure
+    script.body_free = set(_parse(path, body).free) if rest else set(chunk.free)
     return script
 
 
@@ -147,10 +132,10 @@ class _Header:
 
     def read(self) -> None:
         script, kinds = self.script, {
-            "KEYS": self.key, "ARGV": self.scalar, "ITEM": self.item, "PAIR": self.item, "GROUP": self.group,
+            "ARGV": self.scalar, "ITEM": self.item, "PAIR": self.item, "GROUP": self.group,
             "RETURN": self.returned, "EACH": self.each, "ERROR": self.error, "EVENT": self.event,
             "ROLE": self.role, "REPLAY": self.replay, "SETTINGS": self.settings, "FLAGS": self.flags,
-            "COST": self.cost, "INCLUDE": self.include, "RARELY": self.rarely,
+            "COST": self.cost, "EARLY": self.early, "LATE": self.late,
         }  # fmt: skip
         self.first()
         text = True
@@ -188,8 +173,6 @@ class _Header:
             raise self.fail("no RETURN: a reply begins with a status")
         if script.flag == "no-writes" and script.role:
             raise self.fail("a script with the flag no-writes has no ROLE", script.lines[f"ROLE {script.role}"])
-        if script.role:
-            script.keys.append(Key(GATE, GATE, "{base}!" + script.role, None))
         fallback = 1 if len(script.groups) == 1 else 0
         self.check_replay()
         for name in self.ranges:
@@ -203,9 +186,9 @@ class _Header:
         for shape in sorted(used ^ script.shapes.keys()):
             raise self.fail(f"shape {shape} needs both a list({shape}) and EACH {shape} lines")
         seen: dict[str, str] = {}
-        names = [(k.name, "KEYS") for k in script.keys] + [(a.name, "ARGV") for a in script.args]
+        names = [(arg.name, "ARGV") for arg in script.args]
         columns = [(name, "ITEM") for name, kind in script.locals.items() if kind == "ITEM"]
-        for name, kind in names + columns + [(name, "INCLUDE") for name in script.includes]:
+        for name, kind in names + columns:
             line = script.lines.get(f"{kind} {name}", 1)
             if name in seen:
                 raise self.fail(f"{name} is named by {seen[name]} already", line)
@@ -242,27 +225,6 @@ class _Header:
         if WORD.fullmatch(text) is None:
             raise self.fail(f"{what} must be small letters, digits and _, got {text!r}")
         return text
-
-    def key(self, words: list[str]) -> None:
-        prefix = len(words) > 2 and words[2].startswith("prefix")
-        if len(words) != (5 if prefix else 4):
-            form = "prefix/<type> <template> <suffix>" if prefix else "<type> <template>"
-            raise self.fail(f"must be 'KEYS <name> {form}'")
-        name, kind, template = self.word(words[1], "a key's name"), words[2], words[3]
-        kind = kind.removeprefix("prefix/") if prefix else kind
-        if kind not in KEY_TYPES:
-            allowed = ", ".join(KEY_TYPES)
-            raise self.fail(f"type must be one of {allowed}, or prefix/ and one of them, got {words[2]!r}")
-        if not template.startswith("{base}") or _TEMPLATE.fullmatch(template) is None:
-            raise self.fail(f"template must be {{base}} and :words of a-z 0-9 _, got {template!r}")
-        if template.endswith(":") != prefix:
-            raise self.fail(f"the template of a prefix ends with ':', that of a key does not, got {template!r}")
-        if prefix and words[4] not in SUFFIX_TYPES:
-            raise self.fail(f"suffix type must be one of {', '.join(SUFFIX_TYPES)}, got {words[4]!r}")
-        if any(template == other.template for other in self.script.keys):
-            raise self.fail(f"template {template} is declared already")
-        self.declare("KEYS", name)
-        self.script.keys.append(Key(name, kind, template, words[4] if prefix else None))
 
     def scalar(self, words: list[str]) -> None:
         arg = self.arg(words, "'ARGV <name> <type> [?=<default>]'")
@@ -321,18 +283,15 @@ class _Header:
             self.declare("EVENT", name)
             self.script.events.append(name)
 
-    def include(self, words: list[str]) -> None:
-        if self.script.rare:
-            raise self.fail("INCLUDE lines stand before RARELY lines")
+    def early(self, words: list[str]) -> None:
         for name in self.some(words):
-            self.declare("INCLUDE", self.word(name, "an include"))
-            self.script.includes.append(name)
+            self.declare("EARLY", self.word(name, "an include"))
+            self.script.early.add(name)
 
-    def rarely(self, words: list[str]) -> None:
+    def late(self, words: list[str]) -> None:
         for name in self.some(words):
-            self.declare("INCLUDE", self.word(name, "an include"))
-            self.script.includes.append(name)
-            self.script.rare.append(name)
+            self.declare("LATE", self.word(name, "an include"))
+            self.script.late.add(name)
 
     def flags(self, words: list[str]) -> None:
         if len(words) != 2 or words[1] not in FLAGS or self.script.flag:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from bounds import check_bounds
 from bundle import BuildErrors, Sources, load
-from model import GATE, Script
+from keys import FILE as KEYS_FILE
+from model import Script
 from noun import FILE
 from scan import Token, tokens, word_set
 from vectors import check
@@ -83,6 +84,18 @@ def without_facts(root: Path) -> list[str]:
     return [f"{word}/{FILE}:1: missing: a noun needs one, see README.md" for word in words]
 
 
+def unused_keys(root: Path) -> list[str]:
+    """The keys that no script takes, each as a finding."""
+    sources = load(root)
+    used = {(script.noun, key.name) for script in sources.scripts for key in script.keys}
+    return [
+        f"{noun}/{KEYS_FILE}:1: {name} is declared but not used"
+        for noun, keys in sources.keys.items()
+        for name in keys
+        if (noun, name) not in used
+    ]
+
+
 def _check_tokens(facts: Facts, every: list[Token]) -> list[str]:
     found: list[str] = []
 
@@ -131,10 +144,6 @@ def _check_script(script: Script, sources: Sources, parts: list[Facts]) -> list[
         found.append(f"{script.path}:{script.lines.get(kind, 1)}: {text}")
 
     literals = {literal for part in parts for literal in part.literals}
-    used = set(script.free).union(*(sources.includes[name].needs for name in script.includes))
-    for key in script.keys:
-        if key.name not in used and key.type != GATE:
-            report(f"KEYS {key.name}", f"key {key.name} is declared but not used")
     for status in script.returns:
         if status.name not in literals:
             report(f"RETURN {status.name}", f"status '{status.name}' is declared but never given")
@@ -171,7 +180,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--lua", type=Path, default=Path(__file__).parent, metavar="DIR", help="the sources")
     options = parser.parse_args(arguments)
     try:
-        found = lint(options.lua) + without_facts(options.lua) + check(options.lua)
+        found = lint(options.lua) + without_facts(options.lua) + unused_keys(options.lua) + check(options.lua)
     except BuildErrors as error:
         print(error, file=sys.stderr)
         return 1

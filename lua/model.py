@@ -131,7 +131,7 @@ class Script:
     path: str  # <noun>/<verb>.v<N>.lua
     header: str
     body: str
-    rest: str = ""  # what stands after the line `-- RARELY`
+    rest: str = ""  # what stands after the line `-- LATE BODY`
     noun: str = ""
     verb: str = ""
     version: int = 0
@@ -150,10 +150,14 @@ class Script:
     constants: dict[str, str] = field(default_factory=dict)  # what stands for the names of noun.toml
     cost: str = ""
     budget: tuple[int, int] | None = None  # the commands and the lines of Lua that no call passes
-    includes: list[str] = field(default_factory=list)  # RARELY ones at the end
-    rare: list[str] = field(default_factory=list)
-    lines: dict[str, int] = field(default_factory=dict)  # "KEYS config" -> line of its declaration
+    includes: list[str] = field(default_factory=list)  # the late ones at the end
+    rare: list[str] = field(default_factory=list)  # the late ones
+    early: set[str] = field(default_factory=set)  # as the header says, against the rule of closure.py
+    late: set[str] = field(default_factory=set)
+    lines: dict[str, int] = field(default_factory=dict)  # "ARGV rid" -> line of its declaration
     free: dict[str, int] = field(default_factory=dict)  # names the body takes from outside -> line
+    body_free: set[str] = field(default_factory=set)  # those of the part before the line `-- LATE BODY`
+    sure: set[str] = field(default_factory=set)  # those that every call uses
 
     @property
     def id(self) -> str:
@@ -161,8 +165,8 @@ class Script:
 
     @property
     def locals(self) -> dict[str, str]:
-        """Every name that the header makes a local, with the line kind that does."""
-        named = {key.name: "KEYS" for key in self.keys if key.type != GATE} | {arg.name: "ARGV" for arg in self.args}
+        """Every name that an argument makes a local, with the kind of line that does."""
+        named = {arg.name: "ARGV" for arg in self.args}
         for group in self.groups.values():
             columns = ["count", *(arg.name for arg in group.fields), *(["pairs"] if group.pairs else [])]
             named |= {f"{group.name}_{column}": "ITEM" for column in columns}
@@ -174,5 +178,6 @@ class Include:
     name: str
     path: str
     text: str
-    needs: dict[str, int]
-    free: dict[str, int]
+    free: dict[str, int]  # names that it takes from outside -> line
+    sure: set[str]  # those that each of its calls uses
+    made: str = ""  # early or late, whichever script it is in

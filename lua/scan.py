@@ -79,13 +79,14 @@ class Function:
 
 @dataclass
 class Chunk:
-    """`free`, `written`: name -> line of its first use; `uses`: all of those that are free; `top`: how the outermost
-    statements begin.
+    """`free`, `written`: name -> line of its first use; `uses`: all of those that are free; `sure`: those of free that
+    are used outside of `if`, `and` and `or`; `top`: how the outermost statements begin.
     """
 
     tokens: list[Token]
     free: dict[str, int] = field(default_factory=dict)
     uses: set[Token] = field(default_factory=set)
+    sure: set[str] = field(default_factory=set)
     written: dict[str, int] = field(default_factory=dict)
     functions: list[Function] = field(default_factory=list)
     top: list[str] = field(default_factory=list)
@@ -112,6 +113,7 @@ class _Parser:
         self.chunk = Chunk(tokens(text))
         self.at = 0
         self.open: list[Function] = []
+        self.maybe = 0  # in how many parts that may not run, one in the other
         self.called = False  # whether the last suffixed expression ended in a call
         self.begin_function(1, [])
         self.statements(self.chunk.top)
@@ -174,6 +176,8 @@ class _Parser:
                     return True
         self.chunk.free.setdefault(token.text, token.line)
         self.chunk.uses.add(token)
+        if not self.maybe:
+            self.chunk.sure.add(token.text)
         return False
 
     # Statements
@@ -262,6 +266,7 @@ class _Parser:
         self.take("if")
         self.expression()
         self.take("then")
+        self.maybe += 1
         self.block()
         while self.accept("elseif"):
             self.expression()
@@ -270,6 +275,7 @@ class _Parser:
         if self.accept("else"):
             self.block()
         self.take("end")
+        self.maybe -= 1
 
     def loop(self) -> None:
         self.take("for")
@@ -329,8 +335,10 @@ class _Parser:
         else:
             self.suffixed()
         if self.word in _BINARY:
-            self.take()
+            maybe = self.take().text in ("and", "or")
+            self.maybe += maybe
             self.expression()
+            self.maybe -= maybe
 
     def table(self) -> None:
         self.take("{")

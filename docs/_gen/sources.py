@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -18,13 +20,28 @@ def contract(_: str = "") -> str:
 
 
 def data_model(thing: str) -> str:
-    """The chapter of lua/README.md on what is stored of a thing, `queue` or `lock domain`."""
+    """What is stored of a thing, `queue` or `lock domain`: the chapter of lua/README.md, then a table of the keys."""
     found = re.search(
         rf"^## Stored data of a {thing}\b[^\n]*\n(.*?)(?=^## |\Z)", _lua_readme(), re.MULTILINE | re.DOTALL
     )
     if not found:
         raise ValueError(f"lua/README.md has no chapter 'Stored data of a {thing}'")
-    return _without_links(found[1])
+    word = thing.split()[0]
+    keys = tomllib.loads((ROOT / "lua" / word / "keys.toml").read_text(encoding="utf-8"))
+    rows = [f"| `{_shown(name, key)}` | {key['type']} | {_in_a_cell(key['doc'])} |" for name, key in keys.items()]
+    own_file = f"Each key, with what it holds: [`{word}/keys.toml`]({word}/keys.toml).\n"
+    table = "\n".join(["| key | type | what |", "|---|---|---|", *rows])
+    return _without_links(found[1].replace(own_file, f"{table}\n"))
+
+
+def _shown(name: str, key: Mapping[str, str]) -> str:
+    """A key without its base, as the docs name it."""
+    place = key.get("at", name)
+    return f"{place}:<{key.get('shown', key['suffix'])}>" if "suffix" in key else place
+
+
+def _in_a_cell(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _lua_readme() -> str:

@@ -3,8 +3,8 @@
 -- lock.configure.v1: change settings of a domain, and create it if need be. The clock is chosen at creation, once.
 -- Without settings it answers those that are stored; others are at their defaults. Sent again, it sets the same again.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
+-- KEYS   config   hash {base}:config
+-- KEYS   requests hash {base}:requests
 -- ARGV   clock     enum keep|server|test ?=keep
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- SETTINGS settings
@@ -14,7 +14,6 @@
 -- ROLE   operate
 -- REPLAY idempotent
 -- COST   7 commands; at most 5 commands, 220 steps
--- INCLUDE base_time
 
 local LAYOUT = 1
 local CREATED = 1
@@ -141,7 +140,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min

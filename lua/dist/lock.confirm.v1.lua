@@ -3,15 +3,14 @@
 -- lock.confirm.v1: make one small write, on every path, for WAITAOF or WAIT to wait for on the same connection. Those
 -- cover the writes of their own connection only, and a call that is sent again may find nothing left to write.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
+-- KEYS   config   hash {base}:config
+-- KEYS   requests hash {base}:requests
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- RETURN confirmed now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   4 commands; at most 4 commands, 46 steps
--- INCLUDE base_time open_domain
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -49,7 +48,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -69,7 +67,6 @@ end
 -- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
 -- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
 -- with.
--- NEEDS config requests base_time
 local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms',
     'mirror')

@@ -17,7 +17,7 @@
 -- KEYS   capacity  hash           {base}:capacity
 -- KEYS   rates     zset           {base}:rates
 -- KEYS   events    stream         {base}:events
--- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   channel   prefix/channel {base}:channel:  id
 -- ARGV   limit     int 1..16      ?=4
 -- ARGV   visits    int 100..20000 ?=2000
 -- ARGV   trace     bytes 0..128   ?=
@@ -31,13 +31,6 @@
 -- REPLAY goes_on
 -- FLAGS  allow-oom
 -- COST   6 commands, 30 and more for each waiter; looks at `visits` commands, holds and waits in all, then hands over; at most 2,300 commands, 110,000 steps
--- INCLUDE base_time open_domain read_rules
--- RARELY note_line record_of read_request live_request members_of set_record remember emit parts_text tell note_freed
--- RARELY permits_of read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as
--- RARELY strongest lacks_support line_of is_held_against is_behind find_obstacle next_fence link_request write_request
--- RARELY grant hand_over promote promote_freed end_rids sweep_ended end_due new_search scan_line visit_waiter
--- RARELY find_dependents place_before load_waits lines_of is_stuck left_over find_place circle_of choose_victim
--- RARELY end_deadlock break_circle still_waits save_search open_search check_wait recheck_line create_base mirror_hint close_domain
 
 local LAYOUT = 1
 local CREATED = 1
@@ -101,7 +94,6 @@ local arg_rare
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -121,7 +113,6 @@ end
 -- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
 -- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
 -- with.
--- NEEDS config requests base_time
 local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms',
     'mirror')
@@ -145,7 +136,6 @@ local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
 end
 
 -- read_rules(conf): the settings that few calls need, added to conf.
--- NEEDS config
 local function read_rules(conf) local config = KEYS[1]
   if conf.claim_ms then return end
   local row = redis.call('HMGET', config, 'poll_ms', 'claim_ms', 'waiter_ms', 'priority_step_ms', 'policy',
@@ -161,48 +151,53 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- note_line(conf, resource, shared, from): somebody in line for it, behind that place, may have a turn now: for
--- promote_freed to look at, once. shared: who has gone shared it, or would have. `gone` counts those; any other
--- counts for all that may pass others.
-local function note_line(conf, resource, shared, from)
-  conf.freed, conf.noted = conf.freed or {}, conf.noted or {}
-  from = from or ''
-  local noted = conf.noted[resource]
-  if not noted then
-    noted = { resource = resource, gone = 0, from = from }
-    conf.freed[#conf.freed + 1], conf.noted[resource] = noted, noted
-  end
-  noted.gone = noted.gone + (shared and 1 or 64)
-  if from < noted.from then noted.from = from end
-end
-
 -- record_of(conf, rid): the record of a request as this call has left it; false if there is none.
--- NEEDS requests
 local function record_of(conf, rid) local requests = KEYS[2]
   if conf.texts[rid] == nil then conf.texts[rid] = redis.call('HGET', requests, rid) end
   return conf.texts[rid]
 end
 
--- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
--- rests on a hold of its owner's (`leans`), and waits, ends with that hold.
-local function read_request(text)
-  local request, parts = {}, {}
-  local list
-  request.state, request.owner, request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms,
-    request.until_ms, request.order, request.granted_ms, list, request.purpose =
-    string.match(text, '^(%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
-  for code, leans, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
-    parts[#parts + 1] = { code = code, leans = leans, fence = fence, resource = resource }
+-- choose_victim(conf, request, nodes): which of the waits of a circle is to end, by the policy; nil: that of the
+-- request.
+local function choose_victim(conf, request, nodes)
+  if conf.policy == 'requester' then return nil end
+  local victim, rank, born = nil, tonumber(request.priority), tonumber(request.born_ms)
+  for _, node in ipairs(nodes) do
+    local its_priority, its_born_ms = string.match(record_of(conf, node.rid), '^%S+ %S+ %S+ (%d) %d+ (%d+) ')
+    local its_rank, its_born = tonumber(its_priority), tonumber(its_born_ms)
+    if conf.policy == 'youngest' then its_rank = rank end
+    if its_rank > rank or (its_rank == rank and its_born > born) then victim, rank, born = node, its_rank, its_born end
   end
-  request.parts = parts
-  return request
+  return victim
 end
 
--- live_request(conf, rid): a request that holds or waits; nil if it has ended or is not known.
--- NEEDS record_of read_request
-local function live_request(conf, rid)
-  local text = record_of(conf, rid)
-  if text and string.sub(text, 1, 6) ~= 'ended ' then return read_request(text) end
+-- circle_of(request, search): the cycle that a search has found: `<owner>><code>><resource>` for each, who waits for
+-- the resource in that mode, which the next has or is ahead for; and the waits of the others, in that order. Of one of
+-- more than 256, or 30,000 bytes, the beginning, and `+<n>` for the others.
+local function circle_of(request, search)
+  local block = search.hard or search.maybe
+  local words, nodes = { request.owner .. '>' .. search.wants[block.resource] .. '>' .. block.resource }, {}
+  local node, size = search.found[block.owner], #words[1]
+  local length = 1 + (node and node.depth or 0)
+  while node and #words < 256 and size < 30000 do -- at most 256: words
+    words[#words + 1] = node.owner .. '>' .. node.code .. '>' .. node.resource
+    nodes[#nodes + 1] = node
+    size = size + 1 + #words[#words]
+    node = search.found[node.waits_for]
+  end
+  if node then words[#words + 1] = string.format('+%d', length - #words) end
+  return table.concat(words, ' '), nodes
+end
+
+-- forget_search(conf, rid): one that waited is not to be searched for any more. Where nobody waits there is nothing to
+-- look at, the rest of a line neither.
+local function forget_search(conf, rid) local unchecked = KEYS[5]
+  conf.waiting = conf.waiting - 1
+  if conf.waiting == 0 then
+    redis.call('UNLINK', unchecked)
+  else
+    redis.call('ZREM', unchecked, rid)
+  end
 end
 
 -- members_of(rid, request): its members of the graph: for each lock one by resource and one by owner, at last one by
@@ -224,8 +219,39 @@ local function members_of(rid, request)
   return members
 end
 
+-- note_line(conf, resource, shared, from): somebody in line for it, behind that place, may have a turn now: for
+-- promote_freed to look at, once. shared: who has gone shared it, or would have. `gone` counts those; any other
+-- counts for all that may pass others.
+local function note_line(conf, resource, shared, from)
+  conf.freed, conf.noted = conf.freed or {}, conf.noted or {}
+  from = from or ''
+  local noted = conf.noted[resource]
+  if not noted then
+    noted = { resource = resource, gone = 0, from = from }
+    conf.freed[#conf.freed + 1], conf.noted[resource] = noted, noted
+  end
+  noted.gone = noted.gone + (shared and 1 or 64)
+  if from < noted.from then noted.from = from end
+end
+
+-- note_freed(conf, request): note the lines of what a request has left, and who may have lost what its own wait rests on.
+local function note_freed(conf, request)
+  for _, part in ipairs(request.parts) do
+    note_line(conf, part.resource, part.code == 's')
+    if conf.lines then conf.lines[part.resource] = nil end
+  end
+  if request.order == '-' then
+    conf.losers = conf.losers or {}
+    conf.losers[request.owner] = true
+  end
+end
+
+-- permits_of(code): how many permits a code stands for; nil if it is that of another mode.
+local function permits_of(code) return tonumber(string.match(code, '^p(%d+)$')) end
+
 -- set_record(conf, rid, text): note the record of a request, for the rest of this call and for close_domain, which
 -- stores it.
+-- LATE
 local function set_record(conf, rid, text)
   conf.texts[rid] = text
   conf.changed = conf.changed or {}
@@ -234,7 +260,6 @@ end
 
 -- remember(conf, rid, outcome): keep for two minutes how a request ended: one that has ended never holds again. In
 -- `deadlines` those stand below zero, apart from the live.
--- NEEDS deadlines set_record
 local function remember(conf, rid, outcome) local deadlines = KEYS[4]
   set_record(conf, rid, 'ended ' .. outcome)
   redis.call('ZADD', deadlines, conf.now + 120000 - 1e15, rid)
@@ -243,7 +268,6 @@ end
 
 -- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
 -- trace is conf.trace, that of the task, or else that of the call.
--- NEEDS events trace source
 local function emit(conf, event, id, detail) local events = KEYS[9]
   if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' and not conf.trace then
@@ -271,7 +295,6 @@ end
 -- tell(conf, event, rid, request, detail): one event, and a hint to whoever listens to one of its resources; to who waits
 -- for the request itself, if it has got what it waits for or has ended without. detail is words of ours with a space
 -- before each, or ''.
--- NEEDS emit parts_text
 local function tell(conf, event, rid, request, detail)
   local agent, hints = request.agent, conf.hints or {}
   emit(conf, event, rid, 'owner=' .. request.owner .. ' agent=' .. agent .. ' locks=' .. parts_text(request) .. detail)
@@ -282,24 +305,7 @@ local function tell(conf, event, rid, request, detail)
   if event == 'lock.promoted' or event == 'lock.cancelled' or event == 'lock.deadlock' then hint(rid) end
 end
 
--- note_freed(conf, request): note the lines of what a request has left, and who may have lost what its own wait rests on.
--- NEEDS note_line
-local function note_freed(conf, request)
-  for _, part in ipairs(request.parts) do
-    note_line(conf, part.resource, part.code == 's')
-    if conf.lines then conf.lines[part.resource] = nil end
-  end
-  if request.order == '-' then
-    conf.losers = conf.losers or {}
-    conf.losers[request.owner] = true
-  end
-end
-
--- permits_of(code): how many permits a code stands for; nil if it is that of another mode.
-local function permits_of(code) return tonumber(string.match(code, '^p(%d+)$')) end
-
 -- read_capacity(conf, resource): its permits and whether they may be given out; nil if it has none.
--- NEEDS capacity
 local function read_capacity(conf, resource) local capacity = KEYS[7]
   local max, status, silent_ms, seen_ms, used =
     string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
@@ -310,14 +316,12 @@ local function read_capacity(conf, resource) local capacity = KEYS[7]
 end
 
 -- write_capacity(resource, room): store what read_capacity reads.
--- NEEDS capacity
 local function write_capacity(resource, room) local capacity = KEYS[7]
   redis.call('HSET', capacity, resource, string.format('%.0f %s %s %s %.0f', room.max, room.status, room.silent_ms,
     room.seen_ms, room.used))
 end
 
 -- use_permits(conf, part, sign): count the permits of a part as taken (1) or given back (-1).
--- NEEDS permits_of read_capacity write_capacity
 local function use_permits(conf, part, sign)
   local room = read_capacity(conf, part.resource)
   if not room then return end
@@ -325,21 +329,9 @@ local function use_permits(conf, part, sign)
   write_capacity(part.resource, room)
 end
 
--- forget_search(conf, rid): one that waited is not to be searched for any more. Where nobody waits there is nothing to
--- look at, the rest of a line neither.
--- NEEDS unchecked
-local function forget_search(conf, rid) local unchecked = KEYS[5]
-  conf.waiting = conf.waiting - 1
-  if conf.waiting == 0 then
-    redis.call('UNLINK', unchecked)
-  else
-    redis.call('ZREM', unchecked, rid)
-  end
-end
-
 -- end_request(conf, rid, request, outcome, event, detail): take a request out of everything, and remember how it
 -- ended.
--- NEEDS graph members_of forget_search remember tell note_freed permits_of use_permits
+-- LATE
 local function end_request(conf, rid, request, outcome, event, detail) local graph = KEYS[3]
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
   remember(conf, rid, outcome)
@@ -353,35 +345,12 @@ local function end_request(conf, rid, request, outcome, event, detail) local gra
   tell(conf, event, rid, request, detail)
 end
 
--- end_wait(conf, rid, request): end a waiter whose time has come: its wait is over, or nobody has asked for it.
--- NEEDS end_request
-local function end_wait(conf, rid, request)
-  local outcome = conf.now >= tonumber(request.until_ms) and 'timed_out' or 'abandoned'
-  end_request(conf, rid, request, outcome, 'lock.cancelled', ' reason=' .. outcome)
-end
-
--- set_deadline(conf, rid, deadline_ms): when a live request ends by itself. conf.due is not after any of these.
--- NEEDS deadlines
-local function set_deadline(conf, rid, deadline_ms) local deadlines = KEYS[4]
-  redis.call('ZADD', deadlines, deadline_ms, rid)
-  conf.due = math.min(conf.due, deadline_ms)
-end
-
--- members_below(words, limit): the first members of the graph that begin with these words, and go on.
--- NEEDS graph
-local function members_below(words, limit) local graph = KEYS[3]
-  return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
-end
-
--- waits_as(owner): the rid under which an owner waits already; nil if it does not.
--- NEEDS members_below
-local function waits_as(owner)
-  local member = members_below('o ' .. owner .. ' w', 1)[1]
-  return member and string.match(member, '^.* (%S+)$')
+-- end_deadlock(conf, rid, request, circle): end a wait that is part of a circle.
+local function end_deadlock(conf, rid, request, circle)
+  end_request(conf, rid, request, 'deadlock ' .. circle, 'lock.deadlock', ' cycle=' .. circle)
 end
 
 -- strongest(owner, resource): the code of the strongest hold of an owner on a resource; nil if it has none.
--- NEEDS graph
 local function strongest(owner, resource) local graph = KEYS[3]
   local held = 'o ' .. owner .. ' h ' .. resource
   local last = redis.call('ZRANGE', graph, '(' .. held .. '!', '[' .. held .. ' ', 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
@@ -389,7 +358,6 @@ local function strongest(owner, resource) local graph = KEYS[3]
 end
 
 -- lacks_support(request): whether a waiter rests on holds of its owner's of which one is gone.
--- NEEDS strongest
 local function lacks_support(request)
   for _, part in ipairs(request.parts) do
     if part.leans ~= '' then
@@ -398,6 +366,33 @@ local function lacks_support(request)
     end
   end
   return false
+end
+
+-- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
+-- rests on a hold of its owner's (`leans`), and waits, ends with that hold.
+local function read_request(text)
+  local request, parts = {}, {}
+  local list
+  request.state, request.owner, request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms,
+    request.until_ms, request.order, request.granted_ms, list, request.purpose =
+    string.match(text, '^(%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
+  for code, leans, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
+    parts[#parts + 1] = { code = code, leans = leans, fence = fence, resource = resource }
+  end
+  request.parts = parts
+  return request
+end
+
+-- live_request(conf, rid): a request that holds or waits; nil if it has ended or is not known.
+local function live_request(conf, rid)
+  local text = record_of(conf, rid)
+  if text and string.sub(text, 1, 6) ~= 'ended ' then return read_request(text) end
+end
+
+-- end_wait(conf, rid, request): end a waiter whose time has come: its wait is over, or nobody has asked for it.
+local function end_wait(conf, rid, request)
+  local outcome = conf.now >= tonumber(request.until_ms) and 'timed_out' or 'abandoned'
+  end_request(conf, rid, request, outcome, 'lock.cancelled', ' reason=' .. outcome)
 end
 
 -- line_of(conf, resource): what was read of the holders and waiters of a resource, for the rest of the call, or until they
@@ -411,9 +406,30 @@ local function line_of(conf, resource)
   return conf.lines[resource]
 end
 
+-- is_behind(conf, part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
+-- pass those shared waiters that wait for something else as well, up to 63 of them.
+local function is_behind(conf, part, order) local graph = KEYS[3]
+  local line, queue, most = line_of(conf, part.resource), 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
+  if part.code == 's' and not line.read or part.code ~= 's' and line.first == nil then
+    local members = redis.call('ZRANGE', graph, '[' .. queue, '(' .. queue .. '~', 'BYLEX', 'LIMIT', 0, most)
+    line.first, line.read, line.alone, line.last = false, most == 64, false, false
+    for i, member in ipairs(members) do
+      local place, code = string.match(member, '^r %S+ q (%S+) (%S+) ')
+      if i == 1 then line.first = place end
+      if i == 64 then line.last = place end
+      if code ~= 's' then
+        line.alone = place
+        break
+      end
+    end
+    if conf.looks then conf.looks = conf.looks - math.ceil(#members / 8) end
+  end
+  if part.code ~= 's' then return line.first and line.first < order end
+  return line.alone and line.alone < order or line.last and line.last < order
+end
+
 -- is_held_against(conf, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
 -- order permits, shared, exclusive.
--- NEEDS graph permits_of read_capacity line_of
 local function is_held_against(conf, part, owner) local graph = KEYS[3]
   local line, held = line_of(conf, part.resource), 'r ' .. part.resource .. ' h'
   local low, high = '[' .. held .. ' ', '(' .. held .. '!'
@@ -438,32 +454,8 @@ local function is_held_against(conf, part, owner) local graph = KEYS[3]
   return line.code and line.code ~= 's'
 end
 
--- is_behind(conf, part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
--- pass those shared waiters that wait for something else as well, up to 63 of them.
--- NEEDS graph line_of
-local function is_behind(conf, part, order) local graph = KEYS[3]
-  local line, queue, most = line_of(conf, part.resource), 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
-  if part.code == 's' and not line.read or part.code ~= 's' and line.first == nil then
-    local members = redis.call('ZRANGE', graph, '[' .. queue, '(' .. queue .. '~', 'BYLEX', 'LIMIT', 0, most)
-    line.first, line.read, line.alone, line.last = false, most == 64, false, false
-    for i, member in ipairs(members) do
-      local place, code = string.match(member, '^r %S+ q (%S+) (%S+) ')
-      if i == 1 then line.first = place end
-      if i == 64 then line.last = place end
-      if code ~= 's' then
-        line.alone = place
-        break
-      end
-    end
-    if conf.looks then conf.looks = conf.looks - math.ceil(#members / 8) end
-  end
-  if part.code ~= 's' then return line.first and line.first < order end
-  return line.alone and line.alone < order or line.last and line.last < order
-end
-
 -- find_obstacle(conf, request, order): why a request for that place in line has to wait: the resource, and whether it
 -- is for its holders (else for those ahead); nil if it need not.
--- NEEDS is_held_against is_behind
 local function find_obstacle(conf, request, order)
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then
@@ -473,15 +465,8 @@ local function find_obstacle(conf, request, order)
   end
 end
 
--- next_fence(conf): a fence above all that were given out before, even if the last second was lost; as text.
-local function next_fence(conf)
-  conf.fence = math.max(conf.fence + 1, conf.now * 1000)
-  return string.format('%.0f', conf.fence)
-end
-
 -- link_request(conf, rid, request): add its members to the graph. What was read of its lines (line_of) is to be read
 -- again, but for one more who shares a lock that is shared or free: that keeps nobody away who would share it, too.
--- NEEDS graph members_of
 local function link_request(conf, rid, request) local graph = KEYS[3]
   for _, part in ipairs(conf.lines and request.parts or {}) do
     local line = conf.lines[part.resource]
@@ -498,8 +483,19 @@ local function link_request(conf, rid, request) local graph = KEYS[3]
   redis.call('ZADD', graph, unpack(scored))  -- at most 130: two for each member of a request
 end
 
+-- next_fence(conf): a fence above all that were given out before, even if the last second was lost; as text.
+local function next_fence(conf)
+  conf.fence = math.max(conf.fence + 1, conf.now * 1000)
+  return string.format('%.0f', conf.fence)
+end
+
+-- set_deadline(conf, rid, deadline_ms): when a live request ends by itself. conf.due is not after any of these.
+local function set_deadline(conf, rid, deadline_ms) local deadlines = KEYS[4]
+  redis.call('ZADD', deadlines, deadline_ms, rid)
+  conf.due = math.min(conf.due, deadline_ms)
+end
+
 -- write_request(conf, rid, request): note the record of a live request; read_request reads it.
--- NEEDS parts_text set_record
 local function write_request(conf, rid, request)
   set_record(conf, rid, string.format('%s %s %s %.0f %.0f %.0f %.0f %.0f %s %.0f ', request.state, request.owner,
     request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms, request.until_ms, request.order,
@@ -508,7 +504,6 @@ end
 
 -- grant(conf, rid, request, status, deadline_ms): make it a holder. A lock that its owner did not hold before gets a
 -- fence above all that were given out before.
--- NEEDS next_fence permits_of set_deadline link_request write_request use_permits
 local function grant(conf, rid, request, status, deadline_ms)
   local fence = next_fence(conf)
   for _, part in ipairs(request.parts) do
@@ -525,7 +520,6 @@ end
 
 -- hand_over(conf, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
 -- it may follow it, in every line where it stood, but for what it has alone.
--- NEEDS graph note_line members_of forget_search grant read_rules tell
 local function hand_over(conf, rid, request) local graph = KEYS[3]
   read_rules(conf)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
@@ -541,7 +535,6 @@ end
 -- run of shared waiters together. Grants and ends are `left` at most; answers how many are left then, and, where that
 -- was too much for a call, the place up to which all had their turn. What stands in a waiter's way is the same in all
 -- its lines, so it is looked for once (conf.tried) until somebody else is granted. conf.looks: how much may be done.
--- NEEDS graph deadlines record_of read_request end_wait find_obstacle hand_over
 local function promote(conf, freed, left) local graph, deadlines = KEYS[3], KEYS[4]
   local line, most, skipped, had = 'r ' .. freed.resource .. ' q ', 64, 0, left
   local low, high = freed.from == '' and '[' .. line or '(' .. line .. freed.from .. '!', '(' .. line .. '~'
@@ -582,9 +575,21 @@ local function promote(conf, freed, left) local graph, deadlines = KEYS[3], KEYS
   return left
 end
 
+-- members_below(words, limit): the first members of the graph that begin with these words, and go on.
+-- LATE
+local function members_below(words, limit) local graph = KEYS[3]
+  return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
+end
+
+-- waits_as(owner): the rid under which an owner waits already; nil if it does not.
+local function waits_as(owner)
+  local member = members_below('o ' .. owner .. ' w', 1)[1]
+  return member and string.match(member, '^.* (%S+)$')
+end
+
 -- promote_freed(conf): give their turn to those in line for what this call has freed; first end the waits of owners
 -- that have lost what they rest on. What is too much for one call is left to the next.
--- NEEDS set_deadline waits_as live_request lacks_support end_request promote
+-- LATE
 local function promote_freed(conf)
   local left, at = conf.grants or 64, 1
   conf.tried, conf.looks = {}, conf.looks or 1300
@@ -607,80 +612,21 @@ local function promote_freed(conf)
   conf.freed, conf.noted, conf.losers, conf.grants = nil, nil, nil, left
 end
 
--- end_rids(conf, rids, work): end requests whose deadline has come: all of them first, for none may be granted what
--- another leaves. Then the next in line have their turn. How many were ended: `work` counts their locks, and more.
--- NEEDS deadlines note_line live_request end_wait end_request promote_freed
-local function end_rids(conf, rids, work) local deadlines = KEYS[4]
-  local count = 0
-  for _, rid in ipairs(rids) do
-    if work <= 0 then break end
-    local resource, from = string.match(rid, '^promote (%S+) ?(%S*)$')
-    local request = not resource and live_request(conf, rid)
-    if resource then
-      redis.call('ZREM', deadlines, rid)
-      note_line(conf, resource, false, from)
-    elseif request and request.order ~= '-' then
-      end_wait(conf, rid, request)
-    elseif request then
-      end_request(conf, rid, request, 'expired', 'lock.expired', '')
-    else
-      redis.call('ZREM', deadlines, rid) -- of something that is not there
-    end
-    count, work = count + 1, work - 4 - (request and #request.parts or 0)
-  end
+-- break_circle(conf, request, search): end the wait that the policy names of those that make a circle. The circle as
+-- text, and the rid that was ended; none where it is for the request itself to give way.
+local function break_circle(conf, request, search)
+  local circle, nodes = circle_of(request, search)
+  local victim = choose_victim(conf, request, nodes)
+  if not victim then return circle end
+  local other = read_request(record_of(conf, victim.rid))
+  end_deadlock(conf, victim.rid, other, circle)
   promote_freed(conf)
-  return count
-end
-
--- sweep_ended(conf, limit): forget how requests ended two minutes ago, and agents whose rate is not used, a hundred times
--- the limit at most; when that is to be done again.
--- NEEDS requests deadlines rates
-local function sweep_ended(conf, limit) local requests, deadlines, rates = KEYS[2], KEYS[4], KEYS[8]
-  local most = math.min(1000, 100 * limit)
-  local rids = redis.call('ZRANGE', deadlines, '-inf', conf.now - 1e15, 'BYSCORE', 'LIMIT', 0, most)
-  if #rids > 0 then
-    -- at most 1,000: most
-    redis.call('ZREM', deadlines, unpack(rids))
-    redis.call('HDEL', requests, unpack(rids))
-  end
-  local idle = redis.call('ZRANGE', rates, '-inf', conf.now * 1000, 'BYSCORE', 'LIMIT', 0, most)
-  if #idle > 0 then redis.call('ZREM', rates, unpack(idle)) end  -- at most 1,000: most
-  if #rids == most or #idle == most then return conf.now end
-  local oldest = redis.call('ZRANGE', deadlines, 0, 0, 'WITHSCORES')[2]
-  if oldest and tonumber(oldest) < 0 then return math.max(oldest + 1e15, conf.now) + 1000 end
-  return redis.call('EXISTS', rates) == 1 and conf.now + 60000 or MAX_SAFE
-end
-
--- end_due(conf, limit): end up to so many of the requests whose deadline has come, and forget as many of those that
--- ended two minutes ago; how many were ended. conf.caught_up: there are no more. conf.due is when there is something
--- to do again; what can be forgotten may wait for a second, so that not every call has to see to it.
--- Requests with many locks count for several.
--- NEEDS deadlines end_rids sweep_ended
-local function end_due(conf, limit) local deadlines = KEYS[4]
-  conf.caught_up = conf.now < conf.due
-  if conf.caught_up then return 0 end
-  local rids = redis.call('ZRANGE', deadlines, 0, conf.now, 'BYSCORE', 'LIMIT', 0, limit)
-  local ended = rids[1] and end_rids(conf, rids, 100 + 5 * limit) or 0
-  conf.caught_up = #rids < limit and ended == #rids
-  local next_due = redis.call('ZRANGE', deadlines, 0, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2]
-  conf.due = math.min(tonumber(next_due or MAX_SAFE), sweep_ended(conf, limit))
-  conf.grants, conf.looks = nil, nil -- what the call itself frees is not to wait for the backlog
-  return ended
-end
-
--- new_search(request): a search for those that wait for the owner of a request, directly or through others. `found`: each
--- of them by owner, with the wait by which it was found first; `todo`: all by number, of which those up to `at` were
--- visited, the last one up to `cursor`; `scans`: lines that are still to be read; `from`: by resource, the place behind
--- which all are known.
-local function new_search(request)
-  return { todo = { { owner = request.owner, depth = 0 } }, count = 1, at = 1, scans = {}, found = {}, from = {},
-    wants = {}, entries = {}, loaded = 0, rooms = {} }
+  return circle, victim.rid
 end
 
 -- scan_line(conf, search, scan): look who waits, behind a place in the line of a resource, for what stands there, or for
 -- somebody who does: whoever conflicts with it, and all behind. A holder's place is ''. Each is noted once, with whom it
 -- waits for. counted: permits play a part. 64 at a time; true once the line has been read.
--- NEEDS graph permits_of
 local function scan_line(conf, search, scan) local graph = KEYS[3]
   local resource, line = scan.resource, 'r ' .. scan.resource .. ' q '
   if not scan.begun then
@@ -717,7 +663,6 @@ end
 -- visit_waiter(conf, search, request, node): look at what one that a search has found holds and waits for, 32 at a time: the
 -- lines behind that are to be read, and the request itself may wait for it. `hard`: for what it holds, and that is a
 -- cycle; `maybe`: so, too, but permits play a part; `soft`: it stands ahead of the request, the foremost of these.
--- NEEDS graph permits_of
 local function visit_waiter(conf, search, request, node) local graph = KEYS[3]
   local all = 'o ' .. node.owner
   local members = redis.call('ZRANGE', graph, search.cursor and '(' .. search.cursor or '[' .. all .. ' ', '(' .. all .. '!',
@@ -757,7 +702,6 @@ end
 -- find_dependents(conf, search, request): go on with a search until all are found that wait for the owner of the request,
 -- directly or through others, if it waits at its place; or until a cycle is certain. False where that takes more than
 -- conf.visits, which counts the commands and all that they read.
--- NEEDS scan_line visit_waiter
 local function find_dependents(conf, search, request)
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then search.wants[part.resource] = part.code end
@@ -783,55 +727,10 @@ local function find_dependents(conf, search, request)
   return true
 end
 
--- place_before(request, order): a place just before another's in all lines of a request: behind the last who
--- stands before that one. A later jump to the same place sorts before an earlier one.
--- NEEDS graph requests
-local function place_before(request, order) local requests, graph = KEYS[2], KEYS[3]
-  local last = string.rep('0', 26)
-  for _, part in ipairs(request.parts) do
-    local line = 'r ' .. part.resource .. ' q '
-    local member = redis.call('ZRANGE', graph, '(' .. line .. order, '[' .. line, 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
-    local before = member and string.match(member, '^r %S+ q (%d+) ')
-    if before and last < before then last = before end
-  end
-  return last .. string.format('%012.0f', 999999999999 - redis.call('HINCRBY', requests, '#seq', 1))
-end
-
--- load_waits(conf, search): read what all hold and wait for that a search has found, for is_stuck, into `entries`; and how
--- many permits there are. False where that takes more than conf.visits.
--- NEEDS members_below permits_of read_capacity
-local function load_waits(conf, search)
-  for n = search.loaded + 1, search.count do
-    local owner = search.todo[n].owner
-    local members = members_below('o ' .. owner, math.max(conf.visits, 1))
-    conf.visits = conf.visits - 1 - #members
-    if conf.visits <= 0 then return false end
-    for _, member in ipairs(members) do
-      local resource, order, code = string.match(member, '^o %S+ w (%S+) (%S+) (%S+) %S+$')
-      if not resource then
-        order, resource, code = '', string.match(member, '^o %S+ h (%S+) (%S+) %S+$')
-      end
-      search.entries[#search.entries + 1] = { owner = owner, resource = resource, order = order, code = code }
-    end
-    search.loaded = n
-  end
-  for n = search.sized or 1, #search.entries do
-    local entry = search.entries[n]
-    if permits_of(entry.code) and not search.rooms[entry.resource] then
-      local room = read_capacity(conf, entry.resource)
-      search.rooms[entry.resource] = room and room.status == 'active' and room.max or 0
-      conf.visits = conf.visits - 1
-    end
-    search.sized = n + 1
-  end
-  return true
-end
-
 -- lines_of(conf, search, request): what was loaded of those that a search has found, with the request at its place, as
 -- is_stuck plays it through: `lines` by resource, waiters in order, with how many holds are left (`all`), how many that
 -- are not shared (`alone`), that are not permits (`solid`), and the permits (`taken`); `holds` and `waits` by owner, and
 -- `need`, for how many of its waits it is not yet free.
--- NEEDS permits_of read_capacity
 local function lines_of(conf, search, request)
   local state = search.state or { lines = {}, holds = {}, waits = {}, size = 0 }
   local function add(owner, resource, order, code)
@@ -875,11 +774,39 @@ local function lines_of(conf, search, request)
   return state
 end
 
+-- load_waits(conf, search): read what all hold and wait for that a search has found, for is_stuck, into `entries`; and how
+-- many permits there are. False where that takes more than conf.visits.
+local function load_waits(conf, search)
+  for n = search.loaded + 1, search.count do
+    local owner = search.todo[n].owner
+    local members = members_below('o ' .. owner, math.max(conf.visits, 1))
+    conf.visits = conf.visits - 1 - #members
+    if conf.visits <= 0 then return false end
+    for _, member in ipairs(members) do
+      local resource, order, code = string.match(member, '^o %S+ w (%S+) (%S+) (%S+) %S+$')
+      if not resource then
+        order, resource, code = '', string.match(member, '^o %S+ h (%S+) (%S+) %S+$')
+      end
+      search.entries[#search.entries + 1] = { owner = owner, resource = resource, order = order, code = code }
+    end
+    search.loaded = n
+  end
+  for n = search.sized or 1, #search.entries do
+    local entry = search.entries[n]
+    if permits_of(entry.code) and not search.rooms[entry.resource] then
+      local room = read_capacity(conf, entry.resource)
+      search.rooms[entry.resource] = room and room.status == 'active' and room.max or 0
+      conf.visits = conf.visits - 1
+    end
+    search.sized = n + 1
+  end
+  return true
+end
+
 -- is_stuck(conf, search, request): whether a request at its place would wait for ever, permits considered: whoever can run
 -- is let run and give back what it has, as long as there is somebody; what is left over is a deadlock. Who does not wait
 -- for the request, even through others, can run in the end. If it is: the lines, and who could run, for left_over.
 -- nil: too much to tell.
--- NEEDS load_waits lines_of
 local function is_stuck(conf, search, request)
   if not load_waits(conf, search) or conf.visits < #search.entries / 2 then return nil end -- that is what lines_of takes
   local state = lines_of(conf, search, request)
@@ -957,12 +884,33 @@ local function left_over(search, request, state, gone)
   return foremost
 end
 
+-- new_search(request): a search for those that wait for the owner of a request, directly or through others. `found`: each
+-- of them by owner, with the wait by which it was found first; `todo`: all by number, of which those up to `at` were
+-- visited, the last one up to `cursor`; `scans`: lines that are still to be read; `from`: by resource, the place behind
+-- which all are known.
+local function new_search(request)
+  return { todo = { { owner = request.owner, depth = 0 } }, count = 1, at = 1, scans = {}, found = {}, from = {},
+    wants = {}, entries = {}, loaded = 0, rooms = {} }
+end
+
+-- place_before(request, order): a place just before another's in all lines of a request: behind the last who
+-- stands before that one. A later jump to the same place sorts before an earlier one.
+local function place_before(request, order) local requests, graph = KEYS[2], KEYS[3]
+  local last = string.rep('0', 26)
+  for _, part in ipairs(request.parts) do
+    local line = 'r ' .. part.resource .. ' q '
+    local member = redis.call('ZRANGE', graph, '(' .. line .. order, '[' .. line, 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
+    local before = member and string.match(member, '^r %S+ q (%d+) ')
+    if before and last < before then last = before end
+  end
+  return last .. string.format('%012.0f', 999999999999 - redis.call('HINCRBY', requests, '#seq', 1))
+end
+
 -- find_place(conf, request, tail, search): a place in line for a request that has to wait, at which no cycle of waits
 -- closes: the one that its priority gives it, else the last one, else just ahead of the first who depends on it, and so
 -- on: any other place has a cycle if these have one. With permits not every cycle is for ever, so there it moves ahead
 -- of those that are stuck. Nil, or the search that has found a cycle wherever it stands. request.unchecked: the
 -- search was too long; request.search is how far it has come, and `search` that of an earlier call.
--- NEEDS new_search find_dependents place_before is_stuck left_over
 local function find_place(conf, request, tail, search)
   local moved = search ~= nil or request.order == tail
   search = search or new_search(request)
@@ -994,93 +942,8 @@ local function find_place(conf, request, tail, search)
   request.unchecked, request.search = true, search
 end
 
--- circle_of(request, search): the cycle that a search has found: `<owner>><code>><resource>` for each, who waits for
--- the resource in that mode, which the next has or is ahead for; and the waits of the others, in that order. Of one of
--- more than 256, or 30,000 bytes, the beginning, and `+<n>` for the others.
-local function circle_of(request, search)
-  local block = search.hard or search.maybe
-  local words, nodes = { request.owner .. '>' .. search.wants[block.resource] .. '>' .. block.resource }, {}
-  local node, size = search.found[block.owner], #words[1]
-  local length = 1 + (node and node.depth or 0)
-  while node and #words < 256 and size < 30000 do -- at most 256: words
-    words[#words + 1] = node.owner .. '>' .. node.code .. '>' .. node.resource
-    nodes[#nodes + 1] = node
-    size = size + 1 + #words[#words]
-    node = search.found[node.waits_for]
-  end
-  if node then words[#words + 1] = string.format('+%d', length - #words) end
-  return table.concat(words, ' '), nodes
-end
-
--- choose_victim(conf, request, nodes): which of the waits of a circle is to end, by the policy; nil: that of the
--- request.
--- NEEDS record_of
-local function choose_victim(conf, request, nodes)
-  if conf.policy == 'requester' then return nil end
-  local victim, rank, born = nil, tonumber(request.priority), tonumber(request.born_ms)
-  for _, node in ipairs(nodes) do
-    local its_priority, its_born_ms = string.match(record_of(conf, node.rid), '^%S+ %S+ %S+ (%d) %d+ (%d+) ')
-    local its_rank, its_born = tonumber(its_priority), tonumber(its_born_ms)
-    if conf.policy == 'youngest' then its_rank = rank end
-    if its_rank > rank or (its_rank == rank and its_born > born) then victim, rank, born = node, its_rank, its_born end
-  end
-  return victim
-end
-
--- end_deadlock(conf, rid, request, circle): end a wait that is part of a circle.
--- NEEDS end_request
-local function end_deadlock(conf, rid, request, circle)
-  end_request(conf, rid, request, 'deadlock ' .. circle, 'lock.deadlock', ' cycle=' .. circle)
-end
-
--- break_circle(conf, request, search): end the wait that the policy names of those that make a circle. The circle as
--- text, and the rid that was ended; none where it is for the request itself to give way.
--- NEEDS record_of read_request circle_of choose_victim end_deadlock promote_freed
-local function break_circle(conf, request, search)
-  local circle, nodes = circle_of(request, search)
-  local victim = choose_victim(conf, request, nodes)
-  if not victim then return circle end
-  local other = read_request(record_of(conf, victim.rid))
-  end_deadlock(conf, victim.rid, other, circle)
-  promote_freed(conf)
-  return circle, victim.rid
-end
-
--- still_waits(conf, request, state): whether the cycle that calls before have found is there still: each of it has waited
--- all the time, and for the next one of it. nil where that takes more than conf.visits.
--- NEEDS members_below strongest
-local function still_waits(conf, request, state)
-  local block = state.hard or state.maybe
-  local owner = state.confirmed or block.owner
-  if not state.confirmed and not strongest(block.owner, block.resource) then return false end
-  for _ = 1, 20000 do
-    local node = state.found[owner]
-    if not node then return true end
-    conf.visits = conf.visits - 4
-    if conf.visits <= 0 then
-      state.confirmed = owner
-      return nil
-    end
-    local wait = members_below('o ' .. owner .. ' w ' .. node.resource, 1)[1]
-    local order, rid = string.match(wait or '', '^o %S+ w %S+ (%S+) %S+ (%S+)$')
-    if rid ~= node.rid then return false end
-    local by, code = node.waits_for, strongest(node.waits_for, node.resource)
-    if not code then
-      local ahead, its_code = request.order, state.wants[node.resource]
-      if by ~= request.owner then
-        ahead, its_code = string.match(members_below('o ' .. by .. ' w ' .. node.resource, 1)[1] or '',
-          '^o %S+ w %S+ (%S+) (%S+) ')
-      end
-      code = ahead and ahead < order and its_code or nil
-    end
-    if not code or code == 's' and node.code == 's' then return false end
-    owner = by
-  end
-end
-
 -- save_search(rid, request, state, order): keep how far a search has come, for the next call to go on with. `order` is
 -- where the request stands in fact. It is found anew if nobody goes on with it in ten minutes.
--- NEEDS saved
 local function save_search(rid, request, state, order) local saved = KEYS[6]
   if not state.saved then redis.call('UNLINK', saved) end
   local function block(one) return one and one.owner .. ' ' .. one.resource .. ' ' .. one.order or '' end
@@ -1110,54 +973,40 @@ local function save_search(rid, request, state, order) local saved = KEYS[6]
   redis.call('PEXPIRE', saved, 600000)
 end
 
--- open_search(conf): the search that the call before has not ended, its rid, and where that stood then; nil if there is
--- none. What was found is read where it is needed.
--- NEEDS saved
-local function open_search(conf) local saved = KEYS[6]
-  local row = redis.call('HMGET', saved, '#rid', '#stands', '#order', '#place', '#numbers', '#cursor', '#hard', '#maybe',
-    '#soft', '#permits', '#short', '#confirmed')
-  if not row[1] then return nil end
-  local function block(text)
-    local owner, resource, order = string.match(text, '^(%S+) (%S+) (%S*)$')
-    return owner and { owner = owner, resource = resource, order = order }
+-- still_waits(conf, request, state): whether the cycle that calls before have found is there still: each of it has waited
+-- all the time, and for the next one of it. nil where that takes more than conf.visits.
+local function still_waits(conf, request, state)
+  local block = state.hard or state.maybe
+  local owner = state.confirmed or block.owner
+  if not state.confirmed and not strongest(block.owner, block.resource) then return false end
+  for _ = 1, 20000 do
+    local node = state.found[owner]
+    if not node then return true end
+    conf.visits = conf.visits - 4
+    if conf.visits <= 0 then
+      state.confirmed = owner
+      return nil
+    end
+    local wait = members_below('o ' .. owner .. ' w ' .. node.resource, 1)[1]
+    local order, rid = string.match(wait or '', '^o %S+ w %S+ (%S+) %S+ (%S+)$')
+    if rid ~= node.rid then return false end
+    local by, code = node.waits_for, strongest(node.waits_for, node.resource)
+    if not code then
+      local ahead, its_code = request.order, state.wants[node.resource]
+      if by ~= request.owner then
+        ahead, its_code = string.match(members_below('o ' .. by .. ' w ' .. node.resource, 1)[1] or '',
+          '^o %S+ w %S+ (%S+) (%S+) ')
+      end
+      code = ahead and ahead < order and its_code or nil
+    end
+    if not code or code == 's' and node.code == 's' then return false end
+    owner = by
   end
-  local function given(text) return text ~= '' and text or nil end
-  local count, at, scans = string.match(row[5], '^(%d+) (%d+) (%d+)$')
-  local state = { saved = true, order = row[3], place = row[4], count = tonumber(count), at = tonumber(at),
-    cursor = given(row[6]), hard = block(row[7]), maybe = block(row[8]), soft = block(row[9]), permits = row[10] == '1' or nil,
-    short_at = given(row[11]), confirmed = given(row[12]), scans = {}, entries = {}, loaded = 0, rooms = {}, wants = {} }
-  local function lazy(read)
-    return setmetatable({}, { __index = function(list, name)
-      conf.visits = conf.visits - 1
-      rawset(list, name, read(name) or false)
-      return rawget(list, name)
-    end })
-  end
-  state.from = lazy(function(resource) return redis.call('HGET', saved, 'l' .. resource) end)
-  state.found = lazy(function(owner)
-    local rid, code, resource, counted, waits_for, depth =
-      string.match(redis.call('HGET', saved, 'f' .. owner) or '', '^(%S+) (%S+) (%S+) (%d) (%S+) (%d+)$')
-    return rid and { owner = owner, rid = rid, code = code, resource = resource, counted = counted == '1',
-      waits_for = waits_for, depth = tonumber(depth), saved = true }
-  end)
-  state.todo = lazy(function(n)
-    local owner = redis.call('HGET', saved, 'n' .. n)
-    return owner and state.found[owner]
-  end)
-  for i = 1, tonumber(scans) do -- at most 64: locks of a request, or what is visited at a time
-    local resource, order, code, by, counted, begun, stop, last =
-      string.match(redis.call('HGET', saved, 's' .. i), '^(%S+) (%S*) (%S+) (%S+) (%d) (%d) (%S*) (%S*)$')
-    state.scans[i] = { resource = resource, order = order, code = code, by = by, counted = counted == '1',
-      begun = begun == '1', stop = stop, last = given(last) }
-  end
-  return state, row[1], row[2]
 end
 
 -- check_wait(conf, rid, begun): search again for cycles that a waiter is part of; begun: from there, where an earlier call
 -- has begun. What was ended for it; false if nothing had to be; nil if its agent has had its turn a short while ago. The
 -- second: the search, where it was too long for this call.
--- NEEDS graph saved unchecked rates live_request members_of link_request write_request find_place find_obstacle hand_over
--- NEEDS tell break_circle end_deadlock promote_freed still_waits save_search
 local function check_wait(conf, rid, begun) local graph, unchecked, saved, rates = KEYS[3], KEYS[5], KEYS[6], KEYS[8]
   local request = live_request(conf, rid)
   if not request or request.order == '-' then return nil end -- an earlier one of this call has seen to it
@@ -1208,10 +1057,142 @@ local function check_wait(conf, rid, begun) local graph, unchecked, saved, rates
   return { 'deadlock', victim or rid, circle }
 end
 
+-- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
+local function create_base() local config = KEYS[1]
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
+end
+
+-- mirror_hint(whom, words): publish a hint on the plain channel of the same name, too, for clients that can only SUBSCRIBE. In a cluster
+-- each node passes it on to all others, so a domain does it only where the setting `mirror` is on. No other source may PUBLISH.
+local function mirror_hint(whom, words) local channel = KEYS[10]
+  redis.pcall('PUBLISH', channel .. whom, words)
+end
+
+-- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,
+-- and publish what this call has told.
+-- LATE
+local function close_domain(conf) local requests, channel = KEYS[2], KEYS[10]
+  local changes = { '#now', conf.now_text, '#offset', conf.offset, '#fence', string.format('%.0f', conf.fence),
+    '#waiting', conf.waiting, '#due', conf.due }
+  for rid in pairs(conf.changed or {}) do
+    changes[#changes + 1] = rid
+    changes[#changes + 1] = conf.texts[rid]
+  end
+  for first = 1, #changes, 7000 do
+    redis.call('HSET', requests, unpack(changes, first, math.min(first + 6999, #changes)))
+  end
+  if not conf.exists then create_base() end
+  for resource, words in pairs(conf.hints or {}) do
+    redis.pcall('SPUBLISH', channel .. resource, words)
+    if conf.mirror then mirror_hint(resource, words) end
+  end
+end
+
+-- end_rids(conf, rids, work): end requests whose deadline has come: all of them first, for none may be granted what
+-- another leaves. Then the next in line have their turn. How many were ended: `work` counts their locks, and more.
+local function end_rids(conf, rids, work) local deadlines = KEYS[4]
+  local count = 0
+  for _, rid in ipairs(rids) do
+    if work <= 0 then break end
+    local resource, from = string.match(rid, '^promote (%S+) ?(%S*)$')
+    local request = not resource and live_request(conf, rid)
+    if resource then
+      redis.call('ZREM', deadlines, rid)
+      note_line(conf, resource, false, from)
+    elseif request and request.order ~= '-' then
+      end_wait(conf, rid, request)
+    elseif request then
+      end_request(conf, rid, request, 'expired', 'lock.expired', '')
+    else
+      redis.call('ZREM', deadlines, rid) -- of something that is not there
+    end
+    count, work = count + 1, work - 4 - (request and #request.parts or 0)
+  end
+  promote_freed(conf)
+  return count
+end
+
+-- sweep_ended(conf, limit): forget how requests ended two minutes ago, and agents whose rate is not used, a hundred times
+-- the limit at most; when that is to be done again.
+local function sweep_ended(conf, limit) local requests, deadlines, rates = KEYS[2], KEYS[4], KEYS[8]
+  local most = math.min(1000, 100 * limit)
+  local rids = redis.call('ZRANGE', deadlines, '-inf', conf.now - 1e15, 'BYSCORE', 'LIMIT', 0, most)
+  if #rids > 0 then
+    -- at most 1,000: most
+    redis.call('ZREM', deadlines, unpack(rids))
+    redis.call('HDEL', requests, unpack(rids))
+  end
+  local idle = redis.call('ZRANGE', rates, '-inf', conf.now * 1000, 'BYSCORE', 'LIMIT', 0, most)
+  if #idle > 0 then redis.call('ZREM', rates, unpack(idle)) end  -- at most 1,000: most
+  if #rids == most or #idle == most then return conf.now end
+  local oldest = redis.call('ZRANGE', deadlines, 0, 0, 'WITHSCORES')[2]
+  if oldest and tonumber(oldest) < 0 then return math.max(oldest + 1e15, conf.now) + 1000 end
+  return redis.call('EXISTS', rates) == 1 and conf.now + 60000 or MAX_SAFE
+end
+
+-- end_due(conf, limit): end up to so many of the requests whose deadline has come, and forget as many of those that
+-- ended two minutes ago; how many were ended. conf.caught_up: there are no more. conf.due is when there is something
+-- to do again; what can be forgotten may wait for a second, so that not every call has to see to it.
+-- Requests with many locks count for several.
+-- LATE
+local function end_due(conf, limit) local deadlines = KEYS[4]
+  conf.caught_up = conf.now < conf.due
+  if conf.caught_up then return 0 end
+  local rids = redis.call('ZRANGE', deadlines, 0, conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  local ended = rids[1] and end_rids(conf, rids, 100 + 5 * limit) or 0
+  conf.caught_up = #rids < limit and ended == #rids
+  local next_due = redis.call('ZRANGE', deadlines, 0, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2]
+  conf.due = math.min(tonumber(next_due or MAX_SAFE), sweep_ended(conf, limit))
+  conf.grants, conf.looks = nil, nil -- what the call itself frees is not to wait for the backlog
+  return ended
+end
+
+-- open_search(conf): the search that the call before has not ended, its rid, and where that stood then; nil if there is
+-- none. What was found is read where it is needed.
+-- LATE
+local function open_search(conf) local saved = KEYS[6]
+  local row = redis.call('HMGET', saved, '#rid', '#stands', '#order', '#place', '#numbers', '#cursor', '#hard', '#maybe',
+    '#soft', '#permits', '#short', '#confirmed')
+  if not row[1] then return nil end
+  local function block(text)
+    local owner, resource, order = string.match(text, '^(%S+) (%S+) (%S*)$')
+    return owner and { owner = owner, resource = resource, order = order }
+  end
+  local function given(text) return text ~= '' and text or nil end
+  local count, at, scans = string.match(row[5], '^(%d+) (%d+) (%d+)$')
+  local state = { saved = true, order = row[3], place = row[4], count = tonumber(count), at = tonumber(at),
+    cursor = given(row[6]), hard = block(row[7]), maybe = block(row[8]), soft = block(row[9]), permits = row[10] == '1' or nil,
+    short_at = given(row[11]), confirmed = given(row[12]), scans = {}, entries = {}, loaded = 0, rooms = {}, wants = {} }
+  local function lazy(read)
+    return setmetatable({}, { __index = function(list, name)
+      conf.visits = conf.visits - 1
+      rawset(list, name, read(name) or false)
+      return rawget(list, name)
+    end })
+  end
+  state.from = lazy(function(resource) return redis.call('HGET', saved, 'l' .. resource) end)
+  state.found = lazy(function(owner)
+    local rid, code, resource, counted, waits_for, depth =
+      string.match(redis.call('HGET', saved, 'f' .. owner) or '', '^(%S+) (%S+) (%S+) (%d) (%S+) (%d+)$')
+    return rid and { owner = owner, rid = rid, code = code, resource = resource, counted = counted == '1',
+      waits_for = waits_for, depth = tonumber(depth), saved = true }
+  end)
+  state.todo = lazy(function(n)
+    local owner = redis.call('HGET', saved, 'n' .. n)
+    return owner and state.found[owner]
+  end)
+  for i = 1, tonumber(scans) do -- at most 64: locks of a request, or what is visited at a time
+    local resource, order, code, by, counted, begun, stop, last =
+      string.match(redis.call('HGET', saved, 's' .. i), '^(%S+) (%S*) (%S+) (%S+) (%d) (%d) (%S*) (%S*)$')
+    state.scans[i] = { resource = resource, order = order, code = code, by = by, counted = counted == '1',
+      begun = begun == '1', stop = stop, last = given(last) }
+  end
+  return state, row[1], row[2]
+end
+
 -- recheck_line(conf, resource, from): let detect look at those who wait for permits of a resource, behind that place in
 -- its line: with fewer permits than before they may be part of a deadlock. 500 waiters at a time; the rest of a longer
 -- line is noted for the next detect. Answers how much it has looked at.
--- NEEDS graph unchecked permits_of
 local function recheck_line(conf, resource, from) local graph, unchecked = KEYS[3], KEYS[5]
   local line = 'r ' .. resource .. ' q '
   local low = from == '' and '[' .. line or '(' .. line .. from .. '!'
@@ -1231,40 +1212,7 @@ local function recheck_line(conf, resource, from) local graph, unchecked = KEYS[
   return 1 + #members
 end
 
--- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
--- NEEDS config
-local function create_base() local config = KEYS[1]
-  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
-end
-
--- mirror_hint(whom, words): publish a hint on the plain channel of the same name, too, for clients that can only SUBSCRIBE. In a cluster
--- each node passes it on to all others, so a domain does it only where the setting `mirror` is on. No other source may PUBLISH.
--- NEEDS channel
-local function mirror_hint(whom, words) local channel = KEYS[10]
-  redis.pcall('PUBLISH', channel .. whom, words)
-end
-
--- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,
--- and publish what this call has told.
--- NEEDS requests channel create_base mirror_hint
-local function close_domain(conf) local requests, channel = KEYS[2], KEYS[10]
-  local changes = { '#now', conf.now_text, '#offset', conf.offset, '#fence', string.format('%.0f', conf.fence),
-    '#waiting', conf.waiting, '#due', conf.due }
-  for rid in pairs(conf.changed or {}) do
-    changes[#changes + 1] = rid
-    changes[#changes + 1] = conf.texts[rid]
-  end
-  for first = 1, #changes, 7000 do
-    redis.call('HSET', requests, unpack(changes, first, math.min(first + 6999, #changes)))
-  end
-  if not conf.exists then create_base() end
-  for resource, words in pairs(conf.hints or {}) do
-    redis.pcall('SPUBLISH', channel .. resource, words)
-    if conf.mirror then mirror_hint(resource, words) end
-  end
-end
-
-  arg_made = { record_of = record_of, set_record = set_record, end_due = end_due, open_search = open_search, check_wait = check_wait, recheck_line = recheck_line, close_domain = close_domain }
+  arg_made = { record_of = record_of, set_record = set_record, check_wait = check_wait, close_domain = close_domain, end_due = end_due, open_search = open_search, recheck_line = recheck_line }
   return arg_made
 end
 

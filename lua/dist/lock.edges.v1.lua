@@ -6,9 +6,9 @@
 -- both are there, so is the edge. A page ends at its limit, or when it has looked at enough; the
 -- next one goes on where it ended, also inside a resource. Of each resource it reads the first 1,000 holders and waiters.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   graph     zset           {base}:graph
+-- KEYS   config   hash {base}:config
+-- KEYS   requests hash {base}:requests
+-- KEYS   graph    zset {base}:graph
 -- ARGV   cursor    bytes 0..2000  ?=
 -- ARGV   limit     int 1..1000    ?=1000
 -- ARGV   now_ms    int 0..9000000000000 ?=0
@@ -17,7 +17,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   4 + 3n commands for n resources; looks at 2,000 commands and edges, two holders or waiters counting as one; at most 6 commands, 12,000 steps
--- INCLUDE base_time open_domain members_below edges_of
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -66,7 +65,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -83,34 +81,8 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
--- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
--- with.
--- NEEDS config requests base_time
-local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
-  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms',
-    'mirror')
-  local now, now_text = base_time(set[1], set[2])
-  if not now then return nil, now_text end
-  local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))  -- at most 1,000: items
-  local last, before = row[1] or 0, tonumber(row[2] or 0)
-  local offset = math.max(before, last - now)
-  if offset ~= 0 then
-    now = now + offset
-    now_text = string.format('%.0f', now)
-  end
-  local texts = { [rids[1] or ''] = row[6] }
-  for i = 2, #rids do texts[rids[i]] = row[5 + i] end
-  return {
-    exists = set[1], events_max = set[3] or 100000, lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
-    max_ttl_ms = (set[6] or 3600000) + 0, mirror = set[7] == '1',
-    now = now, now_text = now_text, offset = offset, stepped = offset ~= before, texts = texts,
-    fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
-  }
-end
-
 -- members_below(words, limit): the first members of the graph that begin with these words, and go on.
--- NEEDS graph
+-- LATE
 local function members_below(words, limit) local graph = KEYS[3]
   return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
 end
@@ -119,7 +91,6 @@ end
 -- place on, and of its edges from the one with that number on. Who comes behind another that it has to wait for waits
 -- for the nearest one; a run of shared waiters waits together. Where the page is full: with which waiter and edge to go
 -- on. page: `left`, how many edges it may still have, and `work`, how much may still be looked at.
--- NEEDS members_below
 local function edges_of(resource, answers, page, order, at)
   local line = 'r ' .. resource
   local waiters = members_below(line .. ' q', 1000)
@@ -156,6 +127,31 @@ local function edges_of(resource, answers, page, order, at)
       run, last = {}, member
     end
   end
+end
+
+-- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
+-- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
+-- with.
+local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
+  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms',
+    'mirror')
+  local now, now_text = base_time(set[1], set[2])
+  if not now then return nil, now_text end
+  local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))  -- at most 1,000: items
+  local last, before = row[1] or 0, tonumber(row[2] or 0)
+  local offset = math.max(before, last - now)
+  if offset ~= 0 then
+    now = now + offset
+    now_text = string.format('%.0f', now)
+  end
+  local texts = { [rids[1] or ''] = row[6] }
+  for i = 2, #rids do texts[rids[i]] = row[5 + i] end
+  return {
+    exists = set[1], events_max = set[3] or 100000, lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
+    max_ttl_ms = (set[6] or 3600000) + 0, mirror = set[7] == '1',
+    now = now, now_text = now_text, offset = offset, stepped = offset ~= before, texts = texts,
+    fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
+  }
 end
 
 local graph = KEYS[3]

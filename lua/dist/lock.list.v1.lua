@@ -5,10 +5,10 @@
 -- that there is no more. By resource, unless an owner or an agent is named; a request for several resources comes
 -- once. A page may hold fewer than limit, above all where requests have many locks each. `locks` as show has them.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   graph     zset           {base}:graph
--- KEYS   deadlines zset           {base}:deadlines
+-- KEYS   config    hash {base}:config
+-- KEYS   requests  hash {base}:requests
+-- KEYS   graph     zset {base}:graph
+-- KEYS   deadlines zset {base}:deadlines
 -- ARGV   of_type   name           ?=
 -- ARGV   owner     id             ?=
 -- ARGV   agent     id             ?=
@@ -21,7 +21,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   4 + 3n commands, and one for each lock of a waiter; ends at 20 x limit; at most 2,300 commands, 83,000 steps
--- INCLUDE base_time open_domain read_request record_of parts_text place_of describe
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -88,7 +87,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -105,10 +103,39 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
+-- parts_text(request): the locks of a request as its record and its events have them.
+local function parts_text(request)
+  local words = {}
+  for i, part in ipairs(request.parts) do
+    words[i] = part.code .. part.leans .. '/' .. part.fence .. '=' .. part.resource
+  end
+  return table.concat(words, ',')
+end
+
+-- place_of(request): the place in line of a waiter, from 1; the last one where it stands in several lines.
+local function place_of(request) local graph = KEYS[3]
+  local place = 0
+  for _, part in ipairs(request.parts) do
+    if part.fence == '0' then
+      local line = 'r ' .. part.resource .. ' q '
+      place = math.max(place, 1 + redis.call('ZLEXCOUNT', graph, '[' .. line, '(' .. line .. request.order))
+    end
+  end
+  return place
+end
+
+-- describe(rid, request): a live request as list and show answer it. Holders have place 0.
+local function describe(rid, request) local deadlines = KEYS[4]
+  local waits = request.order ~= '-'
+  return { 'found', rid, waits and 'waiting' or request.state, request.owner, request.agent, tonumber(request.priority),
+    tonumber(request.since_ms), tonumber(request.born_ms), tonumber(request.ttl_ms), tonumber(request.until_ms),
+    tonumber(request.granted_ms), tonumber(redis.call('ZSCORE', deadlines, rid) or 0), place_of(request),
+    parts_text(request), request.purpose }
+end
+
 -- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
 -- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
 -- with.
--- NEEDS config requests base_time
 local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms',
     'mirror')
@@ -147,42 +174,9 @@ local function read_request(text)
 end
 
 -- record_of(conf, rid): the record of a request as this call has left it; false if there is none.
--- NEEDS requests
 local function record_of(conf, rid) local requests = KEYS[2]
   if conf.texts[rid] == nil then conf.texts[rid] = redis.call('HGET', requests, rid) end
   return conf.texts[rid]
-end
-
--- parts_text(request): the locks of a request as its record and its events have them.
-local function parts_text(request)
-  local words = {}
-  for i, part in ipairs(request.parts) do
-    words[i] = part.code .. part.leans .. '/' .. part.fence .. '=' .. part.resource
-  end
-  return table.concat(words, ',')
-end
-
--- place_of(request): the place in line of a waiter, from 1; the last one where it stands in several lines.
--- NEEDS graph
-local function place_of(request) local graph = KEYS[3]
-  local place = 0
-  for _, part in ipairs(request.parts) do
-    if part.fence == '0' then
-      local line = 'r ' .. part.resource .. ' q '
-      place = math.max(place, 1 + redis.call('ZLEXCOUNT', graph, '[' .. line, '(' .. line .. request.order))
-    end
-  end
-  return place
-end
-
--- describe(rid, request): a live request as list and show answer it. Holders have place 0.
--- NEEDS deadlines parts_text place_of
-local function describe(rid, request) local deadlines = KEYS[4]
-  local waits = request.order ~= '-'
-  return { 'found', rid, waits and 'waiting' or request.state, request.owner, request.agent, tonumber(request.priority),
-    tonumber(request.since_ms), tonumber(request.born_ms), tonumber(request.ttl_ms), tonumber(request.until_ms),
-    tonumber(request.granted_ms), tonumber(redis.call('ZSCORE', deadlines, rid) or 0), place_of(request),
-    parts_text(request), request.purpose }
 end
 
 local graph = KEYS[3]

@@ -4,8 +4,8 @@
 -- stored already they read in either form, until all of it is rewritten, which `done` notes. Where nothing is stored, or the
 -- layout is not older, nothing changes. It answers the layout, and that in which everything is by now; 0 where nothing is stored.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
+-- KEYS   config   hash {base}:config
+-- KEYS   requests hash {base}:requests
 -- ARGV   done      bool          ?=0
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- RETURN ok        now_ms:int layout:int rewritten:int
@@ -14,7 +14,6 @@
 -- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   4 commands; at most 4 commands, 58 steps
--- INCLUDE base_time open_domain raise_layout
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -57,7 +56,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -77,7 +75,6 @@ end
 -- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
 -- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
 -- with.
--- NEEDS config requests base_time
 local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms',
     'mirror')
@@ -103,7 +100,6 @@ end
 -- raise_layout(done): let what is written be of the layout of these scripts, and older ones be refused. Returns the layout, that
 -- in which everything is by now (0 and 0 where nothing is stored), and the layout before, if this has raised it. done: all that
 -- was stored is rewritten.
--- NEEDS config
 local function raise_layout(done) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout', 'rewritten')
   local before = row[1]

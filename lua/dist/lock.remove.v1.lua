@@ -3,10 +3,10 @@
 -- lock.remove.v1: forget the capacity of a resource that nobody has permits of. Who waits for one hears it at the next
 -- poll.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   capacity  hash           {base}:capacity
--- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   config   hash           {base}:config
+-- KEYS   requests hash           {base}:requests
+-- KEYS   capacity hash           {base}:capacity
+-- KEYS   channel  prefix/channel {base}:channel: id
 -- ARGV   resource  id
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- RETURN removed   now_ms:int
@@ -17,7 +17,6 @@
 -- REPLAY state
 -- FLAGS  allow-oom
 -- COST   7 commands; at most 5 commands, 73 steps
--- INCLUDE base_time open_domain read_capacity create_base mirror_hint close_domain
 
 local LAYOUT = 1
 local CREATED = 1
@@ -60,7 +59,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -77,10 +75,40 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
+-- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
+local function create_base() local config = KEYS[1]
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
+end
+
+-- mirror_hint(whom, words): publish a hint on the plain channel of the same name, too, for clients that can only SUBSCRIBE. In a cluster
+-- each node passes it on to all others, so a domain does it only where the setting `mirror` is on. No other source may PUBLISH.
+local function mirror_hint(whom, words) local channel = KEYS[4]
+  redis.pcall('PUBLISH', channel .. whom, words)
+end
+
+-- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,
+-- and publish what this call has told.
+-- LATE
+local function close_domain(conf) local requests, channel = KEYS[2], KEYS[4]
+  local changes = { '#now', conf.now_text, '#offset', conf.offset, '#fence', string.format('%.0f', conf.fence),
+    '#waiting', conf.waiting, '#due', conf.due }
+  for rid in pairs(conf.changed or {}) do
+    changes[#changes + 1] = rid
+    changes[#changes + 1] = conf.texts[rid]
+  end
+  for first = 1, #changes, 7000 do
+    redis.call('HSET', requests, unpack(changes, first, math.min(first + 6999, #changes)))
+  end
+  if not conf.exists then create_base() end
+  for resource, words in pairs(conf.hints or {}) do
+    redis.pcall('SPUBLISH', channel .. resource, words)
+    if conf.mirror then mirror_hint(resource, words) end
+  end
+end
+
 -- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
 -- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
 -- with.
--- NEEDS config requests base_time
 local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms',
     'mirror')
@@ -104,7 +132,6 @@ local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
 end
 
 -- read_capacity(conf, resource): its permits and whether they may be given out; nil if it has none.
--- NEEDS capacity
 local function read_capacity(conf, resource) local capacity = KEYS[3]
   local max, status, silent_ms, seen_ms, used =
     string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
@@ -112,39 +139,6 @@ local function read_capacity(conf, resource) local capacity = KEYS[3]
   local silent = tonumber(silent_ms) > 0 and conf.now - tonumber(seen_ms) > tonumber(silent_ms)
   return { max = tonumber(max), status = status, silent_ms = silent_ms, seen_ms = seen_ms, used = tonumber(used),
     open = status == 'active' and not silent, silent = silent }
-end
-
--- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
--- NEEDS config
-local function create_base() local config = KEYS[1]
-  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
-end
-
--- mirror_hint(whom, words): publish a hint on the plain channel of the same name, too, for clients that can only SUBSCRIBE. In a cluster
--- each node passes it on to all others, so a domain does it only where the setting `mirror` is on. No other source may PUBLISH.
--- NEEDS channel
-local function mirror_hint(whom, words) local channel = KEYS[4]
-  redis.pcall('PUBLISH', channel .. whom, words)
-end
-
--- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,
--- and publish what this call has told.
--- NEEDS requests channel create_base mirror_hint
-local function close_domain(conf) local requests, channel = KEYS[2], KEYS[4]
-  local changes = { '#now', conf.now_text, '#offset', conf.offset, '#fence', string.format('%.0f', conf.fence),
-    '#waiting', conf.waiting, '#due', conf.due }
-  for rid in pairs(conf.changed or {}) do
-    changes[#changes + 1] = rid
-    changes[#changes + 1] = conf.texts[rid]
-  end
-  for first = 1, #changes, 7000 do
-    redis.call('HSET', requests, unpack(changes, first, math.min(first + 6999, #changes)))
-  end
-  if not conf.exists then create_base() end
-  for resource, words in pairs(conf.hints or {}) do
-    redis.pcall('SPUBLISH', channel .. resource, words)
-    if conf.mirror then mirror_hint(resource, words) end
-  end
 end
 
 local capacity = KEYS[3]

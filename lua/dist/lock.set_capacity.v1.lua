@@ -13,7 +13,7 @@
 -- KEYS   capacity  hash           {base}:capacity
 -- KEYS   rates     zset           {base}:rates
 -- KEYS   events    stream         {base}:events
--- KEYS   channel   prefix/channel {base}:channel: id
+-- KEYS   channel   prefix/channel {base}:channel:  id
 -- ARGV   resource  id
 -- ARGV   max       int 0..1000000
 -- ARGV   silent_ms int 0..86400000 ?=0
@@ -26,11 +26,6 @@
 -- ROLE   operate
 -- REPLAY idempotent
 -- COST   8 commands, 2 more where there are fewer permits than before; at most 930 commands, 15,000 steps
--- INCLUDE base_time open_domain note_line read_capacity write_capacity
--- RARELY record_of read_request live_request members_of set_record remember emit parts_text tell note_freed permits_of
--- RARELY use_permits forget_search end_request end_wait set_deadline members_below waits_as strongest lacks_support line_of
--- RARELY is_held_against is_behind find_obstacle next_fence link_request write_request grant read_rules hand_over
--- RARELY promote promote_freed end_rids sweep_ended end_due recheck_line create_base mirror_hint close_domain
 
 local LAYOUT = 1
 local CREATED = 1
@@ -94,7 +89,6 @@ local arg_rare
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -111,10 +105,24 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
+-- note_line(conf, resource, shared, from): somebody in line for it, behind that place, may have a turn now: for
+-- promote_freed to look at, once. shared: who has gone shared it, or would have. `gone` counts those; any other
+-- counts for all that may pass others.
+local function note_line(conf, resource, shared, from)
+  conf.freed, conf.noted = conf.freed or {}, conf.noted or {}
+  from = from or ''
+  local noted = conf.noted[resource]
+  if not noted then
+    noted = { resource = resource, gone = 0, from = from }
+    conf.freed[#conf.freed + 1], conf.noted[resource] = noted, noted
+  end
+  noted.gone = noted.gone + (shared and 1 or 64)
+  if from < noted.from then noted.from = from end
+end
+
 -- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
 -- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
 -- with.
--- NEEDS config requests base_time
 local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms',
     'mirror')
@@ -137,23 +145,7 @@ local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   }
 end
 
--- note_line(conf, resource, shared, from): somebody in line for it, behind that place, may have a turn now: for
--- promote_freed to look at, once. shared: who has gone shared it, or would have. `gone` counts those; any other
--- counts for all that may pass others.
-local function note_line(conf, resource, shared, from)
-  conf.freed, conf.noted = conf.freed or {}, conf.noted or {}
-  from = from or ''
-  local noted = conf.noted[resource]
-  if not noted then
-    noted = { resource = resource, gone = 0, from = from }
-    conf.freed[#conf.freed + 1], conf.noted[resource] = noted, noted
-  end
-  noted.gone = noted.gone + (shared and 1 or 64)
-  if from < noted.from then noted.from = from end
-end
-
 -- read_capacity(conf, resource): its permits and whether they may be given out; nil if it has none.
--- NEEDS capacity
 local function read_capacity(conf, resource) local capacity = KEYS[6]
   local max, status, silent_ms, seen_ms, used =
     string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
@@ -164,7 +156,6 @@ local function read_capacity(conf, resource) local capacity = KEYS[6]
 end
 
 -- write_capacity(resource, room): store what read_capacity reads.
--- NEEDS capacity
 local function write_capacity(resource, room) local capacity = KEYS[6]
   redis.call('HSET', capacity, resource, string.format('%.0f %s %s %s %.0f', room.max, room.status, room.silent_ms,
     room.seen_ms, room.used))
@@ -174,33 +165,63 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- record_of(conf, rid): the record of a request as this call has left it; false if there is none.
--- NEEDS requests
-local function record_of(conf, rid) local requests = KEYS[2]
-  if conf.texts[rid] == nil then conf.texts[rid] = redis.call('HGET', requests, rid) end
-  return conf.texts[rid]
+-- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
+local function create_base() local config = KEYS[1]
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
 end
 
--- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
--- rests on a hold of its owner's (`leans`), and waits, ends with that hold.
-local function read_request(text)
-  local request, parts = {}, {}
-  local list
-  request.state, request.owner, request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms,
-    request.until_ms, request.order, request.granted_ms, list, request.purpose =
-    string.match(text, '^(%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
-  for code, leans, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
-    parts[#parts + 1] = { code = code, leans = leans, fence = fence, resource = resource }
+-- mirror_hint(whom, words): publish a hint on the plain channel of the same name, too, for clients that can only SUBSCRIBE. In a cluster
+-- each node passes it on to all others, so a domain does it only where the setting `mirror` is on. No other source may PUBLISH.
+local function mirror_hint(whom, words) local channel = KEYS[9]
+  redis.pcall('PUBLISH', channel .. whom, words)
+end
+
+-- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,
+-- and publish what this call has told.
+-- LATE
+local function close_domain(conf) local requests, channel = KEYS[2], KEYS[9]
+  local changes = { '#now', conf.now_text, '#offset', conf.offset, '#fence', string.format('%.0f', conf.fence),
+    '#waiting', conf.waiting, '#due', conf.due }
+  for rid in pairs(conf.changed or {}) do
+    changes[#changes + 1] = rid
+    changes[#changes + 1] = conf.texts[rid]
   end
-  request.parts = parts
-  return request
+  for first = 1, #changes, 7000 do
+    redis.call('HSET', requests, unpack(changes, first, math.min(first + 6999, #changes)))
+  end
+  if not conf.exists then create_base() end
+  for resource, words in pairs(conf.hints or {}) do
+    redis.pcall('SPUBLISH', channel .. resource, words)
+    if conf.mirror then mirror_hint(resource, words) end
+  end
 end
 
--- live_request(conf, rid): a request that holds or waits; nil if it has ended or is not known.
--- NEEDS record_of read_request
-local function live_request(conf, rid)
-  local text = record_of(conf, rid)
-  if text and string.sub(text, 1, 6) ~= 'ended ' then return read_request(text) end
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is conf.trace, that of the task, or else that of the call.
+local function emit(conf, event, id, detail) local events = KEYS[8]
+  if conf.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not conf.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  local traced = conf.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- forget_search(conf, rid): one that waited is not to be searched for any more. Where nobody waits there is nothing to
+-- look at, the rest of a line neither.
+local function forget_search(conf, rid) local unchecked = KEYS[5]
+  conf.waiting = conf.waiting - 1
+  if conf.waiting == 0 then
+    redis.call('UNLINK', unchecked)
+  else
+    redis.call('ZREM', unchecked, rid)
+  end
 end
 
 -- members_of(rid, request): its members of the graph: for each lock one by resource and one by owner, at last one by
@@ -222,66 +243,7 @@ local function members_of(rid, request)
   return members
 end
 
--- set_record(conf, rid, text): note the record of a request, for the rest of this call and for close_domain, which
--- stores it.
-local function set_record(conf, rid, text)
-  conf.texts[rid] = text
-  conf.changed = conf.changed or {}
-  conf.changed[rid] = true
-end
-
--- remember(conf, rid, outcome): keep for two minutes how a request ended: one that has ended never holds again. In
--- `deadlines` those stand below zero, apart from the live.
--- NEEDS deadlines set_record
-local function remember(conf, rid, outcome) local deadlines = KEYS[4]
-  set_record(conf, rid, 'ended ' .. outcome)
-  redis.call('ZADD', deadlines, conf.now + 120000 - 1e15, rid)
-  conf.due = math.min(conf.due, conf.now + 121000)
-end
-
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
--- NEEDS events trace source
-local function emit(conf, event, id, detail) local events = KEYS[8]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
-      'payload', detail)
-    return
-  end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
-  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
-  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
-  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
-end
-
--- parts_text(request): the locks of a request as its record and its events have them.
-local function parts_text(request)
-  local words = {}
-  for i, part in ipairs(request.parts) do
-    words[i] = part.code .. part.leans .. '/' .. part.fence .. '=' .. part.resource
-  end
-  return table.concat(words, ',')
-end
-
--- tell(conf, event, rid, request, detail): one event, and a hint to whoever listens to one of its resources; to who waits
--- for the request itself, if it has got what it waits for or has ended without. detail is words of ours with a space
--- before each, or ''.
--- NEEDS emit parts_text
-local function tell(conf, event, rid, request, detail)
-  local agent, hints = request.agent, conf.hints or {}
-  emit(conf, event, rid, 'owner=' .. request.owner .. ' agent=' .. agent .. ' locks=' .. parts_text(request) .. detail)
-  conf.hints = hints
-  local word = string.sub(event, 6) .. ':' .. agent
-  local function hint(whom) hints[whom] = hints[whom] and hints[whom] .. ' ' .. word or word end
-  for _, part in ipairs(request.parts) do hint(part.resource) end
-  if event == 'lock.promoted' or event == 'lock.cancelled' or event == 'lock.deadlock' then hint(rid) end
-end
-
 -- note_freed(conf, request): note the lines of what a request has left, and who may have lost what its own wait rests on.
--- NEEDS note_line
 local function note_freed(conf, request)
   for _, part in ipairs(request.parts) do
     note_line(conf, part.resource, part.code == 's')
@@ -296,8 +258,46 @@ end
 -- permits_of(code): how many permits a code stands for; nil if it is that of another mode.
 local function permits_of(code) return tonumber(string.match(code, '^p(%d+)$')) end
 
+-- set_record(conf, rid, text): note the record of a request, for the rest of this call and for close_domain, which
+-- stores it.
+-- LATE
+local function set_record(conf, rid, text)
+  conf.texts[rid] = text
+  conf.changed = conf.changed or {}
+  conf.changed[rid] = true
+end
+
+-- remember(conf, rid, outcome): keep for two minutes how a request ended: one that has ended never holds again. In
+-- `deadlines` those stand below zero, apart from the live.
+local function remember(conf, rid, outcome) local deadlines = KEYS[4]
+  set_record(conf, rid, 'ended ' .. outcome)
+  redis.call('ZADD', deadlines, conf.now + 120000 - 1e15, rid)
+  conf.due = math.min(conf.due, conf.now + 121000)
+end
+
+-- parts_text(request): the locks of a request as its record and its events have them.
+local function parts_text(request)
+  local words = {}
+  for i, part in ipairs(request.parts) do
+    words[i] = part.code .. part.leans .. '/' .. part.fence .. '=' .. part.resource
+  end
+  return table.concat(words, ',')
+end
+
+-- tell(conf, event, rid, request, detail): one event, and a hint to whoever listens to one of its resources; to who waits
+-- for the request itself, if it has got what it waits for or has ended without. detail is words of ours with a space
+-- before each, or ''.
+local function tell(conf, event, rid, request, detail)
+  local agent, hints = request.agent, conf.hints or {}
+  emit(conf, event, rid, 'owner=' .. request.owner .. ' agent=' .. agent .. ' locks=' .. parts_text(request) .. detail)
+  conf.hints = hints
+  local word = string.sub(event, 6) .. ':' .. agent
+  local function hint(whom) hints[whom] = hints[whom] and hints[whom] .. ' ' .. word or word end
+  for _, part in ipairs(request.parts) do hint(part.resource) end
+  if event == 'lock.promoted' or event == 'lock.cancelled' or event == 'lock.deadlock' then hint(rid) end
+end
+
 -- use_permits(conf, part, sign): count the permits of a part as taken (1) or given back (-1).
--- NEEDS permits_of read_capacity write_capacity
 local function use_permits(conf, part, sign)
   local room = read_capacity(conf, part.resource)
   if not room then return end
@@ -305,21 +305,9 @@ local function use_permits(conf, part, sign)
   write_capacity(part.resource, room)
 end
 
--- forget_search(conf, rid): one that waited is not to be searched for any more. Where nobody waits there is nothing to
--- look at, the rest of a line neither.
--- NEEDS unchecked
-local function forget_search(conf, rid) local unchecked = KEYS[5]
-  conf.waiting = conf.waiting - 1
-  if conf.waiting == 0 then
-    redis.call('UNLINK', unchecked)
-  else
-    redis.call('ZREM', unchecked, rid)
-  end
-end
-
 -- end_request(conf, rid, request, outcome, event, detail): take a request out of everything, and remember how it
 -- ended.
--- NEEDS graph members_of forget_search remember tell note_freed permits_of use_permits
+-- LATE
 local function end_request(conf, rid, request, outcome, event, detail) local graph = KEYS[3]
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
   remember(conf, rid, outcome)
@@ -334,34 +322,39 @@ local function end_request(conf, rid, request, outcome, event, detail) local gra
 end
 
 -- end_wait(conf, rid, request): end a waiter whose time has come: its wait is over, or nobody has asked for it.
--- NEEDS end_request
 local function end_wait(conf, rid, request)
   local outcome = conf.now >= tonumber(request.until_ms) and 'timed_out' or 'abandoned'
   end_request(conf, rid, request, outcome, 'lock.cancelled', ' reason=' .. outcome)
 end
 
--- set_deadline(conf, rid, deadline_ms): when a live request ends by itself. conf.due is not after any of these.
--- NEEDS deadlines
-local function set_deadline(conf, rid, deadline_ms) local deadlines = KEYS[4]
-  redis.call('ZADD', deadlines, deadline_ms, rid)
-  conf.due = math.min(conf.due, deadline_ms)
+-- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
+-- rests on a hold of its owner's (`leans`), and waits, ends with that hold.
+local function read_request(text)
+  local request, parts = {}, {}
+  local list
+  request.state, request.owner, request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms,
+    request.until_ms, request.order, request.granted_ms, list, request.purpose =
+    string.match(text, '^(%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
+  for code, leans, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
+    parts[#parts + 1] = { code = code, leans = leans, fence = fence, resource = resource }
+  end
+  request.parts = parts
+  return request
 end
 
--- members_below(words, limit): the first members of the graph that begin with these words, and go on.
--- NEEDS graph
-local function members_below(words, limit) local graph = KEYS[3]
-  return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
+-- record_of(conf, rid): the record of a request as this call has left it; false if there is none.
+local function record_of(conf, rid) local requests = KEYS[2]
+  if conf.texts[rid] == nil then conf.texts[rid] = redis.call('HGET', requests, rid) end
+  return conf.texts[rid]
 end
 
--- waits_as(owner): the rid under which an owner waits already; nil if it does not.
--- NEEDS members_below
-local function waits_as(owner)
-  local member = members_below('o ' .. owner .. ' w', 1)[1]
-  return member and string.match(member, '^.* (%S+)$')
+-- live_request(conf, rid): a request that holds or waits; nil if it has ended or is not known.
+local function live_request(conf, rid)
+  local text = record_of(conf, rid)
+  if text and string.sub(text, 1, 6) ~= 'ended ' then return read_request(text) end
 end
 
 -- strongest(owner, resource): the code of the strongest hold of an owner on a resource; nil if it has none.
--- NEEDS graph
 local function strongest(owner, resource) local graph = KEYS[3]
   local held = 'o ' .. owner .. ' h ' .. resource
   local last = redis.call('ZRANGE', graph, '(' .. held .. '!', '[' .. held .. ' ', 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
@@ -369,7 +362,6 @@ local function strongest(owner, resource) local graph = KEYS[3]
 end
 
 -- lacks_support(request): whether a waiter rests on holds of its owner's of which one is gone.
--- NEEDS strongest
 local function lacks_support(request)
   for _, part in ipairs(request.parts) do
     if part.leans ~= '' then
@@ -391,9 +383,30 @@ local function line_of(conf, resource)
   return conf.lines[resource]
 end
 
+-- is_behind(conf, part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
+-- pass those shared waiters that wait for something else as well, up to 63 of them.
+local function is_behind(conf, part, order) local graph = KEYS[3]
+  local line, queue, most = line_of(conf, part.resource), 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
+  if part.code == 's' and not line.read or part.code ~= 's' and line.first == nil then
+    local members = redis.call('ZRANGE', graph, '[' .. queue, '(' .. queue .. '~', 'BYLEX', 'LIMIT', 0, most)
+    line.first, line.read, line.alone, line.last = false, most == 64, false, false
+    for i, member in ipairs(members) do
+      local place, code = string.match(member, '^r %S+ q (%S+) (%S+) ')
+      if i == 1 then line.first = place end
+      if i == 64 then line.last = place end
+      if code ~= 's' then
+        line.alone = place
+        break
+      end
+    end
+    if conf.looks then conf.looks = conf.looks - math.ceil(#members / 8) end
+  end
+  if part.code ~= 's' then return line.first and line.first < order end
+  return line.alone and line.alone < order or line.last and line.last < order
+end
+
 -- is_held_against(conf, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
 -- order permits, shared, exclusive.
--- NEEDS graph permits_of read_capacity line_of
 local function is_held_against(conf, part, owner) local graph = KEYS[3]
   local line, held = line_of(conf, part.resource), 'r ' .. part.resource .. ' h'
   local low, high = '[' .. held .. ' ', '(' .. held .. '!'
@@ -418,32 +431,8 @@ local function is_held_against(conf, part, owner) local graph = KEYS[3]
   return line.code and line.code ~= 's'
 end
 
--- is_behind(conf, part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
--- pass those shared waiters that wait for something else as well, up to 63 of them.
--- NEEDS graph line_of
-local function is_behind(conf, part, order) local graph = KEYS[3]
-  local line, queue, most = line_of(conf, part.resource), 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
-  if part.code == 's' and not line.read or part.code ~= 's' and line.first == nil then
-    local members = redis.call('ZRANGE', graph, '[' .. queue, '(' .. queue .. '~', 'BYLEX', 'LIMIT', 0, most)
-    line.first, line.read, line.alone, line.last = false, most == 64, false, false
-    for i, member in ipairs(members) do
-      local place, code = string.match(member, '^r %S+ q (%S+) (%S+) ')
-      if i == 1 then line.first = place end
-      if i == 64 then line.last = place end
-      if code ~= 's' then
-        line.alone = place
-        break
-      end
-    end
-    if conf.looks then conf.looks = conf.looks - math.ceil(#members / 8) end
-  end
-  if part.code ~= 's' then return line.first and line.first < order end
-  return line.alone and line.alone < order or line.last and line.last < order
-end
-
 -- find_obstacle(conf, request, order): why a request for that place in line has to wait: the resource, and whether it
 -- is for its holders (else for those ahead); nil if it need not.
--- NEEDS is_held_against is_behind
 local function find_obstacle(conf, request, order)
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then
@@ -453,15 +442,8 @@ local function find_obstacle(conf, request, order)
   end
 end
 
--- next_fence(conf): a fence above all that were given out before, even if the last second was lost; as text.
-local function next_fence(conf)
-  conf.fence = math.max(conf.fence + 1, conf.now * 1000)
-  return string.format('%.0f', conf.fence)
-end
-
 -- link_request(conf, rid, request): add its members to the graph. What was read of its lines (line_of) is to be read
 -- again, but for one more who shares a lock that is shared or free: that keeps nobody away who would share it, too.
--- NEEDS graph members_of
 local function link_request(conf, rid, request) local graph = KEYS[3]
   for _, part in ipairs(conf.lines and request.parts or {}) do
     local line = conf.lines[part.resource]
@@ -478,8 +460,19 @@ local function link_request(conf, rid, request) local graph = KEYS[3]
   redis.call('ZADD', graph, unpack(scored))  -- at most 130: two for each member of a request
 end
 
+-- next_fence(conf): a fence above all that were given out before, even if the last second was lost; as text.
+local function next_fence(conf)
+  conf.fence = math.max(conf.fence + 1, conf.now * 1000)
+  return string.format('%.0f', conf.fence)
+end
+
+-- set_deadline(conf, rid, deadline_ms): when a live request ends by itself. conf.due is not after any of these.
+local function set_deadline(conf, rid, deadline_ms) local deadlines = KEYS[4]
+  redis.call('ZADD', deadlines, deadline_ms, rid)
+  conf.due = math.min(conf.due, deadline_ms)
+end
+
 -- write_request(conf, rid, request): note the record of a live request; read_request reads it.
--- NEEDS parts_text set_record
 local function write_request(conf, rid, request)
   set_record(conf, rid, string.format('%s %s %s %.0f %.0f %.0f %.0f %.0f %s %.0f ', request.state, request.owner,
     request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms, request.until_ms, request.order,
@@ -488,7 +481,6 @@ end
 
 -- grant(conf, rid, request, status, deadline_ms): make it a holder. A lock that its owner did not hold before gets a
 -- fence above all that were given out before.
--- NEEDS next_fence permits_of set_deadline link_request write_request use_permits
 local function grant(conf, rid, request, status, deadline_ms)
   local fence = next_fence(conf)
   for _, part in ipairs(request.parts) do
@@ -504,7 +496,6 @@ local function grant(conf, rid, request, status, deadline_ms)
 end
 
 -- read_rules(conf): the settings that few calls need, added to conf.
--- NEEDS config
 local function read_rules(conf) local config = KEYS[1]
   if conf.claim_ms then return end
   local row = redis.call('HMGET', config, 'poll_ms', 'claim_ms', 'waiter_ms', 'priority_step_ms', 'policy',
@@ -518,7 +509,6 @@ end
 
 -- hand_over(conf, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
 -- it may follow it, in every line where it stood, but for what it has alone.
--- NEEDS graph note_line members_of forget_search grant read_rules tell
 local function hand_over(conf, rid, request) local graph = KEYS[3]
   read_rules(conf)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
@@ -534,7 +524,6 @@ end
 -- run of shared waiters together. Grants and ends are `left` at most; answers how many are left then, and, where that
 -- was too much for a call, the place up to which all had their turn. What stands in a waiter's way is the same in all
 -- its lines, so it is looked for once (conf.tried) until somebody else is granted. conf.looks: how much may be done.
--- NEEDS graph deadlines record_of read_request end_wait find_obstacle hand_over
 local function promote(conf, freed, left) local graph, deadlines = KEYS[3], KEYS[4]
   local line, most, skipped, had = 'r ' .. freed.resource .. ' q ', 64, 0, left
   local low, high = freed.from == '' and '[' .. line or '(' .. line .. freed.from .. '!', '(' .. line .. '~'
@@ -575,9 +564,21 @@ local function promote(conf, freed, left) local graph, deadlines = KEYS[3], KEYS
   return left
 end
 
+-- members_below(words, limit): the first members of the graph that begin with these words, and go on.
+-- LATE
+local function members_below(words, limit) local graph = KEYS[3]
+  return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
+end
+
+-- waits_as(owner): the rid under which an owner waits already; nil if it does not.
+local function waits_as(owner)
+  local member = members_below('o ' .. owner .. ' w', 1)[1]
+  return member and string.match(member, '^.* (%S+)$')
+end
+
 -- promote_freed(conf): give their turn to those in line for what this call has freed; first end the waits of owners
 -- that have lost what they rest on. What is too much for one call is left to the next.
--- NEEDS set_deadline waits_as live_request lacks_support end_request promote
+-- LATE
 local function promote_freed(conf)
   local left, at = conf.grants or 64, 1
   conf.tried, conf.looks = {}, conf.looks or 1300
@@ -602,7 +603,6 @@ end
 
 -- end_rids(conf, rids, work): end requests whose deadline has come: all of them first, for none may be granted what
 -- another leaves. Then the next in line have their turn. How many were ended: `work` counts their locks, and more.
--- NEEDS deadlines note_line live_request end_wait end_request promote_freed
 local function end_rids(conf, rids, work) local deadlines = KEYS[4]
   local count = 0
   for _, rid in ipairs(rids) do
@@ -627,7 +627,6 @@ end
 
 -- sweep_ended(conf, limit): forget how requests ended two minutes ago, and agents whose rate is not used, a hundred times
 -- the limit at most; when that is to be done again.
--- NEEDS requests deadlines rates
 local function sweep_ended(conf, limit) local requests, deadlines, rates = KEYS[2], KEYS[4], KEYS[7]
   local most = math.min(1000, 100 * limit)
   local rids = redis.call('ZRANGE', deadlines, '-inf', conf.now - 1e15, 'BYSCORE', 'LIMIT', 0, most)
@@ -648,7 +647,7 @@ end
 -- ended two minutes ago; how many were ended. conf.caught_up: there are no more. conf.due is when there is something
 -- to do again; what can be forgotten may wait for a second, so that not every call has to see to it.
 -- Requests with many locks count for several.
--- NEEDS deadlines end_rids sweep_ended
+-- LATE
 local function end_due(conf, limit) local deadlines = KEYS[4]
   conf.caught_up = conf.now < conf.due
   if conf.caught_up then return 0 end
@@ -664,7 +663,6 @@ end
 -- recheck_line(conf, resource, from): let detect look at those who wait for permits of a resource, behind that place in
 -- its line: with fewer permits than before they may be part of a deadlock. 500 waiters at a time; the rest of a longer
 -- line is noted for the next detect. Answers how much it has looked at.
--- NEEDS graph unchecked permits_of
 local function recheck_line(conf, resource, from) local graph, unchecked = KEYS[3], KEYS[5]
   local line = 'r ' .. resource .. ' q '
   local low = from == '' and '[' .. line or '(' .. line .. from .. '!'
@@ -684,40 +682,7 @@ local function recheck_line(conf, resource, from) local graph, unchecked = KEYS[
   return 1 + #members
 end
 
--- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
--- NEEDS config
-local function create_base() local config = KEYS[1]
-  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
-end
-
--- mirror_hint(whom, words): publish a hint on the plain channel of the same name, too, for clients that can only SUBSCRIBE. In a cluster
--- each node passes it on to all others, so a domain does it only where the setting `mirror` is on. No other source may PUBLISH.
--- NEEDS channel
-local function mirror_hint(whom, words) local channel = KEYS[9]
-  redis.pcall('PUBLISH', channel .. whom, words)
-end
-
--- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,
--- and publish what this call has told.
--- NEEDS requests channel create_base mirror_hint
-local function close_domain(conf) local requests, channel = KEYS[2], KEYS[9]
-  local changes = { '#now', conf.now_text, '#offset', conf.offset, '#fence', string.format('%.0f', conf.fence),
-    '#waiting', conf.waiting, '#due', conf.due }
-  for rid in pairs(conf.changed or {}) do
-    changes[#changes + 1] = rid
-    changes[#changes + 1] = conf.texts[rid]
-  end
-  for first = 1, #changes, 7000 do
-    redis.call('HSET', requests, unpack(changes, first, math.min(first + 6999, #changes)))
-  end
-  if not conf.exists then create_base() end
-  for resource, words in pairs(conf.hints or {}) do
-    redis.pcall('SPUBLISH', channel .. resource, words)
-    if conf.mirror then mirror_hint(resource, words) end
-  end
-end
-
-  arg_made = { promote_freed = promote_freed, end_due = end_due, recheck_line = recheck_line, close_domain = close_domain }
+  arg_made = { close_domain = close_domain, promote_freed = promote_freed, end_due = end_due, recheck_line = recheck_line }
   return arg_made
 end
 

@@ -5,11 +5,11 @@
 -- locks: `<code>/<fence>=<resource>`, several with commas; code is x, s or p and the number of permits; fence 0 while
 -- waiting.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   graph     zset           {base}:graph
--- KEYS   deadlines zset           {base}:deadlines
--- KEYS   capacity  hash           {base}:capacity
+-- KEYS   config    hash {base}:config
+-- KEYS   requests  hash {base}:requests
+-- KEYS   graph     zset {base}:graph
+-- KEYS   deadlines zset {base}:deadlines
+-- KEYS   capacity  hash {base}:capacity
 -- ARGV   resource  id
 -- ARGV   limit     int 1..500     ?=100
 -- ARGV   now_ms    int 0..9000000000000 ?=0
@@ -18,8 +18,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   8 + 3n commands, and one for each lock of a waiter; ends at 20 x limit; at most 2,800 commands, 40,000 steps
--- INCLUDE base_time open_domain read_capacity members_below read_request record_of
--- RARELY parts_text place_of describe
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -70,7 +68,6 @@ local arg_rare
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -87,10 +84,15 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
+-- members_below(words, limit): the first members of the graph that begin with these words, and go on.
+-- LATE
+local function members_below(words, limit) local graph = KEYS[3]
+  return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
+end
+
 -- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
 -- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
 -- with.
--- NEEDS config requests base_time
 local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms',
     'mirror')
@@ -114,7 +116,6 @@ local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
 end
 
 -- read_capacity(conf, resource): its permits and whether they may be given out; nil if it has none.
--- NEEDS capacity
 local function read_capacity(conf, resource) local capacity = KEYS[5]
   local max, status, silent_ms, seen_ms, used =
     string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
@@ -122,12 +123,6 @@ local function read_capacity(conf, resource) local capacity = KEYS[5]
   local silent = tonumber(silent_ms) > 0 and conf.now - tonumber(seen_ms) > tonumber(silent_ms)
   return { max = tonumber(max), status = status, silent_ms = silent_ms, seen_ms = seen_ms, used = tonumber(used),
     open = status == 'active' and not silent, silent = silent }
-end
-
--- members_below(words, limit): the first members of the graph that begin with these words, and go on.
--- NEEDS graph
-local function members_below(words, limit) local graph = KEYS[3]
-  return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
 end
 
 -- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
@@ -146,7 +141,6 @@ local function read_request(text)
 end
 
 -- record_of(conf, rid): the record of a request as this call has left it; false if there is none.
--- NEEDS requests
 local function record_of(conf, rid) local requests = KEYS[2]
   if conf.texts[rid] == nil then conf.texts[rid] = redis.call('HGET', requests, rid) end
   return conf.texts[rid]
@@ -166,7 +160,6 @@ local function parts_text(request)
 end
 
 -- place_of(request): the place in line of a waiter, from 1; the last one where it stands in several lines.
--- NEEDS graph
 local function place_of(request) local graph = KEYS[3]
   local place = 0
   for _, part in ipairs(request.parts) do
@@ -179,7 +172,6 @@ local function place_of(request) local graph = KEYS[3]
 end
 
 -- describe(rid, request): a live request as list and show answer it. Holders have place 0.
--- NEEDS deadlines parts_text place_of
 local function describe(rid, request) local deadlines = KEYS[4]
   local waits = request.order ~= '-'
   return { 'found', rid, waits and 'waiting' or request.state, request.owner, request.agent, tonumber(request.priority),

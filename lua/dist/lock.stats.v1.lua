@@ -3,18 +3,17 @@
 -- lock.stats.v1: how much there is in a domain, its settings as far as they are configured, and when detect looked for
 -- deadlocks last (0: never).
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   graph     zset           {base}:graph
--- KEYS   deadlines zset           {base}:deadlines
--- KEYS   unchecked zset           {base}:unchecked
--- KEYS   capacity  hash           {base}:capacity
+-- KEYS   config    hash {base}:config
+-- KEYS   requests  hash {base}:requests
+-- KEYS   graph     zset {base}:graph
+-- KEYS   deadlines zset {base}:deadlines
+-- KEYS   unchecked zset {base}:unchecked
+-- KEYS   capacity  hash {base}:capacity
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- RETURN ok        now_ms:int held:int waiting:int ended:int unchecked:int capacities:int settings:pairs(settings) detected_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   9 commands; at most 9 commands, 50 steps
--- INCLUDE base_time open_domain
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -52,7 +51,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -72,7 +70,6 @@ end
 -- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
 -- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
 -- with.
--- NEEDS config requests base_time
 local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms',
     'mirror')

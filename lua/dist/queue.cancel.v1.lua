@@ -4,38 +4,38 @@
 -- every way out but ack then ends in cancelled. A dead task leaves the dead set as a cancelled one; dead children of a tree
 -- stay. The same call, sent again, answers the same.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   running   hash          {base}:running
--- KEYS   leases    zset          {base}:leases
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   lanes     set           {base}:lanes
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   blocked   zset          {base}:blocked
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   payload   prefix/string {base}:payload:  id
--- KEYS   result    prefix/string {base}:result:   id
--- KEYS   deadlines zset          {base}:deadlines
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   by_user   prefix/zset   {base}:by:user:  label
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
--- KEYS   children  prefix/zset   {base}:children: id
--- KEYS   control   prefix/list   {base}:control:  id
--- KEYS   reply     prefix/string {base}:reply:    id
--- KEYS   channel   prefix/channel {base}:channel: id
--- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   dependents prefix/zset  {base}:dependents: id
--- KEYS   order     prefix/zset   {base}:order:    id
--- KEYS   ends      zset          {base}:ends
--- KEYS   weights   hash          {base}:weights
--- KEYS   shares    prefix/zset   {base}:shares:   lane
--- KEYS   waiting   prefix/zset   {base}:waiting:  limit
--- KEYS   limit_lines zset        {base}:limit:lines
--- KEYS   events    stream        {base}:events
--- KEYS   counters  hash          {base}:counters
+-- KEYS   config      hash           {base}:config
+-- KEYS   running     hash           {base}:running
+-- KEYS   leases      zset           {base}:leases
+-- KEYS   task        prefix/hash    {base}:task:       id
+-- KEYS   payload     prefix/string  {base}:payload:    id
+-- KEYS   result      prefix/string  {base}:result:     id
+-- KEYS   log         prefix/list    {base}:log:        id
+-- KEYS   reply       prefix/string  {base}:reply:      id
+-- KEYS   ready       prefix/zset    {base}:ready:      lane
+-- KEYS   lanes       set            {base}:lanes
+-- KEYS   wake        prefix/list    {base}:wake:       lane
+-- KEYS   delayed     zset           {base}:delayed
+-- KEYS   blocked     zset           {base}:blocked
+-- KEYS   deadlines   zset           {base}:deadlines
+-- KEYS   finished    zset           {base}:finished
+-- KEYS   dead        zset           {base}:dead
+-- KEYS   control     prefix/list    {base}:control:    id
+-- KEYS   once        hash           {base}:once
+-- KEYS   once_due    zset           {base}:once:due
+-- KEYS   by_user     prefix/zset    {base}:by:user:    label
+-- KEYS   by_tag      prefix/zset    {base}:by:tag:     label
+-- KEYS   children    prefix/zset    {base}:children:   id
+-- KEYS   dependents  prefix/zset    {base}:dependents: id
+-- KEYS   order       prefix/zset    {base}:order:      id
+-- KEYS   ends        zset           {base}:ends
+-- KEYS   waiting     prefix/zset    {base}:waiting:    limit
+-- KEYS   limit_lines zset           {base}:limit:lines
+-- KEYS   weights     hash           {base}:weights
+-- KEYS   shares      prefix/zset    {base}:shares:     lane
+-- KEYS   channel     prefix/channel {base}:channel:    id
+-- KEYS   counters    hash           {base}:counters
+-- KEYS   events      stream         {base}:events
 -- ARGV   rid       id            ?=
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -53,11 +53,6 @@
 -- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   11 + 11n commands, 1 more for trees, 3 for one in the line of a limit, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m); at most 21,000 commands, 200,000 steps
--- INCLUDE base_time open_queue emit add_counts leave_order untie answer_waiters cancel_task lane_emptied read_record find_set
--- INCLUDE state_of remove_tasks trim_set retain done_before push_control recall_answers sweep_once hold_once note_done
--- INCLUDE note_answers
--- RARELY shorten_family note_end leave_line cancel_one push_wake make_ready push_due delay_until await_deadline line_up bury_task share_place
--- RARELY tell_waiting rank_after cancel_children pass_on begin_chains
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -128,9 +123,30 @@ end
 
 local arg_rare
 
+-- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- counter, a table of buckets to one counter per bucket.
+local function add_counts(tally) local counters = KEYS[31]
+  for name, counted in pairs(tally) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
+-- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
+-- it is not shown; the server deletes it later, by its own clock.
+-- EARLY
+local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[30]
+  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
+  redis.pcall('SPUBLISH', channel .. id, how)
+end
+
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -147,8 +163,128 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is conf.trace, that of the task, or else that of the call.
+local function emit(conf, event, id, detail) local events = KEYS[32]
+  if conf.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not conf.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  local traced = conf.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
+-- the next one has come, which pass_on tells it.
+local function leave_order(conf, id, key) local order = KEYS[24]
+  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
+  redis.call('ZREM', order .. key, id)
+  if first[1] == id and first[3] then arg_rare().note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
+end
+
+-- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
+-- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
+-- somebody waits for its reply, and for how long its result is kept.
+local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[18]
+  redis.call('ZREM', deadlines, id)
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
+  for i, kind in ipairs({ 'unique:', 'scope:' }) do
+    local field = own[i] and kind .. own[i]
+    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  end
+  if own[5] or own[6] then
+    redis.call('HDEL', task .. id, 'awaited', 'gathered')
+    arg_rare().note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
+  end
+  if own[8] then leave_order(conf, id, own[8]) end
+  return own[3], own[4] and tonumber(own[4])
+end
+
+-- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
+-- EARLY
+local function cancel_task(conf, id, tied, tally, detail) local task, finished = KEYS[4], KEYS[15]
+  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
+  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
+  redis.call('ZADD', finished, conf.now, id)
+  emit(conf, 'task.cancelled', id, detail or '')
+  tally.cancelled = (tally.cancelled or 0) + 1
+  conf.ended = conf.ended + 1
+end
+
+-- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+local function done_before(conf, verb) local once = KEYS[18]
+  if rid == '' then return nil end
+  local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
+  if word and tonumber(until_ms) > conf.now then return word end
+end
+
+-- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
+local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[9], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
+  if not record then return nil end
+  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
+    local score = redis.call('ZSCORE', set, id)
+    if score then return set, score end
+  end
+end
+
+-- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
+local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[18], KEYS[19]
+  if not keep_ms then
+    redis.call('HSET', once, field, id)
+    return
+  end
+  local until_text = string.format('%.0f', conf.now + keep_ms)
+  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
+  redis.call('ZADD', once_due, until_text, field)
+  conf.held = (conf.held or 0) + 1
+end
+
+-- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
+-- tasks of the lane may wait for one.
+local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[29]
+  redis.call('SREM', lanes, lane)
+  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
+  if redis.call('EXISTS', delayed, deadlines) == 0 then
+    redis.call('DEL', wake .. lane)
+  else
+    redis.call('PEXPIRE', wake .. lane, 60000)
+  end
+end
+
+-- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
+local function sweep_once(conf, limit) local once, once_due = KEYS[18], KEYS[19]
+  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
+end
+
+-- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+local function note_done(conf, verb, word)
+  if rid == '' then return end
+  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(conf, 10)
+end
+
+-- note_answers(conf, verb, answers): leave the answers of this call for the same call, sent again; recall_answers reads them.
+-- EARLY
+local function note_answers(conf, verb, answers)
+  local words = {}
+  for i, answer in ipairs(answers) do words[i] = table.concat(answer, '=') end
+  note_done(conf, verb, table.concat(words, ','))
+end
+
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
@@ -185,102 +321,17 @@ local function open_queue() local config = KEYS[1]
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
--- NEEDS events trace source
-local function emit(conf, event, id, detail) local events = KEYS[31]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
-      'payload', detail)
-    return
-  end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
-  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
-  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
-  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
-end
-
--- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
--- counter, a table of buckets to one counter per bucket.
--- NEEDS counters
-local function add_counts(tally) local counters = KEYS[32]
-  for name, counted in pairs(tally) do
-    if type(counted) == 'number' then
-      redis.call('HINCRBY', counters, name, counted)
-    else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
-    end
-  end
-end
-
--- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
--- the next one has come, which pass_on tells it.
--- NEEDS order note_end
-local function leave_order(conf, id, key) local order = KEYS[25]
-  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
-  redis.call('ZREM', order .. key, id)
-  if first[1] == id and first[3] then arg_rare().note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
-end
-
--- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
--- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
--- somebody waits for its reply, and for how long its result is kept.
--- NEEDS task once deadlines note_end leave_order
-local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[15]
-  redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
-  for i, kind in ipairs({ 'unique:', 'scope:' }) do
-    local field = own[i] and kind .. own[i]
-    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
-  end
-  if own[5] or own[6] then
-    redis.call('HDEL', task .. id, 'awaited', 'gathered')
-    arg_rare().note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
-  end
-  if own[8] then leave_order(conf, id, own[8]) end
-  return own[3], own[4] and tonumber(own[4])
-end
-
--- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
--- it is not shown; the server deletes it later, by its own clock.
--- NEEDS config reply channel
-local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[21], KEYS[22]
-  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
-  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
-    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
-  redis.pcall('SPUBLISH', channel .. id, how)
-end
-
--- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
--- NEEDS task finished emit untie answer_waiters
-local function cancel_task(conf, id, tied, tally, detail) local task, finished = KEYS[4], KEYS[10]
-  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
-  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
-  redis.call('ZADD', finished, conf.now, id)
-  emit(conf, 'task.cancelled', id, detail or '')
-  tally.cancelled = (tally.cancelled or 0) + 1
-  conf.ended = conf.ended + 1
-end
-
--- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
--- tasks of the lane may wait for one.
--- NEEDS lanes wake delayed deadlines shares
-local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[6], KEYS[7], KEYS[8], KEYS[14], KEYS[28]
-  redis.call('SREM', lanes, lane)
-  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
-  if redis.call('EXISTS', delayed, deadlines) == 0 then
-    redis.call('DEL', wake .. lane)
-  else
-    redis.call('PEXPIRE', wake .. lane, 60000)
-  end
+-- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
+-- by itself where nobody waits for it.
+local function push_control(conf, name) local control = KEYS[17]
+  conf.called = conf.called or {}
+  if conf.called[name] then return end
+  conf.called[name] = true
+  if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
+  redis.call('PEXPIRE', control .. name, 60000)
 end
 
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
--- NEEDS task
 local function read_record(id) local task = KEYS[4]
   local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0  -- at most 70: fields of a record
   if #flat == 0 then return nil, 0 end
@@ -291,31 +342,20 @@ local function read_record(id) local task = KEYS[4]
   return record, bytes
 end
 
--- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
--- NEEDS ready delayed blocked leases finished dead
-local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[5], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-  if not record then return nil end
-  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
-    local score = redis.call('ZSCORE', set, id)
-    if score then return set, score end
+-- recall_answers(conf, verb, count): what the same call of so many items was answered within the last minute, or nil.
+local function recall_answers(conf, verb, count)
+  local answers = {}
+  for status, value in string.gmatch(done_before(conf, verb) or '', '([^=,]+)=?([^,]*)') do
+    answers[#answers + 1] = { status, value ~= '' and value or nil }
   end
-end
-
--- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
--- NEEDS delayed blocked leases finished dead
-local function state_of(conf, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-  if not set then return nil end
-  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
-  if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
-  return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
+  if #answers == count then return answers end
 end
 
 -- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
 -- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
--- NEEDS task payload result log reply by_user by_tag children shorten_family
-local function remove_tasks(conf, ids, since, why, most) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[4], KEYS[12], KEYS[13], KEYS[17], KEYS[18], KEYS[19], KEYS[21], KEYS[23]
+local function remove_tasks(conf, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[20], KEYS[21], KEYS[22]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -368,8 +408,7 @@ end
 
 -- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as conf.work allows; how many. conf.untrimmed: there are more. The dead go with an event each.
--- NEEDS dead emit remove_tasks
-local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[11]
+local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[16]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
     gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
@@ -390,8 +429,7 @@ end
 
 -- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
--- NEEDS config finished dead trim_set
-local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[10], KEYS[11]
+local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
   conf.work = math.max(conf.work, 50) + 25 * (conf.ended + (tally.dead or 0))  -- as many go as come, whatever they have
   if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
     trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
@@ -402,128 +440,57 @@ local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[
   end
 end
 
--- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
--- NEEDS once rid
-local function done_before(conf, verb) local once = KEYS[15]
-  if rid == '' then return nil end
-  local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
-  if word and tonumber(until_ms) > conf.now then return word end
-end
-
--- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
--- by itself where nobody waits for it.
--- NEEDS control
-local function push_control(conf, name) local control = KEYS[20]
-  conf.called = conf.called or {}
-  if conf.called[name] then return end
-  conf.called[name] = true
-  if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
-  redis.call('PEXPIRE', control .. name, 60000)
-end
-
--- recall_answers(conf, verb, count): what the same call of so many items was answered within the last minute, or nil.
--- NEEDS done_before
-local function recall_answers(conf, verb, count)
-  local answers = {}
-  for status, value in string.gmatch(done_before(conf, verb) or '', '([^=,]+)=?([^,]*)') do
-    answers[#answers + 1] = { status, value ~= '' and value or nil }
-  end
-  if #answers == count then return answers end
-end
-
--- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
--- NEEDS once once_due
-local function sweep_once(conf, limit) local once, once_due = KEYS[15], KEYS[16]
-  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
-  if #fields == 0 then return 0 end
-  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
-  redis.call('ZREM', once_due, unpack(fields))
-  redis.call('HDEL', once, unpack(fields))
-  return #fields
-end
-
--- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
--- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
--- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[15], KEYS[16]
-  if not keep_ms then
-    redis.call('HSET', once, field, id)
-    return
-  end
-  local until_text = string.format('%.0f', conf.now + keep_ms)
-  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
-  redis.call('ZADD', once_due, until_text, field)
-  conf.held = (conf.held or 0) + 1
-end
-
--- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
--- NEEDS rid hold_once sweep_once
-local function note_done(conf, verb, word)
-  if rid == '' then return end
-  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
-  sweep_once(conf, 10)
-end
-
--- note_answers(conf, verb, answers): leave the answers of this call for the same call, sent again; recall_answers reads them.
--- NEEDS note_done
-local function note_answers(conf, verb, answers)
-  local words = {}
-  for i, answer in ipairs(answers) do words[i] = table.concat(answer, '=') end
-  note_done(conf, verb, table.concat(words, ','))
+-- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
+local function state_of(conf, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
+  if not set then return nil end
+  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
+  return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
 
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
--- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
--- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
--- NEEDS task children ends
-local function shorten_family(conf, id) local task, children, ends = KEYS[4], KEYS[19], KEYS[26]
-  local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
-  -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
-  while link[1] and link[2] do
-    local parent, kids = link[2], redis.call('ZRANGE', children .. id, 0, 1, 'WITHSCORES')
-    local only = #kids == 2 and redis.call('HMGET', task .. kids[1], 'gone', 'pruned')
-    if #kids == 4 or (only and not only[1]) then return end
-    redis.call('HDEL', task .. id, 'link', 'pruned')
-    redis.call('PEXPIRE', task .. id, 60000)
-    local score = redis.call('ZSCORE', children .. parent, id)
-    redis.call('ZREM', children .. parent, id)
-    if only then
-      redis.call('DEL', children .. id)
-      if parent == kids[1] then  -- the two had each other
-        redis.call('HDEL', task .. parent, 'link', 'pruned')
-        redis.call('PEXPIRE', task .. parent, 60000)
-        return
-      end
-      redis.call('HSET', task .. kids[1], 'link', parent)
-      redis.call('ZADD', children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
-      if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
-        redis.call('HSET', task .. kids[1], 'pruned', link[3])
-        redis.call('ZADD', ends, conf.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
-      end
-      return
-    end
-    id, link = parent, redis.call('HMGET', task .. parent, 'gone', 'link', 'pruned')
-  end
+-- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
+-- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+local function push_due(lane) local wake = KEYS[11]
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+  redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
--- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
--- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
--- NEEDS config ends
-local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[26]
-  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
-  redis.call('ZADD', ends, conf.now_text,
-    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
-  conf.noted = true
+-- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
+-- last, fails; or expires, if it was never leased: the earlier of the two.
+local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4], KEYS[14]
+  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+  local at_ms = MAX_SAFE
+  if own[1] then
+    at_ms = since_ms + own[1]
+    if at_ms - conf.now < 10000 then
+      for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
+    end
+  end
+  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
+  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
+end
+
+-- begin_chains(conf): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
+local function begin_chains(conf) local config = KEYS[1]
+  if not conf.chains then redis.call('HSET', config, 'chains', '1') end
+  conf.chains = '1'
+end
+
+-- bury_task(conf, event, id, reason, tied, tally, error, shown): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
+local function bury_task(conf, event, id, reason, tied, tally, error, shown) local dead = KEYS[16]
+  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
+  redis.call('ZADD', dead, conf.now, id)
+  emit(conf, event, id, 'reason=' .. reason .. (shown or ''))
+  tally.dead = (tally.dead or 0) + 1
 end
 
 -- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
--- NEEDS task waiting limit_lines
-local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[29], KEYS[30]
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[26], KEYS[27]
   redis.call('HDEL', task .. id, 'limited_by')
   redis.call('ZREM', waiting .. key, id)
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
@@ -531,7 +498,7 @@ end
 
 -- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
 -- task leaves the dead set; it holds nothing any more. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line answer_waiters cancel_task
+-- LATE
 local function cancel_one(conf, id, tally, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
@@ -556,59 +523,68 @@ local function cancel_one(conf, id, tally, dead_too) local running, leases = KEY
   return 'cancelled'
 end
 
--- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
--- NEEDS wake
-local function push_wake(conf, lane) local wake = KEYS[7]
-  if conf.paused then return end
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+-- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
+-- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
+-- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
+local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[25]
+  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, conf.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
+  conf.noted = true
 end
 
--- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- The shares of a lane with tasks in line do not end, wherever the tasks came from.
--- NEEDS ready lanes push_wake shares
-local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[5], KEYS[6], KEYS[28]
-  for lane, members in pairs(by_lane) do
-    for first = 1, #members, 7000 do
-      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
-    end
-    redis.call('SADD', lanes, lane)
-    if conf.fair then redis.call('PERSIST', shares .. lane) end
-    push_wake(conf, lane)
+-- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
+-- still there or not. Members of one score stand in the order of their bytes.
+local function rank_after(set, score, id)
+  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
+  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
+  while low < high do  -- at most 53: halvings
+    local middle = math.floor((low + high) / 2)
+    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    -- at most 200: bytes of an id
+    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
+    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
   end
+  return low
 end
 
--- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
--- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
--- NEEDS wake
-local function push_due(lane) local wake = KEYS[7]
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
-  redis.call('PEXPIRE', wake .. lane, 60000)
+-- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
+-- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
+-- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
+-- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
+local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[4], KEYS[22]
+  local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
+  local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
+  for i = 1, #page, 2 do
+    local child = page[i]
+    local row = redis.call('HMGET', task .. child, 'created_ms', 'parent', 'link', 'pruned')
+    local parent = row[3]
+    if row[1] then parent = row[2] end
+    if parent ~= id then
+      redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
+    else
+      if row[1] then cancel_one(conf, child, tally) end
+      local has_own = redis.call('EXISTS', children .. child) == 1
+      if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
+        redis.call('HSET', task .. child, 'pruned', stamp)
+        note_end(conf, 't', child, nil, stamp)
+      elseif not has_own and not row[1] then  -- an older build removed the last child of a link
+        redis.call('ZREM', children .. id, child)
+        redis.call('PEXPIRE', task .. child, 60000)
+      end
+    end
+  end
+  return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
 end
 
 -- delay_until(conf, due_ms, id, lane): put a task aside.
--- NEEDS delayed push_due
-local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[8]
+local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[12]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - conf.now < 10000 then push_due(lane) end
 end
 
--- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
--- last, fails; or expires, if it was never leased: the earlier of the two.
--- NEEDS task deadlines push_due
-local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4], KEYS[14]
-  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
-  local at_ms = MAX_SAFE
-  if own[1] then
-    at_ms = since_ms + own[1]
-    if at_ms - conf.now < 10000 then
-      for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
-    end
-  end
-  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
-  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
-end
-
 -- line_up(by_lane, lane, score, id): note a task for make_ready.
+-- EARLY
 local function line_up(by_lane, lane, score, id)
   local members = by_lane[lane]
   if not members then
@@ -619,21 +595,29 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- bury_task(conf, event, id, reason, tied, tally, error, shown): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
--- NEEDS dead emit untie answer_waiters
-local function bury_task(conf, event, id, reason, tied, tally, error, shown) local dead = KEYS[11]
-  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
-  redis.call('ZADD', dead, conf.now, id)
-  emit(conf, event, id, 'reason=' .. reason .. (shown or ''))
-  tally.dead = (tally.dead or 0) + 1
+-- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+local function push_wake(conf, lane) local wake = KEYS[11]
+  if conf.paused then return end
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+end
+
+-- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[29]
+  for lane, members in pairs(by_lane) do
+    for first = 1, #members, 7000 do
+      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
+    end
+    redis.call('SADD', lanes, lane)
+    if conf.fair then redis.call('PERSIST', shares .. lane) end
+    push_wake(conf, lane)
+  end
 end
 
 -- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
 -- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
 -- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
--- NEEDS config shares weights
-local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[27], KEYS[28]
+local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[28], KEYS[29]
   local name = lane .. ' ' .. band .. user
   conf.shares = conf.shares or {}
   local own = conf.shares[name]
@@ -657,8 +641,7 @@ end
 -- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
--- NEEDS task blocked delay_until await_deadline line_up share_place bury_task cancel_task
-local function tell_waiting(conf, id, place, how, batch, tally) local task, blocked = KEYS[4], KEYS[9]
+local function tell_waiting(conf, id, place, how, batch, tally) local task, blocked = KEYS[4], KEYS[13]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
@@ -687,57 +670,11 @@ local function tell_waiting(conf, id, place, how, batch, tally) local task, bloc
   end
 end
 
--- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
--- still there or not. Members of one score stand in the order of their bytes.
-local function rank_after(set, score, id)
-  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
-  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
-  while low < high do  -- at most 53: halvings
-    local middle = math.floor((low + high) / 2)
-    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
-    -- at most 200: bytes of an id
-    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
-    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
-  end
-  return low
-end
-
--- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
--- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
--- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
--- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
--- NEEDS task children rank_after cancel_one note_end
-local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[4], KEYS[19]
-  local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
-  local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
-  for i = 1, #page, 2 do
-    local child = page[i]
-    local row = redis.call('HMGET', task .. child, 'created_ms', 'parent', 'link', 'pruned')
-    local parent = row[3]
-    if row[1] then parent = row[2] end
-    if parent ~= id then
-      redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
-    else
-      if row[1] then cancel_one(conf, child, tally) end
-      local has_own = redis.call('EXISTS', children .. child) == 1
-      if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
-        redis.call('HSET', task .. child, 'pruned', stamp)
-        note_end(conf, 't', child, nil, stamp)
-      elseif not has_own and not row[1] then  -- an older build removed the last child of a link
-        redis.call('ZREM', children .. id, child)
-        redis.call('PEXPIRE', task .. child, 60000)
-      end
-    end
-  end
-  return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
-end
-
 -- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
 -- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
 -- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
--- NEEDS ends dependents emit make_ready tell_waiting cancel_children
-local function pass_on(conf, limit, tally) local dependents, ends = KEYS[24], KEYS[26]
+local function pass_on(conf, limit, tally) local dependents, ends = KEYS[23], KEYS[25]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
     make_ready(conf, batch.by_lane)
@@ -776,14 +713,41 @@ local function pass_on(conf, limit, tally) local dependents, ends = KEYS[24], KE
   return told
 end
 
--- begin_chains(conf): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
--- NEEDS config
-local function begin_chains(conf) local config = KEYS[1]
-  if not conf.chains then redis.call('HSET', config, 'chains', '1') end
-  conf.chains = '1'
+-- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
+-- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
+-- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
+-- LATE
+local function shorten_family(conf, id) local task, children, ends = KEYS[4], KEYS[22], KEYS[25]
+  local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
+  -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
+  while link[1] and link[2] do
+    local parent, kids = link[2], redis.call('ZRANGE', children .. id, 0, 1, 'WITHSCORES')
+    local only = #kids == 2 and redis.call('HMGET', task .. kids[1], 'gone', 'pruned')
+    if #kids == 4 or (only and not only[1]) then return end
+    redis.call('HDEL', task .. id, 'link', 'pruned')
+    redis.call('PEXPIRE', task .. id, 60000)
+    local score = redis.call('ZSCORE', children .. parent, id)
+    redis.call('ZREM', children .. parent, id)
+    if only then
+      redis.call('DEL', children .. id)
+      if parent == kids[1] then  -- the two had each other
+        redis.call('HDEL', task .. parent, 'link', 'pruned')
+        redis.call('PEXPIRE', task .. parent, 60000)
+        return
+      end
+      redis.call('HSET', task .. kids[1], 'link', parent)
+      redis.call('ZADD', children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
+      if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
+        redis.call('HSET', task .. kids[1], 'pruned', link[3])
+        redis.call('ZADD', ends, conf.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
+      end
+      return
+    end
+    id, link = parent, redis.call('HMGET', task .. parent, 'gone', 'link', 'pruned')
+  end
 end
 
-  arg_made = { shorten_family = shorten_family, note_end = note_end, cancel_one = cancel_one, pass_on = pass_on, begin_chains = begin_chains }
+  arg_made = { begin_chains = begin_chains, cancel_one = cancel_one, note_end = note_end, pass_on = pass_on, shorten_family = shorten_family }
   return arg_made
 end
 

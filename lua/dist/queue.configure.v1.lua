@@ -3,9 +3,9 @@
 -- queue.configure.v1: change settings of a queue, and create it if need be. The clock is chosen at creation, once. The same
 -- call, sent again, sets nothing again. Without settings it answers those that are stored; others are at their defaults.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
+-- KEYS   config   hash {base}:config
+-- KEYS   once     hash {base}:once
+-- KEYS   once_due zset {base}:once:due
 -- ARGV   rid       id            ?=
 -- ARGV   clock     enum keep|server|test ?=keep
 -- ARGV   now_ms    int 0..       ?=0
@@ -16,8 +16,6 @@
 -- ROLE   operate
 -- REPLAY rid
 -- COST   10 commands; at most 13 commands, 340 steps
--- INCLUDE base_time open_queue done_before sweep_once hold_once note_done
--- RARELY set_fair
 
 local LAYOUT = 1
 local CREATED = 1
@@ -169,7 +167,6 @@ local arg_rare
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -186,8 +183,44 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
+-- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+local function done_before(conf, verb) local once = KEYS[2]
+  if rid == '' then return nil end
+  local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
+  if word and tonumber(until_ms) > conf.now then return word end
+end
+
+-- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
+local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[2], KEYS[3]
+  if not keep_ms then
+    redis.call('HSET', once, field, id)
+    return
+  end
+  local until_text = string.format('%.0f', conf.now + keep_ms)
+  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
+  redis.call('ZADD', once_due, until_text, field)
+  conf.held = (conf.held or 0) + 1
+end
+
+-- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
+local function sweep_once(conf, limit) local once, once_due = KEYS[2], KEYS[3]
+  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
+end
+
+-- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+local function note_done(conf, verb, word)
+  if rid == '' then return end
+  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(conf, 10)
+end
+
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
@@ -224,54 +257,12 @@ local function open_queue() local config = KEYS[1]
   return conf
 end
 
--- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
--- NEEDS once rid
-local function done_before(conf, verb) local once = KEYS[2]
-  if rid == '' then return nil end
-  local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
-  if word and tonumber(until_ms) > conf.now then return word end
-end
-
--- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
--- NEEDS once once_due
-local function sweep_once(conf, limit) local once, once_due = KEYS[2], KEYS[3]
-  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
-  if #fields == 0 then return 0 end
-  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
-  redis.call('ZREM', once_due, unpack(fields))
-  redis.call('HDEL', once, unpack(fields))
-  return #fields
-end
-
--- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
--- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
--- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[2], KEYS[3]
-  if not keep_ms then
-    redis.call('HSET', once, field, id)
-    return
-  end
-  local until_text = string.format('%.0f', conf.now + keep_ms)
-  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
-  redis.call('ZADD', once_due, until_text, field)
-  conf.held = (conf.held or 0) + 1
-end
-
--- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
--- NEEDS rid hold_once sweep_once
-local function note_done(conf, verb, word)
-  if rid == '' then return end
-  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
-  sweep_once(conf, 10)
-end
-
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
 -- set_fair(conf, changes): switch fair shares on or off, once: the setting is the place from which they hold, 0 for none. Who comes
 -- after the change stands behind all who are in line.
--- NEEDS config
 local function set_fair(conf, changes) local config = KEYS[1]
   local place = math.max(tonumber(redis.call('HGET', config, 'place') or 0), conf.fair_top)
   local value = string.format('%.0f', conf.fair or 0)

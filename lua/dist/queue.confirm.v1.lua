@@ -3,14 +3,13 @@
 -- queue.confirm.v1: make one small write, on every path, for WAITAOF or WAIT to wait for on the same connection.
 -- Those cover the writes of their own connection only, and a call that is sent again may find nothing left to write.
 --
--- KEYS   config    hash          {base}:config
+-- KEYS   config hash {base}:config
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN confirmed now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   3 commands; at most 3 commands, 64 steps
--- INCLUDE base_time open_queue
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -48,7 +47,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -66,7 +64,6 @@ local function base_time(layout_min, clock)
 end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')

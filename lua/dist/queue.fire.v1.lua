@@ -5,41 +5,41 @@
 -- time. With `late` it is not made up for any more, and counts as missed, as do `missed` more before `next_ms` (0: there is
 -- none). `id` names the task; the caller takes its envelope from the schedule. Sent again, it is `stale` once a later one fired.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   running   hash          {base}:running
--- KEYS   leases    zset          {base}:leases
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   payload   prefix/string {base}:payload:  id
--- KEYS   result    prefix/string {base}:result:   id
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   lanes     set           {base}:lanes
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   deadlines zset          {base}:deadlines
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   by_user   prefix/zset   {base}:by:user:  label
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
--- KEYS   children  prefix/zset   {base}:children: id
--- KEYS   blocked   zset          {base}:blocked
--- KEYS   reply     prefix/string {base}:reply:    id
--- KEYS   channel   prefix/channel {base}:channel: id
--- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   control   prefix/list   {base}:control:  id
--- KEYS   dependents prefix/zset  {base}:dependents: id
--- KEYS   order     prefix/zset   {base}:order:    id
--- KEYS   ends      zset          {base}:ends
--- KEYS   schedules zset          {base}:schedules
--- KEYS   schedule  prefix/hash   {base}:schedule: name
--- KEYS   limits    hash          {base}:limits
--- KEYS   waiting   prefix/zset   {base}:waiting:  limit
--- KEYS   limit_lines zset        {base}:limit:lines
--- KEYS   weights   hash          {base}:weights
--- KEYS   shares    prefix/zset   {base}:shares:   lane
--- KEYS   events    stream        {base}:events
--- KEYS   counters  hash          {base}:counters
+-- KEYS   config      hash           {base}:config
+-- KEYS   running     hash           {base}:running
+-- KEYS   leases      zset           {base}:leases
+-- KEYS   task        prefix/hash    {base}:task:       id
+-- KEYS   payload     prefix/string  {base}:payload:    id
+-- KEYS   result      prefix/string  {base}:result:     id
+-- KEYS   log         prefix/list    {base}:log:        id
+-- KEYS   reply       prefix/string  {base}:reply:      id
+-- KEYS   ready       prefix/zset    {base}:ready:      lane
+-- KEYS   lanes       set            {base}:lanes
+-- KEYS   wake        prefix/list    {base}:wake:       lane
+-- KEYS   delayed     zset           {base}:delayed
+-- KEYS   blocked     zset           {base}:blocked
+-- KEYS   deadlines   zset           {base}:deadlines
+-- KEYS   finished    zset           {base}:finished
+-- KEYS   dead        zset           {base}:dead
+-- KEYS   control     prefix/list    {base}:control:    id
+-- KEYS   once        hash           {base}:once
+-- KEYS   once_due    zset           {base}:once:due
+-- KEYS   by_user     prefix/zset    {base}:by:user:    label
+-- KEYS   by_tag      prefix/zset    {base}:by:tag:     label
+-- KEYS   children    prefix/zset    {base}:children:   id
+-- KEYS   dependents  prefix/zset    {base}:dependents: id
+-- KEYS   order       prefix/zset    {base}:order:      id
+-- KEYS   ends        zset           {base}:ends
+-- KEYS   schedules   zset           {base}:schedules
+-- KEYS   schedule    prefix/hash    {base}:schedule:   name
+-- KEYS   limits      hash           {base}:limits
+-- KEYS   waiting     prefix/zset    {base}:waiting:    limit
+-- KEYS   limit_lines zset           {base}:limit:lines
+-- KEYS   weights     hash           {base}:weights
+-- KEYS   shares      prefix/zset    {base}:shares:     lane
+-- KEYS   channel     prefix/channel {base}:channel:    id
+-- KEYS   counters    hash           {base}:counters
+-- KEYS   events      stream         {base}:events
 -- ARGV   name      name
 -- ARGV   rid       id
 -- ARGV   rev       int 1..
@@ -87,9 +87,6 @@
 -- ROLE   work
 -- REPLAY rid
 -- COST   22 commands, up to 3 more where it is due again within 10 s, 3 more for each task of it that has not ended, 10 where it waits for them, up to 20 where it cancels them, more for what the task says, as in enqueue, O(log m); at most 930 commands, 11,000 steps
--- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task add_tasks
--- RARELY shorten_family sweep_once push_due await_deadline delay_until join_gathering begin_chains note_end make_awaited await_others hold_once hold_keys merge_task is_later find_missing find_twin known_as remove_tasks trim_set retain
--- RARELY leave_order untie answer_waiters bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of push_control lane_emptied leave_line cancel_one cancel_children pass_on plan_firing read_open fire_once refuse_new join_limit read_limits limits_of find_line is_here join_order
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -354,67 +351,21 @@ end
 
 local arg_rare
 
--- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
-local function base_time(layout_min, clock)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+-- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- counter, a table of buckets to one counter per bucket.
+local function add_counts(tally) local counters = KEYS[34]
+  for name, counted in pairs(tally) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
   end
-  if (clock == 'test') ~= (now_ms > 0) then
-    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (clock == 'test' and 'sent: this base was created with clock=test'
-        or '0: this base was not created with clock=test'))
-  end
-  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
-  local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
-end
-
--- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
-local function open_queue() local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
-  local now, now_text = base_time(row[1], row[2])
-  if not now then return nil, now_text end
-  local conf = {
-    exists = row[1],
-    now = now,
-    now_text = now_text,
-    lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or 100000,
-    paused = row[5] == 'paused',
-    draining = row[5] == 'draining',
-    finished_max = tonumber(row[6] or 100000),
-    result_ms = tonumber(row[7]),
-    chains = row[8],
-    schedules = row[9],
-    limits = row[10],
-    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
-    fair_top = tonumber(row[12] or 0),
-    epoch = tonumber(row[13] or 0),
-    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
-    ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
-    work = 300,  -- about how many commands the call may still send for what is due on its way
-  }
-  if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
-  end
-  return conf
 end
 
 -- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
 -- trace is conf.trace, that of the task, or else that of the call.
--- NEEDS events trace source
-local function emit(conf, event, id, detail) local events = KEYS[34]
+local function emit(conf, event, id, detail) local events = KEYS[35]
   if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' and not conf.trace then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
@@ -429,27 +380,8 @@ local function emit(conf, event, id, detail) local events = KEYS[34]
   redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
--- counter, a table of buckets to one counter per bucket.
--- NEEDS counters
-local function add_counts(tally) local counters = KEYS[35]
-  for name, counted in pairs(tally) do
-    if type(counted) == 'number' then
-      redis.call('HINCRBY', counters, name, counted)
-    else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
-    end
-  end
-end
-
--- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
--- NEEDS wake
-local function push_wake(conf, lane) local wake = KEYS[9]
-  if conf.paused then return end
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
-end
-
 -- line_up(by_lane, lane, score, id): note a task for make_ready.
+-- EARLY
 local function line_up(by_lane, lane, score, id)
   local members = by_lane[lane]
   if not members then
@@ -460,23 +392,9 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- The shares of a lane with tasks in line do not end, wherever the tasks came from.
--- NEEDS ready lanes push_wake shares
-local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[7], KEYS[8], KEYS[33]
-  for lane, members in pairs(by_lane) do
-    for first = 1, #members, 7000 do
-      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
-    end
-    redis.call('SADD', lanes, lane)
-    if conf.fair then redis.call('PERSIST', shares .. lane) end
-    push_wake(conf, lane)
-  end
-end
-
 -- index_task(conf, by_index, id, own): note a new task for the indexes of its user, tags and parent.
--- NEEDS by_user by_tag children line_up
-local function index_task(conf, by_index, id, own) local by_user, by_tag, children = KEYS[16], KEYS[17], KEYS[18]
+-- EARLY
+local function index_task(conf, by_index, id, own) local by_user, by_tag, children = KEYS[20], KEYS[21], KEYS[22]
   if own.user then line_up(by_index, by_user .. own.user, conf.now_text, id) end
   if own.tags then
     local seen = {}
@@ -488,12 +406,55 @@ local function index_task(conf, by_index, id, own) local by_user, by_tag, childr
   if own.parent then line_up(by_index, children .. own.parent, conf.now_text, id) end
 end
 
+-- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+local function push_wake(conf, lane) local wake = KEYS[11]
+  if conf.paused then return end
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+end
+
+-- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[32]
+  for lane, members in pairs(by_lane) do
+    for first = 1, #members, 7000 do
+      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
+    end
+    redis.call('SADD', lanes, lane)
+    if conf.fair then redis.call('PERSIST', shares .. lane) end
+    push_wake(conf, lane)
+  end
+end
+
+-- place_task(conf, id, own, place, by_lane): let a new task wait for what it says: for other tasks, for its time, or in line; or
+-- in the line of a limit, where others wait already.
+-- EARLY
+local function place_task(conf, id, own, place, by_lane)
+  if own.parent and conf.chains then arg_rare().join_gathering(conf, id, own.parent) end
+  if own.after or own.gather or own.behind then return arg_rare().await_others(conf, id, own, place) end
+  local due_ms = math.max(conf.now + (own.delay_ms or 0), own.run_after_ms or 0)
+  local tied = own.fallback_after_ms or own.expires_at_ms
+  if due_ms > conf.now then
+    arg_rare().delay_until(conf, due_ms, id, own.lane or 'any')
+  else
+    local band = own.priority or 5
+    local score = band * BAND + (conf.fair and arg_rare().share_place(conf, own.lane or 'any', own.user or '', band) or place)
+    local limit = conf.limits and arg_rare().find_line(conf, own)
+    if limit then
+      conf.lined[#conf.lined + 1] = id
+      if conf.fair then conf.aside[own.lane or 'any'] = true end
+      return arg_rare().join_limit(conf, id, string.format('%.0f', score), limit, conf.full, tied)
+    end
+    line_up(by_lane, own.lane or 'any', score, id)
+  end
+  if tied then arg_rare().await_deadline(conf, id, due_ms) end
+end
+
 -- write_record(id, stamp, conf, own, size): the record of a new task. `ties` says that it has more than the usual at its
 -- first lease, its return or its end. An older task of this id may have left a stub: its settlement, as `settled_earlier`, and
 -- the calls that enqueued it, the last eight, stay known.
 -- `source` is the task's own, or that of the call. A link of another family (shorten_family) is one no more.
--- NEEDS task children trace source shorten_family
-local function write_record(id, stamp, conf, own, size) local task, children = KEYS[4], KEYS[18]
+-- EARLY
+local function write_record(id, stamp, conf, own, size) local task, children = KEYS[4], KEYS[22]
   local key = task .. id
   local old = conf.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled', 'link') or {}
   if old[5] then
@@ -520,35 +481,10 @@ local function write_record(id, stamp, conf, own, size) local task, children = K
   end
 end
 
--- place_task(conf, id, own, place, by_lane): let a new task wait for what it says: for other tasks, for its time, or in line; or
--- in the line of a limit, where others wait already.
--- NEEDS await_others join_gathering delay_until line_up await_deadline share_place find_line join_limit
-local function place_task(conf, id, own, place, by_lane)
-  if own.parent and conf.chains then arg_rare().join_gathering(conf, id, own.parent) end
-  if own.after or own.gather or own.behind then return arg_rare().await_others(conf, id, own, place) end
-  local due_ms = math.max(conf.now + (own.delay_ms or 0), own.run_after_ms or 0)
-  local tied = own.fallback_after_ms or own.expires_at_ms
-  if due_ms > conf.now then
-    arg_rare().delay_until(conf, due_ms, id, own.lane or 'any')
-  else
-    local band = own.priority or 5
-    local score = band * BAND + (conf.fair and arg_rare().share_place(conf, own.lane or 'any', own.user or '', band) or place)
-    local limit = conf.limits and arg_rare().find_line(conf, own)
-    if limit then
-      conf.lined[#conf.lined + 1] = id
-      if conf.fair then conf.aside[own.lane or 'any'] = true end
-      return arg_rare().join_limit(conf, id, string.format('%.0f', score), limit, conf.full, tied)
-    end
-    line_up(by_lane, own.lane or 'any', score, id)
-  end
-  if tied then arg_rare().await_deadline(conf, id, due_ms) end
-end
-
 -- add_tasks(conf, ids, data, envelopes, stamps, tally): take in those tasks that are new, each with what its envelope says
 -- and the stamp of the call and its index in it. One answer each.
--- NEEDS config payload ready shares emit known_as find_twin find_missing merge_task write_record hold_keys index_task place_task
--- NEEDS make_ready sweep_once is_here join_order
-local function add_tasks(conf, ids, data, envelopes, stamps, tally) local config, payload, ready, shares = KEYS[1], KEYS[5], KEYS[7], KEYS[33]
+-- EARLY
+local function add_tasks(conf, ids, data, envelopes, stamps, tally) local config, payload, ready, shares = KEYS[1], KEYS[5], KEYS[9], KEYS[32]
   local last = redis.call('HINCRBY', config, 'place', #ids)
   local place = last - #ids
   conf.there, conf.lined, conf.aside, conf.last_place = {}, {}, {}, string.format('%.0f', last)
@@ -601,15 +537,686 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally) local config
   return answers
 end
 
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+local function open_queue() local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
+  local conf = {
+    exists = row[1],
+    now = now,
+    now_text = now_text,
+    lease_ms = tonumber(row[3] or 15000),
+    events_max = row[4] or 100000,
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = tonumber(row[7]),
+    chains = row[8],
+    schedules = row[9],
+    limits = row[10],
+    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
+    fair_top = tonumber(row[12] or 0),
+    epoch = tonumber(row[13] or 0),
+    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
+    ended = 0,
+    told = 0,  -- of ends, by pass_on, while it sweeps
+    work = 300,  -- about how many commands the call may still send for what is due on its way
+  }
+  if row[10] then
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
+    conf.met = 0
+    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+  end
+  return conf
+end
+
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
+-- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
+-- it is not shown; the server deletes it later, by its own clock.
+-- EARLY
+local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[33]
+  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
+  redis.pcall('SPUBLISH', channel .. id, how)
+end
+
+-- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
+-- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+local function push_due(lane) local wake = KEYS[11]
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+  redis.call('PEXPIRE', wake .. lane, 60000)
+end
+
+-- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
+-- last, fails; or expires, if it was never leased: the earlier of the two.
+local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4], KEYS[14]
+  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+  local at_ms = MAX_SAFE
+  if own[1] then
+    at_ms = since_ms + own[1]
+    if at_ms - conf.now < 10000 then
+      for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
+    end
+  end
+  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
+  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
+end
+
+-- begin_chains(conf): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
+local function begin_chains(conf) local config = KEYS[1]
+  if not conf.chains then redis.call('HSET', config, 'chains', '1') end
+  conf.chains = '1'
+end
+
+-- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
+-- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
+-- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
+local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[25]
+  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, conf.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
+  conf.noted = true
+end
+
+-- make_awaited(conf, id): somebody waits for the end of this task: it has ties from now on; or, if it has ended, its end is noted
+-- for all that this call adds.
+local function make_awaited(conf, id) local running, task, finished, dead = KEYS[2], KEYS[4], KEYS[15], KEYS[16]
+  if conf.there[id] == 'awaited' then return end
+  conf.there[id] = 'awaited'
+  local failed = redis.call('ZSCORE', dead, id) or redis.call('HEXISTS', task .. id, 'cancelled_ms') == 1
+  if failed or redis.call('ZSCORE', finished, id) then
+    return note_end(conf, failed and 'f' or 'c', id)
+  end
+  redis.call('HSET', task .. id, 'awaited', '1', 'ties', '1')
+  local held = redis.call('HGET', running, id)
+  if held and not string.find(held, ' ties[^|]*|') then
+    redis.call('HSET', running, id, (string.gsub(held, '^(%S+ %d+ [^ |]+)', '%1 ties')))
+  end
+end
+
+-- await_others(conf, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
+-- `gather` children, which may come later; or those before it of its ordering key. What has ended before is noted as if it ended now.
+local function await_others(conf, id, own, place) local task, blocked, deadlines, dependents = KEYS[4], KEYS[13], KEYS[14], KEYS[23]
+  local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
+  for _, other in ipairs(own.after or {}) do
+    if not seen[other] then
+      seen[other], awaits = true, awaits + 1
+      redis.call('ZADD', dependents .. other, place, id)
+      make_awaited(conf, other)
+    end
+  end
+  redis.call('HSET', task .. id, 'awaits', awaits)
+  redis.call('ZADD', blocked, (own.priority or 5) * BAND + place, id)
+  if own.expires_at_ms then redis.call('ZADD', deadlines, own.expires_at_ms, id) end
+  begin_chains(conf)
+end
+
+-- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
+-- the next one has come, which pass_on tells it.
+local function leave_order(conf, id, key) local order = KEYS[24]
+  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
+  redis.call('ZREM', order .. key, id)
+  if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
+end
+
+-- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
+-- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
+-- somebody waits for its reply, and for how long its result is kept.
+local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[18]
+  redis.call('ZREM', deadlines, id)
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
+  for i, kind in ipairs({ 'unique:', 'scope:' }) do
+    local field = own[i] and kind .. own[i]
+    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  end
+  if own[5] or own[6] then
+    redis.call('HDEL', task .. id, 'awaited', 'gathered')
+    note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
+  end
+  if own[8] then leave_order(conf, id, own[8]) end
+  return own[3], own[4] and tonumber(own[4])
+end
+
+-- bury_task(conf, event, id, reason, tied, tally, error, shown): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
+local function bury_task(conf, event, id, reason, tied, tally, error, shown) local dead = KEYS[16]
+  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
+  redis.call('ZADD', dead, conf.now, id)
+  emit(conf, event, id, 'reason=' .. reason .. (shown or ''))
+  tally.dead = (tally.dead or 0) + 1
+end
+
+-- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
+-- EARLY
+local function cancel_task(conf, id, tied, tally, detail) local task, finished = KEYS[4], KEYS[15]
+  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
+  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
+  redis.call('ZADD', finished, conf.now, id)
+  emit(conf, 'task.cancelled', id, detail or '')
+  tally.cancelled = (tally.cancelled or 0) + 1
+  conf.ended = conf.ended + 1
+end
+
+-- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
+local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[9], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
+  if not record then return nil end
+  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
+    local score = redis.call('ZSCORE', set, id)
+    if score then return set, score end
+  end
+end
+
+-- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
+-- tasks of the lane may wait for one.
+local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[32]
+  redis.call('SREM', lanes, lane)
+  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
+  if redis.call('EXISTS', delayed, deadlines) == 0 then
+    redis.call('DEL', wake .. lane)
+  else
+    redis.call('PEXPIRE', wake .. lane, 60000)
+  end
+end
+
+-- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[29], KEYS[30]
+  redis.call('HDEL', task .. id, 'limited_by')
+  redis.call('ZREM', waiting .. key, id)
+  if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
+end
+
+-- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
+-- by itself where nobody waits for it.
+local function push_control(conf, name) local control = KEYS[17]
+  conf.called = conf.called or {}
+  if conf.called[name] then return end
+  conf.called[name] = true
+  if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
+  redis.call('PEXPIRE', control .. name, 60000)
+end
+
+-- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
+local function read_record(id) local task = KEYS[4]
+  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0  -- at most 70: fields of a record
+  if #flat == 0 then return nil, 0 end
+  for f = 1, #flat, 2 do
+    record[flat[f]] = flat[f + 1]
+    bytes = bytes + #flat[f + 1]
+  end
+  return record, bytes
+end
+
+-- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
+local function state_of(conf, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
+  if not set then return nil end
+  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
+  return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
+end
+
+-- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- task leaves the dead set; it holds nothing any more. The answer.
+-- LATE
+local function cancel_one(conf, id, tally, dead_too) local running, leases = KEYS[2], KEYS[3]
+  local record = read_record(id)
+  local set, score = find_set(id, record)
+  local state = state_of(conf, set, score, record)
+  if not state then return 'not_found' end
+  if state == 'cancelled' then return 'cancelled' end
+  local dead_before = state == 'dead'
+  if state == 'completed' or (dead_before and not dead_too) then return 'finished' end
+  if set == leases then
+    local held = redis.call('HGET', running, id)
+    if held and not string.find(held, ' cancel|', 1, true) then
+      redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
+      push_control(conf, string.match(held, '^.* (%S+)$'))
+    end
+    return 'cancelling'
+  end
+  redis.call('ZREM', set, id)
+  if record.limited_by then leave_line(id, record.limited_by) end
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(conf, record.lane or 'any') end
+  if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
+  cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
+  return 'cancelled'
+end
+
+-- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
+-- still there or not. Members of one score stand in the order of their bytes.
+local function rank_after(set, score, id)
+  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
+  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
+  while low < high do  -- at most 53: halvings
+    local middle = math.floor((low + high) / 2)
+    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    -- at most 200: bytes of an id
+    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
+    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+-- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
+-- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
+-- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
+-- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
+local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[4], KEYS[22]
+  local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
+  local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
+  for i = 1, #page, 2 do
+    local child = page[i]
+    local row = redis.call('HMGET', task .. child, 'created_ms', 'parent', 'link', 'pruned')
+    local parent = row[3]
+    if row[1] then parent = row[2] end
+    if parent ~= id then
+      redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
+    else
+      if row[1] then cancel_one(conf, child, tally) end
+      local has_own = redis.call('EXISTS', children .. child) == 1
+      if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
+        redis.call('HSET', task .. child, 'pruned', stamp)
+        note_end(conf, 't', child, nil, stamp)
+      elseif not has_own and not row[1] then  -- an older build removed the last child of a link
+        redis.call('ZREM', children .. id, child)
+        redis.call('PEXPIRE', task .. child, 60000)
+      end
+    end
+  end
+  return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
+end
+
+-- delay_until(conf, due_ms, id, lane): put a task aside.
+local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[12]
+  redis.call('ZADD', delayed, due_ms, id)
+  if due_ms - conf.now < 10000 then push_due(lane) end
+end
+
+-- read_limits(conf, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
+-- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
+-- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
+local function read_limits(conf, keys) local limits = KEYS[28]
+  local names, found = {}, {}
+  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*', ':*')) end
+  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
+  for i, key in ipairs(keys) do
+    local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
+    if rule and not limit then
+      local most, policy, interval_ms, burst = string.match(rule, '^(%d+) (%S+) (%S+) (%d+)$')
+      limit = {
+        key = key, policy = policy, most = most ~= '0' and tonumber(most),
+        interval_ms = interval_ms ~= '0' and tonumber(interval_ms), slack_ms = (burst - 1) * interval_ms,
+      }
+      conf.limit[key] = limit
+    end
+    found[#found + 1] = limit
+  end
+  return found
+end
+
+-- limits_of(conf, user, tags, words): the limits that hold for a task: of all, of its user, its tags and its limit keys, which
+-- are given as words with commas between them, or ''.
+local function limits_of(conf, user, tags, words)
+  local known = user .. ' ' .. tags .. ' ' .. words
+  if not conf.limited[known] then
+    local keys, seen = { 'all' }, {}
+    for i, list in ipairs({ user, tags, words }) do
+      for word in string.gmatch(list, '[^,]+') do
+        local key = ({ 'user:', 'tag:', 'key:' })[i] .. word
+        if not seen[key] then keys[#keys + 1], seen[key] = key, true end
+      end
+    end
+    conf.limited[known] = read_limits(conf, keys)
+  end
+  return conf.limited[known]
+end
+
+-- find_line(conf, own): the first of the limits of a new task in whose line others wait; it goes behind them at once.
+local function find_line(conf, own) local waiting = KEYS[29]
+  local limited = limits_of(conf, own.user or '', table.concat(own.tags or {}, ','), table.concat(own.limits or {}, ','))
+  for _, limit in ipairs(limited) do
+    if conf.in_line[limit.key] == nil then conf.in_line[limit.key] = redis.call('EXISTS', waiting .. limit.key) == 1 end
+    if conf.in_line[limit.key] and limit.policy == 'queue' then return limit end
+  end
+end
+
+-- is_later(made_by, stamp): whether a later item of the same call made the task with the stamp made_by.
+local function is_later(made_by, stamp)
+  local call, index = string.match(stamp, '^(.*)/(%d+)$')
+  local other_call, other_index = string.match(made_by or '', '^(.*)/(%d+)$')
+  return other_call == call and tonumber(other_index) > tonumber(index)
+end
+
+-- find_missing(conf, ids, stamp): the first of these tasks that there is not, or that a later item of the call makes; nil if
+-- all are there. Those that are there are not looked up again in this call.
+local function find_missing(conf, ids, stamp) local task = KEYS[4]
+  for _, id in ipairs(ids) do
+    if not conf.there[id] then
+      local row = redis.call('HMGET', task .. id, 'created_ms', 'rid')
+      if not row[1] or is_later(row[2], stamp) then return id end
+      conf.there[id] = true
+    end
+  end
+end
+
+-- find_twin(conf, own, stamp): the task that stands for a new one, and by what: by what this call was answered before
+-- (rid), its idempotency key (key), its scope, or its unique key; and whether a later item of this call made it, where that
+-- matters. nil if none does.
+local function find_twin(conf, own, stamp) local task, once = KEYS[4], KEYS[18]
+  local names = { 'rid', 'key', 'scope', 'unique' }
+  local found = redis.call('HMGET', once, 'rid:' .. stamp, 'key:' .. (own.idempotency_key or ''),
+    'scope:' .. (own.scope or ''), 'unique:' .. (own.unique or ''))
+  for i, name in ipairs(names) do
+    local id, until_ms, made_by = string.match(found[i] or '', '^(%S+) ?(%d*) ?(%S*)$')
+    if made_by and made_by ~= '' and redis.call('HEXISTS', once, 'purged:' .. made_by) == 1 then id = nil end
+    local asked = id and i > 1 and (until_ms == '' or own.after or own.needs_parent or conf.moved)
+    local row = asked and redis.call('HMGET', task .. id, 'created_ms', 'rid') or {}
+    -- Of a task that was evicted a key may be left.
+    local stands = id and (until_ms ~= '' and tonumber(until_ms) > conf.now or until_ms == '' and row[1])
+    if stands then return id, name, asked and is_later(row[2], stamp) end
+  end
+end
+
+-- known_as(id, stamp): what an id answers that is in use: created to the call that made it, or an older task of this id that is
+-- still remembered; else exists, and whether a later item of this call made it; nil if it is free.
+local function known_as(id, stamp) local task = KEYS[4]
+  local row = redis.call('HMGET', task .. id, 'rid', 'created_ms', 'earlier')
+  if row[1] == stamp or string.find(' ' .. (row[3] or '') .. ' ', ' ' .. stamp .. ' ', 1, true) then return 'created' end
+  if row[2] then return 'exists', is_later(row[1], stamp) end
+end
+
+-- read_open(ids): which of these tasks, named with blanks between them, have not ended.
+local function read_open(ids) local task, finished, dead = KEYS[4], KEYS[15], KEYS[16]
+  local open = {}
+  for id in string.gmatch(ids, '%S+') do
+    local there = redis.call('HEXISTS', task .. id, 'created_ms') == 1
+    if there and not redis.call('ZSCORE', finished, id) and not redis.call('ZSCORE', dead, id) then open[#open + 1] = id end
+  end
+  return open
+end
+
+-- fire_once(conf, id, at_text, data, envelope, stamp, tally): enqueue a schedule's task for a time, as its overlap policy has it:
+-- with tasks of it that have not ended this one is left out, or follows them, or they are cancelled first. fired, exists
+-- (there is a task of that id) or skipped. What this call itself made before is `fired` again.
+-- LATE
+local function fire_once(conf, id, at_text, data, envelope, stamp, tally) local task, schedule = KEYS[4], KEYS[27]
+  local key = schedule .. name
+  local known = known_as(id, stamp)
+  if known then return known == 'created' and 'fired' or 'exists' end
+  local row = redis.call('HMGET', key, 'overlap', 'open')
+  local overlap, open = row[1] or 'skip', read_open(row[2] or '')
+  if overlap == 'cancel_other' then
+    local going = {}
+    for _, other in ipairs(open) do
+      if cancel_one(conf, other, tally) == 'cancelling' then going[#going + 1] = other end
+    end
+    open = going
+  end
+  local most = ({ allow = MAX_SAFE, skip = 0, buffer_one = 1 })[overlap] or 63
+  local status = 'skipped'
+  if #open <= most then
+    local own = { 'schedule', name, 'nominal_ms', at_text }
+    for field, value in pairs(envelope) do own[type(field) == 'number' and field + 4 or field] = value end
+    if #open > 0 and overlap ~= 'allow' then
+      for i, word in ipairs({ 'after', table.concat(open, ','), 'after_when', 'ended' }) do own[#envelope + 4 + i] = word end
+      own.after, own.after_when = open, 'ended'
+    end
+    conf.some_known = redis.call('EXISTS', task .. id) == 1
+    status = add_tasks(conf, { id }, { data }, { own }, { stamp }, tally)[1][1] == 'created' and 'fired' or 'skipped'
+  end
+  if status == 'fired' then
+    if #open > 63 then table.remove(open, 1) end  -- with `allow` only
+    open[#open + 1] = id
+    redis.call('HSET', key, 'last_id', id, 'last_ms', at_text)
+    emit(conf, 'schedule.fired', name, 'at_ms=' .. at_text .. ' task=' .. id)
+  else
+    emit(conf, 'schedule.skipped', name, 'at_ms=' .. at_text)
+  end
+  redis.call('HSET', key, 'open', table.concat(open, ' '))
+  redis.call('HINCRBY', key, status, 1)
+  return status
+end
+
+-- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
+local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[18], KEYS[19]
+  if not keep_ms then
+    redis.call('HSET', once, field, id)
+    return
+  end
+  local until_text = string.format('%.0f', conf.now + keep_ms)
+  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
+  redis.call('ZADD', once_due, until_text, field)
+  conf.held = (conf.held or 0) + 1
+end
+
+-- hold_keys(conf, id, own, is_twin): let a task stand for what its envelope says is to be there only once: the idempotency
+-- key for its time, the others (not for a twin, which has its own) until they are untied.
+local function hold_keys(conf, id, own, is_twin) local config, task = KEYS[1], KEYS[4]
+  if own.idempotency_key then
+    conf.keep_ms = conf.keep_ms or redis.call('HGET', config, 'idempotency_ms') or 86400000
+    local row = is_twin and redis.call('HMGET', task .. id, 'idempotency_key', 'rid', 'keys') or {}
+    local second = row[1] and row[1] ~= own.idempotency_key
+    hold_once(conf, 'key:' .. own.idempotency_key, id, conf.keep_ms, second and row[2] or nil)
+    if second then
+      redis.call('HSET', task .. id, 'keys', string.format('%.0f', math.max(row[3] or 0, conf.now + conf.keep_ms)))
+    elseif is_twin then
+      redis.call('HSET', task .. id, 'idempotency_key', own.idempotency_key)
+    end
+  end
+  if own.unique and not is_twin then hold_once(conf, 'unique:' .. own.unique, id) end
+  if own.scope and not is_twin then hold_once(conf, 'scope:' .. own.scope, id) end
+end
+
+-- is_here(own): whether this partition has what keeps a task here that belongs to another by now: one of its ordering key that
+-- has not ended; or, without such a key, its parent, or one that it waits for.
+local function is_here(own) local task, order = KEYS[4], KEYS[24]
+  if own.ordering_key then return redis.call('EXISTS', order .. own.ordering_key) == 1 end
+  local other = own.parent or own.after and own.after[1]
+  return other and redis.call('HEXISTS', task .. other, 'created_ms') == 1
+end
+
+-- join_gathering(conf, id, parent): where the parent waits for its children, note that this one counts, and for which
+-- task of that id: the one of this place.
+local function join_gathering(conf, id, parent) local task, blocked = KEYS[4], KEYS[13]
+  local score = redis.call('ZSCORE', blocked, parent)
+  local own = score and redis.call('HMGET', task .. parent, 'gather', 'limited_by') or {}
+  if own[1] and not own[2] then
+    redis.call('HSET', task .. id, 'gathered', string.format('%.0f', score % BAND), 'ties', '1')
+  end
+end
+
+-- join_limit(conf, id, score, limit, look_ms, tied): let a task wait in the line of a limit, by its place; look_ms is the score of the
+-- line in limit_lines, unless it is looked at before. Meanwhile it may expire, but it does not wait for a worker to come.
+local function join_limit(conf, id, score, limit, look_ms, tied) local task, blocked, deadlines, waiting, limit_lines = KEYS[4], KEYS[13], KEYS[14], KEYS[29], KEYS[30]
+  redis.call('ZADD', blocked, score, id)
+  redis.call('ZADD', waiting .. limit.key, score, id)
+  redis.call('ZADD', limit_lines, 'LT', look_ms, limit.key)
+  redis.call('HSET', task .. id, 'limited_by', limit.key)
+  conf.in_line[limit.key] = true
+  if not tied then return end
+  local own = redis.call('HMGET', task .. id, 'expires_at_ms', 'deliveries')
+  redis.call('ZREM', deadlines, id)
+  if own[1] and not own[2] then redis.call('ZADD', deadlines, own[1], id) end
+end
+
+-- join_order(id, own, place): put a new task at the end of the line of its ordering key. Behind others it waits for its turn,
+-- which comes when it is the first.
+local function join_order(id, own, place) local order = KEYS[24]
+  local line = order .. own.ordering_key
+  own.behind = redis.call('EXISTS', line) == 1
+  redis.call('ZADD', line, place, id)
+  if own.behind then own[#own + 1], own[#own + 2] = 'after_when', 'ended' end
+end
+
+-- merge_task(conf, twin, by, stamp, own, data): answer an enqueue with a task that is there, and was found by that name. The
+-- call may come again when that task has ended, so the answer is remembered; and with coalesce=last, a scope's task gets the
+-- newcomer's payload.
+local function merge_task(conf, twin, by, stamp, own, data) local task, payload = KEYS[4], KEYS[5]
+  if by == 'rid' then return end
+  hold_once(conf, 'rid:' .. stamp, twin, 60000)
+  if by == 'key' then return end
+  hold_keys(conf, twin, own, true)
+  if by == 'scope' and own.coalesce == 'last' then
+    redis.call('SET', payload .. twin, data)
+    redis.call('HSET', task .. twin, 'size', #data)
+  end
+end
+
+-- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
+-- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
+-- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
+local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[31], KEYS[32]
+  local name = lane .. ' ' .. band .. user
+  conf.shares = conf.shares or {}
+  local own = conf.shares[name]
+  if not own then
+    local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
+    local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
+    local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
+    own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
+    conf.shares[name] = own
+  end
+  local place = own.place
+  own.place = place + own.lasts
+  redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
+  if own.place > conf.fair_top then
+    conf.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', conf.fair_top))
+  end
+  return place
+end
+
+-- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
+-- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
+-- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
+local function tell_waiting(conf, id, place, how, batch, tally) local task, blocked = KEYS[4], KEYS[13]
+  local score = redis.call('ZSCORE', blocked, id)
+  if not score or score % BAND ~= tonumber(place) then return end
+  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
+  if own[8] then return end  -- what it waited for has come
+  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
+  local decisive = good == (own[2] == '1')
+  if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
+  redis.call('ZREM', blocked, id)
+  if good then
+    local due_ms = math.max(conf.now + (own[4] or 0), tonumber(own[5] or 0))
+    redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+    if due_ms > conf.now then
+      delay_until(conf, due_ms, id, own[3] or 'any')
+    else
+      local band = math.floor(score / BAND)
+      if conf.fair then score = band * BAND + share_place(conf, own[3] or 'any', own[7] or '', band) end
+      line_up(batch.by_lane, own[3] or 'any', score, id)
+    end
+    if own[6] then await_deadline(conf, id, due_ms) end
+    batch.freed[#batch.freed + 1] = id
+  elseif own[1] == 'failed' then
+    cancel_task(conf, id, own[6], tally)
+  else
+    redis.call('HSET', task .. id, 'reason', 'after_failed')
+    bury_task(conf, 'task.dead', id, 'after_failed', own[6], tally)
+  end
+end
+
+-- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
+-- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
+-- (`o`), or its children are cancelled (`t`).
+-- What is left stays noted, at its time. How many.
+local function pass_on(conf, limit, tally) local dependents, ends = KEYS[23], KEYS[25]
+  local batch, told = { by_lane = {}, freed = {} }, 0
+  local function line_up_freed()
+    make_ready(conf, batch.by_lane)
+    for first = 1, #batch.freed, 1000 do
+      emit(conf, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
+    end
+    batch = { by_lane = {}, freed = {} }
+  end
+  local function follow(note, at_ms)
+    local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
+    local count, rest = 0, '- 0'
+    redis.call('ZREM', ends, note)
+    if how == 't' then
+      line_up_freed()  -- or it would miss them
+      count, rest = cancel_children(conf, id, other, at, upto, limit - told, tally)
+    elseif how then  -- else the note is damaged
+      if at ~= '0' then tell_waiting(conf, other, at, how, batch, tally) end
+      local waiting = how == 'o' and {}
+        or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
+      count = #waiting / 2
+      if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
+      for i = 1, #waiting, 2 do tell_waiting(conf, waiting[i], waiting[i + 1], how, batch, tally) end
+    end
+    if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
+    told = told + math.max(count, 1)
+  end
+  while told < limit do  -- at most 1,000: limit
+    local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
+    if #notes == 0 then break end
+    for i = 1, #notes, 2 do
+      if told < limit then follow(notes[i], notes[i + 1]) end
+    end
+  end
+  conf.noted = nil
+  line_up_freed()
+  return told
+end
+
+-- plan_firing(conf, next_ms): note when this schedule is due next; 0: never by itself. Who waits for work learns of it.
+-- LATE
+local function plan_firing(conf, next_ms) local schedules, schedule = KEYS[26], KEYS[27]
+  local due_ms = next_ms > 0 and next_ms or MAX_SAFE
+  redis.call('ZADD', schedules, string.format('%.0f', due_ms), name)
+  redis.call('HSET', schedule .. name, 'next_ms', string.format('%.0f', next_ms))
+  if due_ms - conf.now < 10000 then push_due('any') end
+end
+
+-- refuse_new(conf, ids, envelopes, stamps): the error of a queue that is being drained, unless no task of the call is new. One that
+-- would be answered `unknown` makes no task.
+local function refuse_new(conf, ids, envelopes, stamps)
+  local seen = {}
+  conf.there = {}
+  for i, id in ipairs(ids) do
+    local own, stamp = envelopes[i], stamps[i]
+    seen[id] = seen[id] or known_as(id, stamp)
+    if not seen[id] and not find_twin(conf, own, stamp) and not (own.after and find_missing(conf, own.after, stamp)
+      or own.needs_parent and find_missing(conf, { own.parent }, stamp)) then
+      return redis.error_reply('ADEQ_DRAINING this queue is being drained and takes no new tasks: resume it, or use another')
+    end
+  end
+end
+
 -- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
 -- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
 -- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
--- NEEDS task children ends
-local function shorten_family(conf, id) local task, children, ends = KEYS[4], KEYS[18], KEYS[26]
+-- LATE
+local function shorten_family(conf, id) local task, children, ends = KEYS[4], KEYS[22], KEYS[25]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
@@ -639,214 +1246,11 @@ local function shorten_family(conf, id) local task, children, ends = KEYS[4], KE
   end
 end
 
--- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
--- NEEDS once once_due
-local function sweep_once(conf, limit) local once, once_due = KEYS[14], KEYS[15]
-  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
-  if #fields == 0 then return 0 end
-  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
-  redis.call('ZREM', once_due, unpack(fields))
-  redis.call('HDEL', once, unpack(fields))
-  return #fields
-end
-
--- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
--- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
--- NEEDS wake
-local function push_due(lane) local wake = KEYS[9]
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
-  redis.call('PEXPIRE', wake .. lane, 60000)
-end
-
--- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
--- last, fails; or expires, if it was never leased: the earlier of the two.
--- NEEDS task deadlines push_due
-local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4], KEYS[13]
-  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
-  local at_ms = MAX_SAFE
-  if own[1] then
-    at_ms = since_ms + own[1]
-    if at_ms - conf.now < 10000 then
-      for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
-    end
-  end
-  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
-  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
-end
-
--- delay_until(conf, due_ms, id, lane): put a task aside.
--- NEEDS delayed push_due
-local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[10]
-  redis.call('ZADD', delayed, due_ms, id)
-  if due_ms - conf.now < 10000 then push_due(lane) end
-end
-
--- join_gathering(conf, id, parent): where the parent waits for its children, note that this one counts, and for which
--- task of that id: the one of this place.
--- NEEDS task blocked
-local function join_gathering(conf, id, parent) local task, blocked = KEYS[4], KEYS[19]
-  local score = redis.call('ZSCORE', blocked, parent)
-  local own = score and redis.call('HMGET', task .. parent, 'gather', 'limited_by') or {}
-  if own[1] and not own[2] then
-    redis.call('HSET', task .. id, 'gathered', string.format('%.0f', score % BAND), 'ties', '1')
-  end
-end
-
--- begin_chains(conf): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
--- NEEDS config
-local function begin_chains(conf) local config = KEYS[1]
-  if not conf.chains then redis.call('HSET', config, 'chains', '1') end
-  conf.chains = '1'
-end
-
--- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
--- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
--- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
--- NEEDS config ends
-local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[26]
-  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
-  redis.call('ZADD', ends, conf.now_text,
-    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
-  conf.noted = true
-end
-
--- make_awaited(conf, id): somebody waits for the end of this task: it has ties from now on; or, if it has ended, its end is noted
--- for all that this call adds.
--- NEEDS task running finished dead note_end
-local function make_awaited(conf, id) local running, task, finished, dead = KEYS[2], KEYS[4], KEYS[11], KEYS[12]
-  if conf.there[id] == 'awaited' then return end
-  conf.there[id] = 'awaited'
-  local failed = redis.call('ZSCORE', dead, id) or redis.call('HEXISTS', task .. id, 'cancelled_ms') == 1
-  if failed or redis.call('ZSCORE', finished, id) then
-    return note_end(conf, failed and 'f' or 'c', id)
-  end
-  redis.call('HSET', task .. id, 'awaited', '1', 'ties', '1')
-  local held = redis.call('HGET', running, id)
-  if held and not string.find(held, ' ties[^|]*|') then
-    redis.call('HSET', running, id, (string.gsub(held, '^(%S+ %d+ [^ |]+)', '%1 ties')))
-  end
-end
-
--- await_others(conf, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
--- `gather` children, which may come later; or those before it of its ordering key. What has ended before is noted as if it ended now.
--- NEEDS task blocked deadlines dependents begin_chains make_awaited
-local function await_others(conf, id, own, place) local task, deadlines, blocked, dependents = KEYS[4], KEYS[13], KEYS[19], KEYS[24]
-  local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
-  for _, other in ipairs(own.after or {}) do
-    if not seen[other] then
-      seen[other], awaits = true, awaits + 1
-      redis.call('ZADD', dependents .. other, place, id)
-      make_awaited(conf, other)
-    end
-  end
-  redis.call('HSET', task .. id, 'awaits', awaits)
-  redis.call('ZADD', blocked, (own.priority or 5) * BAND + place, id)
-  if own.expires_at_ms then redis.call('ZADD', deadlines, own.expires_at_ms, id) end
-  begin_chains(conf)
-end
-
--- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
--- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
--- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[14], KEYS[15]
-  if not keep_ms then
-    redis.call('HSET', once, field, id)
-    return
-  end
-  local until_text = string.format('%.0f', conf.now + keep_ms)
-  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
-  redis.call('ZADD', once_due, until_text, field)
-  conf.held = (conf.held or 0) + 1
-end
-
--- hold_keys(conf, id, own, is_twin): let a task stand for what its envelope says is to be there only once: the idempotency
--- key for its time, the others (not for a twin, which has its own) until they are untied.
--- NEEDS config task hold_once
-local function hold_keys(conf, id, own, is_twin) local config, task = KEYS[1], KEYS[4]
-  if own.idempotency_key then
-    conf.keep_ms = conf.keep_ms or redis.call('HGET', config, 'idempotency_ms') or 86400000
-    local row = is_twin and redis.call('HMGET', task .. id, 'idempotency_key', 'rid', 'keys') or {}
-    local second = row[1] and row[1] ~= own.idempotency_key
-    hold_once(conf, 'key:' .. own.idempotency_key, id, conf.keep_ms, second and row[2] or nil)
-    if second then
-      redis.call('HSET', task .. id, 'keys', string.format('%.0f', math.max(row[3] or 0, conf.now + conf.keep_ms)))
-    elseif is_twin then
-      redis.call('HSET', task .. id, 'idempotency_key', own.idempotency_key)
-    end
-  end
-  if own.unique and not is_twin then hold_once(conf, 'unique:' .. own.unique, id) end
-  if own.scope and not is_twin then hold_once(conf, 'scope:' .. own.scope, id) end
-end
-
--- merge_task(conf, twin, by, stamp, own, data): answer an enqueue with a task that is there, and was found by that name. The
--- call may come again when that task has ended, so the answer is remembered; and with coalesce=last, a scope's task gets the
--- newcomer's payload.
--- NEEDS task payload hold_once hold_keys
-local function merge_task(conf, twin, by, stamp, own, data) local task, payload = KEYS[4], KEYS[5]
-  if by == 'rid' then return end
-  hold_once(conf, 'rid:' .. stamp, twin, 60000)
-  if by == 'key' then return end
-  hold_keys(conf, twin, own, true)
-  if by == 'scope' and own.coalesce == 'last' then
-    redis.call('SET', payload .. twin, data)
-    redis.call('HSET', task .. twin, 'size', #data)
-  end
-end
-
--- is_later(made_by, stamp): whether a later item of the same call made the task with the stamp made_by.
-local function is_later(made_by, stamp)
-  local call, index = string.match(stamp, '^(.*)/(%d+)$')
-  local other_call, other_index = string.match(made_by or '', '^(.*)/(%d+)$')
-  return other_call == call and tonumber(other_index) > tonumber(index)
-end
-
--- find_missing(conf, ids, stamp): the first of these tasks that there is not, or that a later item of the call makes; nil if
--- all are there. Those that are there are not looked up again in this call.
--- NEEDS task is_later
-local function find_missing(conf, ids, stamp) local task = KEYS[4]
-  for _, id in ipairs(ids) do
-    if not conf.there[id] then
-      local row = redis.call('HMGET', task .. id, 'created_ms', 'rid')
-      if not row[1] or is_later(row[2], stamp) then return id end
-      conf.there[id] = true
-    end
-  end
-end
-
--- find_twin(conf, own, stamp): the task that stands for a new one, and by what: by what this call was answered before
--- (rid), its idempotency key (key), its scope, or its unique key; and whether a later item of this call made it, where that
--- matters. nil if none does.
--- NEEDS once task is_later
-local function find_twin(conf, own, stamp) local task, once = KEYS[4], KEYS[14]
-  local names = { 'rid', 'key', 'scope', 'unique' }
-  local found = redis.call('HMGET', once, 'rid:' .. stamp, 'key:' .. (own.idempotency_key or ''),
-    'scope:' .. (own.scope or ''), 'unique:' .. (own.unique or ''))
-  for i, name in ipairs(names) do
-    local id, until_ms, made_by = string.match(found[i] or '', '^(%S+) ?(%d*) ?(%S*)$')
-    if made_by and made_by ~= '' and redis.call('HEXISTS', once, 'purged:' .. made_by) == 1 then id = nil end
-    local asked = id and i > 1 and (until_ms == '' or own.after or own.needs_parent or conf.moved)
-    local row = asked and redis.call('HMGET', task .. id, 'created_ms', 'rid') or {}
-    -- Of a task that was evicted a key may be left.
-    local stands = id and (until_ms ~= '' and tonumber(until_ms) > conf.now or until_ms == '' and row[1])
-    if stands then return id, name, asked and is_later(row[2], stamp) end
-  end
-end
-
--- known_as(id, stamp): what an id answers that is in use: created to the call that made it, or an older task of this id that is
--- still remembered; else exists, and whether a later item of this call made it; nil if it is free.
--- NEEDS task is_later
-local function known_as(id, stamp) local task = KEYS[4]
-  local row = redis.call('HMGET', task .. id, 'rid', 'created_ms', 'earlier')
-  if row[1] == stamp or string.find(' ' .. (row[3] or '') .. ' ', ' ' .. stamp .. ' ', 1, true) then return 'created' end
-  if row[2] then return 'exists', is_later(row[1], stamp) end
-end
-
 -- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
 -- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
--- NEEDS task payload result log reply by_user by_tag children shorten_family
-local function remove_tasks(conf, ids, since, why, most) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[4], KEYS[5], KEYS[6], KEYS[16], KEYS[17], KEYS[18], KEYS[20], KEYS[22]
+local function remove_tasks(conf, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[20], KEYS[21], KEYS[22]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -899,8 +1303,7 @@ end
 
 -- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as conf.work allows; how many. conf.untrimmed: there are more. The dead go with an event each.
--- NEEDS dead emit remove_tasks
-local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[12]
+local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[16]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
     gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
@@ -921,8 +1324,7 @@ end
 
 -- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
--- NEEDS config finished dead trim_set
-local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[11], KEYS[12]
+local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
   conf.work = math.max(conf.work, 50) + 25 * (conf.ended + (tally.dead or 0))  -- as many go as come, whatever they have
   if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
     trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
@@ -933,471 +1335,21 @@ local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[
   end
 end
 
--- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
--- the next one has come, which pass_on tells it.
--- NEEDS order note_end
-local function leave_order(conf, id, key) local order = KEYS[25]
-  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
-  redis.call('ZREM', order .. key, id)
-  if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
+-- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
+local function sweep_once(conf, limit) local once, once_due = KEYS[18], KEYS[19]
+  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
 end
 
--- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
--- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
--- somebody waits for its reply, and for how long its result is kept.
--- NEEDS task once deadlines note_end leave_order
-local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[13], KEYS[14]
-  redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
-  for i, kind in ipairs({ 'unique:', 'scope:' }) do
-    local field = own[i] and kind .. own[i]
-    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
-  end
-  if own[5] or own[6] then
-    redis.call('HDEL', task .. id, 'awaited', 'gathered')
-    note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
-  end
-  if own[8] then leave_order(conf, id, own[8]) end
-  return own[3], own[4] and tonumber(own[4])
-end
-
--- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
--- it is not shown; the server deletes it later, by its own clock.
--- NEEDS config reply channel
-local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[20], KEYS[21]
-  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
-  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
-    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
-  redis.pcall('SPUBLISH', channel .. id, how)
-end
-
--- bury_task(conf, event, id, reason, tied, tally, error, shown): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
--- NEEDS dead emit untie answer_waiters
-local function bury_task(conf, event, id, reason, tied, tally, error, shown) local dead = KEYS[12]
-  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
-  redis.call('ZADD', dead, conf.now, id)
-  emit(conf, event, id, 'reason=' .. reason .. (shown or ''))
-  tally.dead = (tally.dead or 0) + 1
-end
-
--- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
--- NEEDS task finished emit untie answer_waiters
-local function cancel_task(conf, id, tied, tally, detail) local task, finished = KEYS[4], KEYS[11]
-  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
-  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
-  redis.call('ZADD', finished, conf.now, id)
-  emit(conf, 'task.cancelled', id, detail or '')
-  tally.cancelled = (tally.cancelled or 0) + 1
-  conf.ended = conf.ended + 1
-end
-
--- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
--- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
--- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
--- NEEDS config shares weights
-local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[32], KEYS[33]
-  local name = lane .. ' ' .. band .. user
-  conf.shares = conf.shares or {}
-  local own = conf.shares[name]
-  if not own then
-    local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
-    local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
-    local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
-    own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
-    conf.shares[name] = own
-  end
-  local place = own.place
-  own.place = place + own.lasts
-  redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
-  if own.place > conf.fair_top then
-    conf.fair_top = own.place + 1000000
-    redis.call('HSET', config, 'fair_top', string.format('%.0f', conf.fair_top))
-  end
-  return place
-end
-
--- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
--- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
--- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
--- NEEDS task blocked delay_until await_deadline line_up share_place bury_task cancel_task
-local function tell_waiting(conf, id, place, how, batch, tally) local task, blocked = KEYS[4], KEYS[19]
-  local score = redis.call('ZSCORE', blocked, id)
-  if not score or score % BAND ~= tonumber(place) then return end
-  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
-  if own[8] then return end  -- what it waited for has come
-  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
-  local decisive = good == (own[2] == '1')
-  if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
-  redis.call('ZREM', blocked, id)
-  if good then
-    local due_ms = math.max(conf.now + (own[4] or 0), tonumber(own[5] or 0))
-    redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-    if due_ms > conf.now then
-      delay_until(conf, due_ms, id, own[3] or 'any')
-    else
-      local band = math.floor(score / BAND)
-      if conf.fair then score = band * BAND + share_place(conf, own[3] or 'any', own[7] or '', band) end
-      line_up(batch.by_lane, own[3] or 'any', score, id)
-    end
-    if own[6] then await_deadline(conf, id, due_ms) end
-    batch.freed[#batch.freed + 1] = id
-  elseif own[1] == 'failed' then
-    cancel_task(conf, id, own[6], tally)
-  else
-    redis.call('HSET', task .. id, 'reason', 'after_failed')
-    bury_task(conf, 'task.dead', id, 'after_failed', own[6], tally)
-  end
-end
-
--- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
--- still there or not. Members of one score stand in the order of their bytes.
-local function rank_after(set, score, id)
-  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
-  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
-  while low < high do  -- at most 53: halvings
-    local middle = math.floor((low + high) / 2)
-    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
-    -- at most 200: bytes of an id
-    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
-    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
-  end
-  return low
-end
-
--- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
--- NEEDS task
-local function read_record(id) local task = KEYS[4]
-  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0  -- at most 70: fields of a record
-  if #flat == 0 then return nil, 0 end
-  for f = 1, #flat, 2 do
-    record[flat[f]] = flat[f + 1]
-    bytes = bytes + #flat[f + 1]
-  end
-  return record, bytes
-end
-
--- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
--- NEEDS ready delayed blocked leases finished dead
-local function find_set(id, record) local leases, ready, delayed, finished, dead, blocked = KEYS[3], KEYS[7], KEYS[10], KEYS[11], KEYS[12], KEYS[19]
-  if not record then return nil end
-  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
-    local score = redis.call('ZSCORE', set, id)
-    if score then return set, score end
-  end
-end
-
--- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
--- NEEDS delayed blocked leases finished dead
-local function state_of(conf, set, score, record) local leases, delayed, finished, dead, blocked = KEYS[3], KEYS[10], KEYS[11], KEYS[12], KEYS[19]
-  if not set then return nil end
-  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
-  if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
-  return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
-end
-
--- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
--- by itself where nobody waits for it.
--- NEEDS control
-local function push_control(conf, name) local control = KEYS[23]
-  conf.called = conf.called or {}
-  if conf.called[name] then return end
-  conf.called[name] = true
-  if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
-  redis.call('PEXPIRE', control .. name, 60000)
-end
-
--- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
--- tasks of the lane may wait for one.
--- NEEDS lanes wake delayed deadlines shares
-local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[8], KEYS[9], KEYS[10], KEYS[13], KEYS[33]
-  redis.call('SREM', lanes, lane)
-  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
-  if redis.call('EXISTS', delayed, deadlines) == 0 then
-    redis.call('DEL', wake .. lane)
-  else
-    redis.call('PEXPIRE', wake .. lane, 60000)
-  end
-end
-
--- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
--- NEEDS task waiting limit_lines
-local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[30], KEYS[31]
-  redis.call('HDEL', task .. id, 'limited_by')
-  redis.call('ZREM', waiting .. key, id)
-  if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
-end
-
--- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
--- task leaves the dead set; it holds nothing any more. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line answer_waiters cancel_task
-local function cancel_one(conf, id, tally, dead_too) local running, leases = KEYS[2], KEYS[3]
-  local record = read_record(id)
-  local set, score = find_set(id, record)
-  local state = state_of(conf, set, score, record)
-  if not state then return 'not_found' end
-  if state == 'cancelled' then return 'cancelled' end
-  local dead_before = state == 'dead'
-  if state == 'completed' or (dead_before and not dead_too) then return 'finished' end
-  if set == leases then
-    local held = redis.call('HGET', running, id)
-    if held and not string.find(held, ' cancel|', 1, true) then
-      redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
-      push_control(conf, string.match(held, '^.* (%S+)$'))
-    end
-    return 'cancelling'
-  end
-  redis.call('ZREM', set, id)
-  if record.limited_by then leave_line(id, record.limited_by) end
-  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(conf, record.lane or 'any') end
-  if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
-  cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
-  return 'cancelled'
-end
-
--- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
--- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
--- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
--- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
--- NEEDS task children rank_after cancel_one note_end
-local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[4], KEYS[18]
-  local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
-  local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
-  for i = 1, #page, 2 do
-    local child = page[i]
-    local row = redis.call('HMGET', task .. child, 'created_ms', 'parent', 'link', 'pruned')
-    local parent = row[3]
-    if row[1] then parent = row[2] end
-    if parent ~= id then
-      redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
-    else
-      if row[1] then cancel_one(conf, child, tally) end
-      local has_own = redis.call('EXISTS', children .. child) == 1
-      if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
-        redis.call('HSET', task .. child, 'pruned', stamp)
-        note_end(conf, 't', child, nil, stamp)
-      elseif not has_own and not row[1] then  -- an older build removed the last child of a link
-        redis.call('ZREM', children .. id, child)
-        redis.call('PEXPIRE', task .. child, 60000)
-      end
-    end
-  end
-  return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
-end
-
--- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
--- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
--- (`o`), or its children are cancelled (`t`).
--- What is left stays noted, at its time. How many.
--- NEEDS ends dependents emit make_ready tell_waiting cancel_children
-local function pass_on(conf, limit, tally) local dependents, ends = KEYS[24], KEYS[26]
-  local batch, told = { by_lane = {}, freed = {} }, 0
-  local function line_up_freed()
-    make_ready(conf, batch.by_lane)
-    for first = 1, #batch.freed, 1000 do
-      emit(conf, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
-    end
-    batch = { by_lane = {}, freed = {} }
-  end
-  local function follow(note, at_ms)
-    local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
-    local count, rest = 0, '- 0'
-    redis.call('ZREM', ends, note)
-    if how == 't' then
-      line_up_freed()  -- or it would miss them
-      count, rest = cancel_children(conf, id, other, at, upto, limit - told, tally)
-    elseif how then  -- else the note is damaged
-      if at ~= '0' then tell_waiting(conf, other, at, how, batch, tally) end
-      local waiting = how == 'o' and {}
-        or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
-      count = #waiting / 2
-      if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
-      for i = 1, #waiting, 2 do tell_waiting(conf, waiting[i], waiting[i + 1], how, batch, tally) end
-    end
-    if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
-    told = told + math.max(count, 1)
-  end
-  while told < limit do  -- at most 1,000: limit
-    local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
-    if #notes == 0 then break end
-    for i = 1, #notes, 2 do
-      if told < limit then follow(notes[i], notes[i + 1]) end
-    end
-  end
-  conf.noted = nil
-  line_up_freed()
-  return told
-end
-
--- plan_firing(conf, next_ms): note when this schedule is due next; 0: never by itself. Who waits for work learns of it.
--- NEEDS name schedules schedule push_due
-local function plan_firing(conf, next_ms) local schedules, schedule = KEYS[27], KEYS[28]
-  local due_ms = next_ms > 0 and next_ms or MAX_SAFE
-  redis.call('ZADD', schedules, string.format('%.0f', due_ms), name)
-  redis.call('HSET', schedule .. name, 'next_ms', string.format('%.0f', next_ms))
-  if due_ms - conf.now < 10000 then push_due('any') end
-end
-
--- read_open(ids): which of these tasks, named with blanks between them, have not ended.
--- NEEDS task finished dead
-local function read_open(ids) local task, finished, dead = KEYS[4], KEYS[11], KEYS[12]
-  local open = {}
-  for id in string.gmatch(ids, '%S+') do
-    local there = redis.call('HEXISTS', task .. id, 'created_ms') == 1
-    if there and not redis.call('ZSCORE', finished, id) and not redis.call('ZSCORE', dead, id) then open[#open + 1] = id end
-  end
-  return open
-end
-
--- fire_once(conf, id, at_text, data, envelope, stamp, tally): enqueue a schedule's task for a time, as its overlap policy has it:
--- with tasks of it that have not ended this one is left out, or follows them, or they are cancelled first. fired, exists
--- (there is a task of that id) or skipped. What this call itself made before is `fired` again.
--- NEEDS name schedule task emit known_as read_open cancel_one add_tasks
-local function fire_once(conf, id, at_text, data, envelope, stamp, tally) local task, schedule = KEYS[4], KEYS[28]
-  local key = schedule .. name
-  local known = known_as(id, stamp)
-  if known then return known == 'created' and 'fired' or 'exists' end
-  local row = redis.call('HMGET', key, 'overlap', 'open')
-  local overlap, open = row[1] or 'skip', read_open(row[2] or '')
-  if overlap == 'cancel_other' then
-    local going = {}
-    for _, other in ipairs(open) do
-      if cancel_one(conf, other, tally) == 'cancelling' then going[#going + 1] = other end
-    end
-    open = going
-  end
-  local most = ({ allow = MAX_SAFE, skip = 0, buffer_one = 1 })[overlap] or 63
-  local status = 'skipped'
-  if #open <= most then
-    local own = { 'schedule', name, 'nominal_ms', at_text }
-    for field, value in pairs(envelope) do own[type(field) == 'number' and field + 4 or field] = value end
-    if #open > 0 and overlap ~= 'allow' then
-      for i, word in ipairs({ 'after', table.concat(open, ','), 'after_when', 'ended' }) do own[#envelope + 4 + i] = word end
-      own.after, own.after_when = open, 'ended'
-    end
-    conf.some_known = redis.call('EXISTS', task .. id) == 1
-    status = add_tasks(conf, { id }, { data }, { own }, { stamp }, tally)[1][1] == 'created' and 'fired' or 'skipped'
-  end
-  if status == 'fired' then
-    if #open > 63 then table.remove(open, 1) end  -- with `allow` only
-    open[#open + 1] = id
-    redis.call('HSET', key, 'last_id', id, 'last_ms', at_text)
-    emit(conf, 'schedule.fired', name, 'at_ms=' .. at_text .. ' task=' .. id)
-  else
-    emit(conf, 'schedule.skipped', name, 'at_ms=' .. at_text)
-  end
-  redis.call('HSET', key, 'open', table.concat(open, ' '))
-  redis.call('HINCRBY', key, status, 1)
-  return status
-end
-
--- refuse_new(conf, ids, envelopes, stamps): the error of a queue that is being drained, unless no task of the call is new. One that
--- would be answered `unknown` makes no task.
--- NEEDS known_as find_twin find_missing
-local function refuse_new(conf, ids, envelopes, stamps)
-  local seen = {}
-  conf.there = {}
-  for i, id in ipairs(ids) do
-    local own, stamp = envelopes[i], stamps[i]
-    seen[id] = seen[id] or known_as(id, stamp)
-    if not seen[id] and not find_twin(conf, own, stamp) and not (own.after and find_missing(conf, own.after, stamp)
-      or own.needs_parent and find_missing(conf, { own.parent }, stamp)) then
-      return redis.error_reply('ADEQ_DRAINING this queue is being drained and takes no new tasks: resume it, or use another')
-    end
-  end
-end
-
--- join_limit(conf, id, score, limit, look_ms, tied): let a task wait in the line of a limit, by its place; look_ms is the score of the
--- line in limit_lines, unless it is looked at before. Meanwhile it may expire, but it does not wait for a worker to come.
--- NEEDS task blocked deadlines waiting limit_lines
-local function join_limit(conf, id, score, limit, look_ms, tied) local task, deadlines, blocked, waiting, limit_lines = KEYS[4], KEYS[13], KEYS[19], KEYS[30], KEYS[31]
-  redis.call('ZADD', blocked, score, id)
-  redis.call('ZADD', waiting .. limit.key, score, id)
-  redis.call('ZADD', limit_lines, 'LT', look_ms, limit.key)
-  redis.call('HSET', task .. id, 'limited_by', limit.key)
-  conf.in_line[limit.key] = true
-  if not tied then return end
-  local own = redis.call('HMGET', task .. id, 'expires_at_ms', 'deliveries')
-  redis.call('ZREM', deadlines, id)
-  if own[1] and not own[2] then redis.call('ZADD', deadlines, own[1], id) end
-end
-
--- read_limits(conf, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
--- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
--- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
--- NEEDS limits
-local function read_limits(conf, keys) local limits = KEYS[29]
-  local names, found = {}, {}
-  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*', ':*')) end
-  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
-  for i, key in ipairs(keys) do
-    local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
-    if rule and not limit then
-      local most, policy, interval_ms, burst = string.match(rule, '^(%d+) (%S+) (%S+) (%d+)$')
-      limit = {
-        key = key, policy = policy, most = most ~= '0' and tonumber(most),
-        interval_ms = interval_ms ~= '0' and tonumber(interval_ms), slack_ms = (burst - 1) * interval_ms,
-      }
-      conf.limit[key] = limit
-    end
-    found[#found + 1] = limit
-  end
-  return found
-end
-
--- limits_of(conf, user, tags, words): the limits that hold for a task: of all, of its user, its tags and its limit keys, which
--- are given as words with commas between them, or ''.
--- NEEDS read_limits
-local function limits_of(conf, user, tags, words)
-  local known = user .. ' ' .. tags .. ' ' .. words
-  if not conf.limited[known] then
-    local keys, seen = { 'all' }, {}
-    for i, list in ipairs({ user, tags, words }) do
-      for word in string.gmatch(list, '[^,]+') do
-        local key = ({ 'user:', 'tag:', 'key:' })[i] .. word
-        if not seen[key] then keys[#keys + 1], seen[key] = key, true end
-      end
-    end
-    conf.limited[known] = read_limits(conf, keys)
-  end
-  return conf.limited[known]
-end
-
--- find_line(conf, own): the first of the limits of a new task in whose line others wait; it goes behind them at once.
--- NEEDS waiting limits_of
-local function find_line(conf, own) local waiting = KEYS[30]
-  local limited = limits_of(conf, own.user or '', table.concat(own.tags or {}, ','), table.concat(own.limits or {}, ','))
-  for _, limit in ipairs(limited) do
-    if conf.in_line[limit.key] == nil then conf.in_line[limit.key] = redis.call('EXISTS', waiting .. limit.key) == 1 end
-    if conf.in_line[limit.key] and limit.policy == 'queue' then return limit end
-  end
-end
-
--- is_here(own): whether this partition has what keeps a task here that belongs to another by now: one of its ordering key that
--- has not ended; or, without such a key, its parent, or one that it waits for.
--- NEEDS task order
-local function is_here(own) local task, order = KEYS[4], KEYS[25]
-  if own.ordering_key then return redis.call('EXISTS', order .. own.ordering_key) == 1 end
-  local other = own.parent or own.after and own.after[1]
-  return other and redis.call('HEXISTS', task .. other, 'created_ms') == 1
-end
-
--- join_order(id, own, place): put a new task at the end of the line of its ordering key. Behind others it waits for its turn,
--- which comes when it is the first.
--- NEEDS order
-local function join_order(id, own, place) local order = KEYS[25]
-  local line = order .. own.ordering_key
-  own.behind = redis.call('EXISTS', line) == 1
-  redis.call('ZADD', line, place, id)
-  if own.behind then own[#own + 1], own[#own + 2] = 'after_when', 'ended' end
-end
-
-  arg_made = { shorten_family = shorten_family, sweep_once = sweep_once, await_deadline = await_deadline, delay_until = delay_until, join_gathering = join_gathering, await_others = await_others, hold_keys = hold_keys, merge_task = merge_task, find_missing = find_missing, find_twin = find_twin, known_as = known_as, retain = retain, share_place = share_place, pass_on = pass_on, plan_firing = plan_firing, fire_once = fire_once, refuse_new = refuse_new, join_limit = join_limit, find_line = find_line, is_here = is_here, join_order = join_order }
+  arg_made = { await_deadline = await_deadline, await_others = await_others, delay_until = delay_until, find_line = find_line, find_missing = find_missing, find_twin = find_twin, known_as = known_as, fire_once = fire_once, hold_keys = hold_keys, is_here = is_here, join_gathering = join_gathering, join_limit = join_limit, join_order = join_order, merge_task = merge_task, share_place = share_place, pass_on = pass_on, plan_firing = plan_firing, refuse_new = refuse_new, shorten_family = shorten_family, retain = retain, sweep_once = sweep_once }
   return arg_made
 end
 
-local schedules, schedule = KEYS[27], KEYS[28]
+local schedules, schedule = KEYS[26], KEYS[27]
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -4,17 +4,17 @@
 -- `at_ms` is the due time of a delayed task, the deadline of a running one, the time of the end of an ended one, else 0.
 -- The answers stop before 4 MiB but for one; `missed` says how many items were left out at the end.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   running   hash          {base}:running
--- KEYS   leases    zset          {base}:leases
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   payload   prefix/string {base}:payload:  id
--- KEYS   result    prefix/string {base}:result:   id
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   blocked   zset          {base}:blocked
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
+-- KEYS   config   hash          {base}:config
+-- KEYS   running  hash          {base}:running
+-- KEYS   leases   zset          {base}:leases
+-- KEYS   task     prefix/hash   {base}:task:    id
+-- KEYS   payload  prefix/string {base}:payload: id
+-- KEYS   result   prefix/string {base}:result:  id
+-- KEYS   ready    prefix/zset   {base}:ready:   lane
+-- KEYS   delayed  zset          {base}:delayed
+-- KEYS   blocked  zset          {base}:blocked
+-- KEYS   finished zset          {base}:finished
+-- KEYS   dead     zset          {base}:dead
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   id        id
 -- RETURN ok        now_ms:int missed:int items:list(item)
@@ -23,7 +23,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   2 + 4n to 2 + 9n commands, O(n log m); at most 2,300 commands, 96,000 steps
--- INCLUDE base_time open_queue read_record find_set state_of summarise
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -76,7 +75,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -93,8 +91,16 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
+-- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
+local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+  if not record then return nil end
+  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
+    local score = redis.call('ZSCORE', set, id)
+    if score then return set, score end
+  end
+end
+
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
@@ -132,7 +138,6 @@ local function open_queue() local config = KEYS[1]
 end
 
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
--- NEEDS task
 local function read_record(id) local task = KEYS[4]
   local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0  -- at most 70: fields of a record
   if #flat == 0 then return nil, 0 end
@@ -143,18 +148,7 @@ local function read_record(id) local task = KEYS[4]
   return record, bytes
 end
 
--- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
--- NEEDS ready delayed blocked leases finished dead
-local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-  if not record then return nil end
-  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
-    local score = redis.call('ZSCORE', set, id)
-    if score then return set, score end
-  end
-end
-
 -- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
--- NEEDS delayed blocked leases finished dead
 local function state_of(conf, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
   if not set then return nil end
   if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
@@ -164,7 +158,6 @@ end
 
 -- summarise(id, state, score, record): a task as get and list answer it: its state, the time or place that its score
 -- says, and its record with the parts of the current or last lease spelled out.
--- NEEDS running
 local function summarise(id, state, score, record) local running = KEYS[2]
   local held = redis.call('HGET', running, id)
   local started, attempt, delivery, crashes, fence, worker =

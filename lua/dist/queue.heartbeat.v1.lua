@@ -6,12 +6,12 @@
 -- A worker that names itself hears what is wanted of it: to run, to be quiet, to stop or to restart; and how many tasks at a
 -- time, 0 where nobody said.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   running   hash          {base}:running
--- KEYS   leases    zset          {base}:leases
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   id
+-- KEYS   config      hash        {base}:config
+-- KEYS   running     hash        {base}:running
+-- KEYS   leases      zset        {base}:leases
+-- KEYS   task        prefix/hash {base}:task:   id
+-- KEYS   workers     zset        {base}:workers
+-- KEYS   worker_hash prefix/hash {base}:worker: id
 -- ARGV   worker    id            ?=
 -- ARGV   busy      int -1..100000 ?=-1
 -- ARGV   lease_ms  int 0..86400000 ?=0
@@ -29,8 +29,6 @@
 -- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   9 commands, 1 more for each task with ties, O(n log m); at most 1,200 commands, 29,000 steps
--- INCLUDE base_time open_queue flags_of renew_presence
--- RARELY over_time
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -115,7 +113,6 @@ local arg_rare
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -132,8 +129,15 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
+-- flags_of(value, token): of an entry of `running` that a lease with this token has, as read_lease describes it: the part with its
+-- flags, and `ran`; nil if it is none or another's. It costs a third of read_lease.
+local function flags_of(value, token)
+  if not value or string.find(value, token, 1, true) ~= 1 or string.byte(value, #token + 1) ~= 32 then return nil end
+  local bar = string.find(value, '|', #token, true)
+  return string.sub(value, #token + 1, bar), string.sub(value, bar + 1)
+end
+
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
@@ -170,17 +174,8 @@ local function open_queue() local config = KEYS[1]
   return conf
 end
 
--- flags_of(value, token): of an entry of `running` that a lease with this token has, as read_lease describes it: the part with its
--- flags, and `ran`; nil if it is none or another's. It costs a third of read_lease.
-local function flags_of(value, token)
-  if not value or string.find(value, token, 1, true) ~= 1 or string.byte(value, #token + 1) ~= 32 then return nil end
-  local bar = string.find(value, '|', #token, true)
-  return string.sub(value, #token + 1, bar), string.sub(value, bar + 1)
-end
-
 -- renew_presence(conf): a worker's sign of life, if it is known; what is wanted of it, and how many tasks at a time (0: nobody
 -- said).
--- NEEDS workers worker_hash worker busy
 local function renew_presence(conf) local workers, worker_hash = KEYS[5], KEYS[6]
   local own = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'mode', 'wanted', 'heard')
   if not own[1] then return 'run', 0 end
@@ -196,7 +191,6 @@ function arg_rare()
 
 -- over_time(conf, id, started_ms, tied): for how many ms a task has run beyond its own timeout, or the queue's; below 0 if it has
 -- not, or has none. Its lease is renewed until this is conf.grace_ms. Only a task with ties has a timeout of its own.
--- NEEDS config task
 local function over_time(conf, id, started_ms, tied) local config, task = KEYS[1], KEYS[4]
   local timeout_ms = tied and redis.call('HGET', task .. id, 'timeout_ms') or conf.timeout_ms
   if not timeout_ms or conf.now < started_ms + timeout_ms then return -1 end

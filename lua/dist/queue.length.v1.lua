@@ -2,8 +2,8 @@
 -- generated from lua/queue/length.v1.lua by lua/bundle.py; do not edit
 -- queue.length.v1: how many tasks are in line in some lanes, ready to be taken.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   ready     prefix/zset   {base}:ready:    lane
+-- KEYS   config hash        {base}:config
+-- KEYS   ready  prefix/zset {base}:ready: lane
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   lane      lane
 -- RETURN ok        now_ms:int items:list(item)
@@ -11,7 +11,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   2 + n commands; at most 1,200 commands, 13,000 steps
--- INCLUDE base_time open_queue
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -70,7 +69,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -88,7 +86,6 @@ local function base_time(layout_min, clock)
 end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')

@@ -4,11 +4,11 @@
 -- and when its rate lets the next one start.
 -- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   limits    hash          {base}:limits
--- KEYS   holding   prefix/zset   {base}:holding:  limit
--- KEYS   waiting   prefix/zset   {base}:waiting:  limit
--- KEYS   rates     zset          {base}:rates
+-- KEYS   config  hash        {base}:config
+-- KEYS   limits  hash        {base}:limits
+-- KEYS   holding prefix/zset {base}:holding: limit
+-- KEYS   waiting prefix/zset {base}:waiting: limit
+-- KEYS   rates   zset        {base}:rates
 -- ARGV   cursor    bytes 0..19   ?=
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   key       limit
@@ -19,7 +19,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   3 + 4n commands, O(n); at most 890 commands, 4,500 steps
--- INCLUDE base_time open_queue
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -94,7 +93,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -112,7 +110,6 @@ local function base_time(layout_min, clock)
 end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')

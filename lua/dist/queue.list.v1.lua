@@ -8,18 +8,18 @@
 -- may come again. A page may hold fewer than limit, even none: it looks at 1,000 tasks at most, and stops at 1 MiB. Ready
 -- tasks, named alone, are those of one lane.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   running   hash          {base}:running
--- KEYS   leases    zset          {base}:leases
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   blocked   zset          {base}:blocked
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   by_user   prefix/zset   {base}:by:user:  label
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
--- KEYS   children  prefix/zset   {base}:children: id
+-- KEYS   config   hash        {base}:config
+-- KEYS   running  hash        {base}:running
+-- KEYS   leases   zset        {base}:leases
+-- KEYS   task     prefix/hash {base}:task:     id
+-- KEYS   ready    prefix/zset {base}:ready:    lane
+-- KEYS   delayed  zset        {base}:delayed
+-- KEYS   blocked  zset        {base}:blocked
+-- KEYS   finished zset        {base}:finished
+-- KEYS   dead     zset        {base}:dead
+-- KEYS   by_user  prefix/zset {base}:by:user:  label
+-- KEYS   by_tag   prefix/zset {base}:by:tag:   label
+-- KEYS   children prefix/zset {base}:children: id
 -- ARGV   state     enum all|ready|delayed|blocked|running|stalled|completed|cancelled|dead ?=all
 -- ARGV   lane      lane          ?=
 -- ARGV   user      label         ?=
@@ -36,7 +36,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   5 + 2n commands in a state, up to 8n by user, tag or parent, O(n log m); at most 360 commands, 34,000 steps
--- INCLUDE base_time open_queue read_record find_set state_of summarise rank_after narrowest
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -141,7 +140,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -158,8 +156,26 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
+-- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
+local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+  if not record then return nil end
+  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
+    local score = redis.call('ZSCORE', set, id)
+    if score then return set, score end
+  end
+end
+
+-- narrowest(named): of the sets by name, the one with the fewest members: its name and key.
+local function narrowest(named)
+  local best, fewest
+  for _, name in ipairs({ 'state', 'user', 'tag', 'parent' }) do
+    local count = named[name] and redis.call('ZCARD', named[name])
+    if count and (not best or count < fewest) then best, fewest = name, count end
+  end
+  return best, named[best]
+end
+
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
@@ -196,57 +212,6 @@ local function open_queue() local config = KEYS[1]
   return conf
 end
 
--- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
--- NEEDS task
-local function read_record(id) local task = KEYS[4]
-  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0  -- at most 70: fields of a record
-  if #flat == 0 then return nil, 0 end
-  for f = 1, #flat, 2 do
-    record[flat[f]] = flat[f + 1]
-    bytes = bytes + #flat[f + 1]
-  end
-  return record, bytes
-end
-
--- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
--- NEEDS ready delayed blocked leases finished dead
-local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-  if not record then return nil end
-  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
-    local score = redis.call('ZSCORE', set, id)
-    if score then return set, score end
-  end
-end
-
--- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
--- NEEDS delayed blocked leases finished dead
-local function state_of(conf, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-  if not set then return nil end
-  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
-  if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
-  return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
-end
-
--- summarise(id, state, score, record): a task as get and list answer it: its state, the time or place that its score
--- says, and its record with the parts of the current or last lease spelled out.
--- NEEDS running
-local function summarise(id, state, score, record) local running = KEYS[2]
-  local held = redis.call('HGET', running, id)
-  local started, attempt, delivery, crashes, fence, worker =
-    string.match(held and string.match(held, '^[^|]*|(.*)$') or record.ran or '', '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
-  record.worker, record.started_ms, record.fence = worker, started, fence
-  if held or state == 'completed' then record.attempts, record.deliveries = attempt, delivery end
-  if held then record.token, record.crashes = string.match(held, '^%S+'), crashes end
-  record.ran = nil
-  local place, at_ms, shown = 0, tonumber(score), {}
-  if state == 'ready' or state == 'blocked' then place, at_ms = at_ms % BAND, 0 end
-  for name, value in pairs(record) do
-    shown[#shown + 1] = name
-    shown[#shown + 1] = value
-  end
-  return { 'found', id, state, at_ms, place, shown }
-end
-
 -- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
 -- still there or not. Members of one score stand in the order of their bytes.
 local function rank_after(set, score, id)
@@ -262,14 +227,42 @@ local function rank_after(set, score, id)
   return low
 end
 
--- narrowest(named): of the sets by name, the one with the fewest members: its name and key.
-local function narrowest(named)
-  local best, fewest
-  for _, name in ipairs({ 'state', 'user', 'tag', 'parent' }) do
-    local count = named[name] and redis.call('ZCARD', named[name])
-    if count and (not best or count < fewest) then best, fewest = name, count end
+-- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
+local function read_record(id) local task = KEYS[4]
+  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0  -- at most 70: fields of a record
+  if #flat == 0 then return nil, 0 end
+  for f = 1, #flat, 2 do
+    record[flat[f]] = flat[f + 1]
+    bytes = bytes + #flat[f + 1]
   end
-  return best, named[best]
+  return record, bytes
+end
+
+-- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
+local function state_of(conf, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+  if not set then return nil end
+  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
+  return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
+end
+
+-- summarise(id, state, score, record): a task as get and list answer it: its state, the time or place that its score
+-- says, and its record with the parts of the current or last lease spelled out.
+local function summarise(id, state, score, record) local running = KEYS[2]
+  local held = redis.call('HGET', running, id)
+  local started, attempt, delivery, crashes, fence, worker =
+    string.match(held and string.match(held, '^[^|]*|(.*)$') or record.ran or '', '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
+  record.worker, record.started_ms, record.fence = worker, started, fence
+  if held or state == 'completed' then record.attempts, record.deliveries = attempt, delivery end
+  if held then record.token, record.crashes = string.match(held, '^%S+'), crashes end
+  record.ran = nil
+  local place, at_ms, shown = 0, tonumber(score), {}
+  if state == 'ready' or state == 'blocked' then place, at_ms = at_ms % BAND, 0 end
+  for name, value in pairs(record) do
+    shown[#shown + 1] = name
+    shown[#shown + 1] = value
+  end
+  return { 'found', id, state, at_ms, place, shown }
 end
 
 local leases, ready, delayed, blocked, finished, dead, by_user, by_tag, children = KEYS[3], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]

@@ -4,8 +4,8 @@
 -- already they read in either form, until all of it is rewritten, which `done` notes. Where nothing is stored, or the layout is
 -- not older, nothing changes. It answers the layout, and that in which everything is by now; 0 where nothing is stored.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   events    stream        {base}:events
+-- KEYS   config hash   {base}:config
+-- KEYS   events stream {base}:events
 -- ARGV   done      bool          ?=0
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -17,7 +17,6 @@
 -- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   5 commands; at most 3 commands, 84 steps
--- INCLUDE base_time open_queue emit raise_layout
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -69,7 +68,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -86,8 +84,24 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is conf.trace, that of the task, or else that of the call.
+local function emit(conf, event, id, detail) local events = KEYS[2]
+  if conf.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not conf.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  local traced = conf.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
@@ -124,28 +138,9 @@ local function open_queue() local config = KEYS[1]
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
--- NEEDS events trace source
-local function emit(conf, event, id, detail) local events = KEYS[2]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
-      'payload', detail)
-    return
-  end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
-  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
-  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
-  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
-end
-
 -- raise_layout(done): let what is written be of the layout of these scripts, and older ones be refused. Returns the layout, that
 -- in which everything is by now (0 and 0 where nothing is stored), and the layout before, if this has raised it. done: all that
 -- was stored is rewritten.
--- NEEDS config
 local function raise_layout(done) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout', 'rewritten')
   local before = row[1]

@@ -6,16 +6,16 @@
 -- it is the error.
 -- The answers stop before 4 MiB but for one; `missed` says how many items were left out at the end.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   leases    zset          {base}:leases
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   result    prefix/string {base}:result:   id
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   blocked   zset          {base}:blocked
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   reply     prefix/string {base}:reply:    id
+-- KEYS   config   hash          {base}:config
+-- KEYS   leases   zset          {base}:leases
+-- KEYS   task     prefix/hash   {base}:task:    id
+-- KEYS   result   prefix/string {base}:result:  id
+-- KEYS   reply    prefix/string {base}:reply:   id
+-- KEYS   ready    prefix/zset   {base}:ready:   lane
+-- KEYS   delayed  zset          {base}:delayed
+-- KEYS   blocked  zset          {base}:blocked
+-- KEYS   finished zset          {base}:finished
+-- KEYS   dead     zset          {base}:dead
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   id        id
 -- RETURN ok        now_ms:int missed:int items:list(item)
@@ -29,7 +29,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   2 + 3n to 2 + 9n commands, O(n log m); at most 7,800 commands, 130,000 steps
--- INCLUDE base_time open_queue read_record find_set state_of ended_as
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -82,7 +81,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -99,8 +97,35 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
+-- ended_as(conf, id, state, record): the answer to those who wait for a task that has ended, or that is not there: what it left
+-- as its reply, else what is kept with its record.
+local function ended_as(conf, id, state, record) local result, reply = KEYS[4], KEYS[5]
+  local left = (record.reply or not state) and redis.call('GET', reply .. id)
+  local until_ms, how, value = string.match(left or '', '^(%d+) (.-)\n(.*)$')
+  if how and tonumber(until_ms) > conf.now then
+    local status, reason = string.match(how, '^(%S*) ?(.*)$')
+    if status == 'completed' then return { 'completed', value } end
+    if status == 'dead' then return { 'dead', reason, value } end
+    return status == 'removed' and { 'removed' } or status == 'cancelled' and { 'cancelled' } or { 'result_dropped' }
+  end
+  if not state then return { 'not_found' } end
+  if state == 'dead' then return { 'dead', record.reason or 'error', record.error or '' } end
+  if state == 'cancelled' then return { 'cancelled' } end
+  if string.find(record.settled or '', ' result_dropped', 1, true) then return { 'result_dropped' } end
+  local shown = tonumber(record.result_until_ms or MAX_SAFE) > conf.now
+  return { 'completed', shown and redis.call('GET', result .. id) or '' }
+end
+
+-- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
+local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[2], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+  if not record then return nil end
+  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
+    local score = redis.call('ZSCORE', set, id)
+    if score then return set, score end
+  end
+end
+
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
@@ -138,7 +163,6 @@ local function open_queue() local config = KEYS[1]
 end
 
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
--- NEEDS task
 local function read_record(id) local task = KEYS[3]
   local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0  -- at most 70: fields of a record
   if #flat == 0 then return nil, 0 end
@@ -149,46 +173,15 @@ local function read_record(id) local task = KEYS[3]
   return record, bytes
 end
 
--- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
--- NEEDS ready delayed blocked leases finished dead
-local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[2], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-  if not record then return nil end
-  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
-    local score = redis.call('ZSCORE', set, id)
-    if score then return set, score end
-  end
-end
-
 -- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
--- NEEDS delayed blocked leases finished dead
-local function state_of(conf, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[2], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local function state_of(conf, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[2], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
   if not set then return nil end
   if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
   return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
 
--- ended_as(conf, id, state, record): the answer to those who wait for a task that has ended, or that is not there: what it left
--- as its reply, else what is kept with its record.
--- NEEDS result reply
-local function ended_as(conf, id, state, record) local result, reply = KEYS[4], KEYS[10]
-  local left = (record.reply or not state) and redis.call('GET', reply .. id)
-  local until_ms, how, value = string.match(left or '', '^(%d+) (.-)\n(.*)$')
-  if how and tonumber(until_ms) > conf.now then
-    local status, reason = string.match(how, '^(%S*) ?(.*)$')
-    if status == 'completed' then return { 'completed', value } end
-    if status == 'dead' then return { 'dead', reason, value } end
-    return status == 'removed' and { 'removed' } or status == 'cancelled' and { 'cancelled' } or { 'result_dropped' }
-  end
-  if not state then return { 'not_found' } end
-  if state == 'dead' then return { 'dead', record.reason or 'error', record.error or '' } end
-  if state == 'cancelled' then return { 'cancelled' } end
-  if string.find(record.settled or '', ' result_dropped', 1, true) then return { 'result_dropped' } end
-  local shown = tonumber(record.result_until_ms or MAX_SAFE) > conf.now
-  return { 'completed', shown and redis.call('GET', result .. id) or '' }
-end
-
-local finished, dead = KEYS[8], KEYS[9]
+local finished, dead = KEYS[9], KEYS[10]
 
 local conf, refused = open_queue()
 if refused then return refused end

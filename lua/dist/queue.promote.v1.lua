@@ -3,20 +3,20 @@
 -- queue.promote.v1: move tasks whose time has come into line. Claim does it too; this is for queues that nobody claims from.
 -- Idempotent in state, not in its count. 0 says that no more is due.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   payload   prefix/string {base}:payload:  id
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   lanes     set           {base}:lanes
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   dependents prefix/zset  {base}:dependents: id
--- KEYS   ends      zset          {base}:ends
--- KEYS   weights   hash          {base}:weights
--- KEYS   shares    prefix/zset   {base}:shares:   lane
--- KEYS   events    stream        {base}:events
--- KEYS   counters  hash          {base}:counters
+-- KEYS   config     hash          {base}:config
+-- KEYS   task       prefix/hash   {base}:task:       id
+-- KEYS   payload    prefix/string {base}:payload:    id
+-- KEYS   log        prefix/list   {base}:log:        id
+-- KEYS   ready      prefix/zset   {base}:ready:      lane
+-- KEYS   lanes      set           {base}:lanes
+-- KEYS   wake       prefix/list   {base}:wake:       lane
+-- KEYS   delayed    zset          {base}:delayed
+-- KEYS   dependents prefix/zset   {base}:dependents: id
+-- KEYS   ends       zset          {base}:ends
+-- KEYS   weights    hash          {base}:weights
+-- KEYS   shares     prefix/zset   {base}:shares:     lane
+-- KEYS   counters   hash          {base}:counters
+-- KEYS   events     stream        {base}:events
 -- ARGV   limit     int 1..1000   ?=100
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -28,8 +28,6 @@
 -- REPLAY state
 -- FLAGS  allow-oom
 -- COST   10 + 2n commands, 1 more with fair shares and 2 for each user, 1 for each of up to 1,000 that are due at the same time after crashes, O(n log m); at most 5,800 commands, 45,000 steps
--- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready drop_task promote_due
--- RARELY note_end share_place first_due
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -83,9 +81,20 @@ end
 
 local arg_rare
 
+-- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- counter, a table of buckets to one counter per bucket.
+local function add_counts(tally) local counters = KEYS[13]
+  for name, counted in pairs(tally) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -102,8 +111,63 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is conf.trace, that of the task, or else that of the call.
+local function emit(conf, event, id, detail) local events = KEYS[14]
+  if conf.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not conf.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  local traced = conf.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
+-- EARLY
+local function drop_task(conf, id) local task, payload, log, dependents = KEYS[2], KEYS[3], KEYS[4], KEYS[9]
+  if conf.chains and redis.call('EXISTS', dependents .. id) == 1 then arg_rare().note_end(conf, 'f', id) end
+  redis.call('DEL', task .. id, payload .. id, log .. id)
+  emit(conf, 'task.alert', id, 'reason=record_missing')
+end
+
+-- line_up(by_lane, lane, score, id): note a task for make_ready.
+-- EARLY
+local function line_up(by_lane, lane, score, id)
+  local members = by_lane[lane]
+  if not members then
+    members = {}
+    by_lane[lane] = members
+  end
+  members[#members + 1] = score
+  members[#members + 1] = id
+end
+
+-- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+local function push_wake(conf, lane) local wake = KEYS[7]
+  if conf.paused then return end
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+end
+
+-- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[5], KEYS[6], KEYS[12]
+  for lane, members in pairs(by_lane) do
+    for first = 1, #members, 7000 do
+      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
+    end
+    redis.call('SADD', lanes, lane)
+    if conf.fair then redis.call('PERSIST', shares .. lane) end
+    push_wake(conf, lane)
+  end
+end
+
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
@@ -140,81 +204,9 @@ local function open_queue() local config = KEYS[1]
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
--- NEEDS events trace source
-local function emit(conf, event, id, detail) local events = KEYS[13]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
-      'payload', detail)
-    return
-  end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
-  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
-  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
-  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
-end
-
--- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
--- counter, a table of buckets to one counter per bucket.
--- NEEDS counters
-local function add_counts(tally) local counters = KEYS[14]
-  for name, counted in pairs(tally) do
-    if type(counted) == 'number' then
-      redis.call('HINCRBY', counters, name, counted)
-    else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
-    end
-  end
-end
-
--- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
--- NEEDS wake
-local function push_wake(conf, lane) local wake = KEYS[6]
-  if conf.paused then return end
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
-end
-
--- line_up(by_lane, lane, score, id): note a task for make_ready.
-local function line_up(by_lane, lane, score, id)
-  local members = by_lane[lane]
-  if not members then
-    members = {}
-    by_lane[lane] = members
-  end
-  members[#members + 1] = score
-  members[#members + 1] = id
-end
-
--- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- The shares of a lane with tasks in line do not end, wherever the tasks came from.
--- NEEDS ready lanes push_wake shares
-local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[4], KEYS[5], KEYS[12]
-  for lane, members in pairs(by_lane) do
-    for first = 1, #members, 7000 do
-      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
-    end
-    redis.call('SADD', lanes, lane)
-    if conf.fair then redis.call('PERSIST', shares .. lane) end
-    push_wake(conf, lane)
-  end
-end
-
--- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
--- NEEDS task payload log dependents note_end emit
-local function drop_task(conf, id) local task, payload, log, dependents = KEYS[2], KEYS[3], KEYS[8], KEYS[9]
-  if conf.chains and redis.call('EXISTS', dependents .. id) == 1 then arg_rare().note_end(conf, 'f', id) end
-  redis.call('DEL', task .. id, payload .. id, log .. id)
-  emit(conf, 'task.alert', id, 'reason=record_missing')
-end
-
 -- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
 -- that crashed again keep the order that they had in line, not that of their ids. As many as conf.work allows.
--- NEEDS config task delayed emit line_up make_ready drop_task share_place first_due
-local function promote_due(conf, limit, tally) local config, task, delayed = KEYS[1], KEYS[2], KEYS[7]
+local function promote_due(conf, limit, tally) local config, task, delayed = KEYS[1], KEYS[2], KEYS[8]
   limit = math.min(limit, math.ceil(conf.work / (conf.fair and 3 or 2)))
   local page = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
   if #page == 0 then return 0 end
@@ -251,10 +243,31 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
+-- first_due(page, limit): where tasks are due at the same time and some of them crashed again: who is promoted, at most limit, of one
+-- time the first in line when they were leased, others before. 1,000 are looked at. nil where none of them crashed again.
+local function first_due(page, limit) local config, task, delayed = KEYS[1], KEYS[2], KEYS[8]
+  local last = page[2 * limit]
+  if tonumber(redis.call('HGET', config, 'crashed_due_ms') or 0) < tonumber(page[2]) then return nil end
+  if page[2 * limit + 2] == last then page = redis.call('ZRANGE', delayed, '-inf', last, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES') end
+  local ids, due, place, first = {}, {}, {}, {}
+  for i = 1, #page, 2 do
+    local id = page[i]
+    local at_ms, score = string.match(redis.call('HGET', task .. id, 'stood') or '', '^(%d+) (%d+)$')
+    ids[#ids + 1], due[id] = id, tonumber(page[i + 1])
+    place[id] = at_ms == page[i + 1] and tonumber(score) or 0
+  end
+  table.sort(ids, function(a, b)
+    if due[a] ~= due[b] then return due[a] < due[b] end
+    if place[a] ~= place[b] then return place[a] < place[b] end
+    return a < b
+  end)
+  for i = 1, limit do first[i] = ids[i] end
+  return first
+end
+
 -- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
 -- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
--- NEEDS config ends
 local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[10]
   conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, conf.now_text,
@@ -265,7 +278,6 @@ end
 -- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
 -- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
 -- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
--- NEEDS config shares weights
 local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[11], KEYS[12]
   local name = lane .. ' ' .. band .. user
   conf.shares = conf.shares or {}
@@ -287,30 +299,7 @@ local function share_place(conf, lane, user, band) local config, weights, shares
   return place
 end
 
--- first_due(page, limit): where tasks are due at the same time and some of them crashed again: who is promoted, at most limit, of one
--- time the first in line when they were leased, others before. 1,000 are looked at. nil where none of them crashed again.
--- NEEDS config task delayed
-local function first_due(page, limit) local config, task, delayed = KEYS[1], KEYS[2], KEYS[7]
-  local last = page[2 * limit]
-  if tonumber(redis.call('HGET', config, 'crashed_due_ms') or 0) < tonumber(page[2]) then return nil end
-  if page[2 * limit + 2] == last then page = redis.call('ZRANGE', delayed, '-inf', last, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES') end
-  local ids, due, place, first = {}, {}, {}, {}
-  for i = 1, #page, 2 do
-    local id = page[i]
-    local at_ms, score = string.match(redis.call('HGET', task .. id, 'stood') or '', '^(%d+) (%d+)$')
-    ids[#ids + 1], due[id] = id, tonumber(page[i + 1])
-    place[id] = at_ms == page[i + 1] and tonumber(score) or 0
-  end
-  table.sort(ids, function(a, b)
-    if due[a] ~= due[b] then return due[a] < due[b] end
-    if place[a] ~= place[b] then return place[a] < place[b] end
-    return a < b
-  end)
-  for i = 1, limit do first[i] = ids[i] end
-  return first
-end
-
-  arg_made = { note_end = note_end, share_place = share_place, first_due = first_due }
+  arg_made = { first_due = first_due, note_end = note_end, share_place = share_place }
   return arg_made
 end
 

@@ -4,42 +4,42 @@
 -- that nobody claims from. Idempotent in state, not in its count. Fewer than the limit where
 -- tasks have many tags, limits or keys: 0 says that no more is due.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   running   hash          {base}:running
--- KEYS   leases    zset          {base}:leases
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   payload   prefix/string {base}:payload:  id
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   lanes     set           {base}:lanes
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   id
--- KEYS   result    prefix/string {base}:result:   id
--- KEYS   deadlines zset          {base}:deadlines
--- KEYS   once      hash          {base}:once
--- KEYS   by_user   prefix/zset   {base}:by:user:  label
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
--- KEYS   children  prefix/zset   {base}:children: id
--- KEYS   reply     prefix/string {base}:reply:    id
--- KEYS   channel   prefix/channel {base}:channel: id
--- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   control   prefix/list   {base}:control:  id
--- KEYS   blocked   zset          {base}:blocked
--- KEYS   dependents prefix/zset  {base}:dependents: id
--- KEYS   order     prefix/zset   {base}:order:    id
--- KEYS   ends      zset          {base}:ends
--- KEYS   limits    hash          {base}:limits
--- KEYS   holding   prefix/zset   {base}:holding:  limit
--- KEYS   waiting   prefix/zset   {base}:waiting:  limit
--- KEYS   limit_lines zset        {base}:limit:lines
--- KEYS   rates     zset          {base}:rates
--- KEYS   weights   hash          {base}:weights
--- KEYS   shares    prefix/zset   {base}:shares:   lane
--- KEYS   events    stream        {base}:events
--- KEYS   counters  hash          {base}:counters
+-- KEYS   config      hash           {base}:config
+-- KEYS   running     hash           {base}:running
+-- KEYS   leases      zset           {base}:leases
+-- KEYS   task        prefix/hash    {base}:task:       id
+-- KEYS   payload     prefix/string  {base}:payload:    id
+-- KEYS   result      prefix/string  {base}:result:     id
+-- KEYS   log         prefix/list    {base}:log:        id
+-- KEYS   reply       prefix/string  {base}:reply:      id
+-- KEYS   ready       prefix/zset    {base}:ready:      lane
+-- KEYS   lanes       set            {base}:lanes
+-- KEYS   wake        prefix/list    {base}:wake:       lane
+-- KEYS   delayed     zset           {base}:delayed
+-- KEYS   blocked     zset           {base}:blocked
+-- KEYS   deadlines   zset           {base}:deadlines
+-- KEYS   finished    zset           {base}:finished
+-- KEYS   dead        zset           {base}:dead
+-- KEYS   workers     zset           {base}:workers
+-- KEYS   worker_hash prefix/hash    {base}:worker:     id
+-- KEYS   control     prefix/list    {base}:control:    id
+-- KEYS   once        hash           {base}:once
+-- KEYS   by_user     prefix/zset    {base}:by:user:    label
+-- KEYS   by_tag      prefix/zset    {base}:by:tag:     label
+-- KEYS   children    prefix/zset    {base}:children:   id
+-- KEYS   dependents  prefix/zset    {base}:dependents: id
+-- KEYS   order       prefix/zset    {base}:order:      id
+-- KEYS   ends        zset           {base}:ends
+-- KEYS   limits      hash           {base}:limits
+-- KEYS   holding     prefix/zset    {base}:holding:    limit
+-- KEYS   waiting     prefix/zset    {base}:waiting:    limit
+-- KEYS   limit_lines zset           {base}:limit:lines
+-- KEYS   rates       zset           {base}:rates
+-- KEYS   weights     hash           {base}:weights
+-- KEYS   shares      prefix/zset    {base}:shares:     lane
+-- KEYS   channel     prefix/channel {base}:channel:    id
+-- KEYS   counters    hash           {base}:counters
+-- KEYS   events      stream         {base}:events
 -- ARGV   limit     int 1..1000   ?=100
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -51,11 +51,6 @@
 -- REPLAY state
 -- FLAGS  allow-oom
 -- COST   14 + 3n commands, 10 + 7n where tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m); at most 11,000 commands, 110,000 steps
--- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due delay_until await_deadline
--- INCLUDE read_lease leave_order untie end_leases read_policy backoff answer_waiters cancel_task bury_task drop_task first_leases reap_expired
--- INCLUDE remove_tasks trim_set retain retire_worker read_presence sweep_workers
--- RARELY shorten_family note_end share_place tell_waiting rank_after read_record find_set state_of push_control lane_emptied
--- RARELY leave_line cancel_one cancel_children pass_on read_limits room_left open_line open_lines free_limits
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -110,9 +105,64 @@ end
 
 local arg_rare
 
+-- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- counter, a table of buckets to one counter per bucket.
+local function add_counts(tally) local counters = KEYS[35]
+  for name, counted in pairs(tally) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
+-- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
+-- it is not shown; the server deletes it later, by its own clock.
+-- EARLY
+local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[34]
+  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
+  redis.pcall('SPUBLISH', channel .. id, how)
+end
+
+-- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
+-- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+local function push_due(lane) local wake = KEYS[11]
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+  redis.call('PEXPIRE', wake .. lane, 60000)
+end
+
+-- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
+-- last, fails; or expires, if it was never leased: the earlier of the two.
+local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4], KEYS[14]
+  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+  local at_ms = MAX_SAFE
+  if own[1] then
+    at_ms = since_ms + own[1]
+    if at_ms - conf.now < 10000 then
+      for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
+    end
+  end
+  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
+  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
+end
+
+-- backoff(own, all, n, jitter_ppm): ms before retry n, by the policy of the task, of the queue, or the defaults;
+-- jitter_ppm 0..1000000 comes from the caller, 500000 is none.
+local function backoff(own, all, n, jitter_ppm)
+  local base = tonumber(own[2] or all[2] or 1000)
+  local multiplier = tonumber(own[3] or all[3] or 200) / 100
+  local cap = tonumber(own[4] or all[4] or 300000)
+  local jitter = tonumber(own[5] or all[5] or 10) / 100
+  -- The power is bounded, for infinity times a base of 0 is not a number.
+  local delay = math.min(base * math.min(multiplier ^ (n - 1), 1e12), cap)
+  return math.floor(math.min(delay * (1 + jitter * (jitter_ppm / 500000 - 1)), cap))
+end
+
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -129,8 +179,144 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is conf.trace, that of the task, or else that of the call.
+local function emit(conf, event, id, detail) local events = KEYS[36]
+  if conf.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not conf.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  local traced = conf.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
+-- the next one has come, which pass_on tells it.
+local function leave_order(conf, id, key) local order = KEYS[25]
+  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
+  redis.call('ZREM', order .. key, id)
+  if first[1] == id and first[3] then arg_rare().note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
+end
+
+-- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
+-- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
+-- somebody waits for its reply, and for how long its result is kept.
+local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[20]
+  redis.call('ZREM', deadlines, id)
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
+  for i, kind in ipairs({ 'unique:', 'scope:' }) do
+    local field = own[i] and kind .. own[i]
+    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  end
+  if own[5] or own[6] then
+    redis.call('HDEL', task .. id, 'awaited', 'gathered')
+    arg_rare().note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
+  end
+  if own[8] then leave_order(conf, id, own[8]) end
+  return own[3], own[4] and tonumber(own[4])
+end
+
+-- bury_task(conf, event, id, reason, tied, tally, error, shown): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
+local function bury_task(conf, event, id, reason, tied, tally, error, shown) local dead = KEYS[16]
+  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
+  redis.call('ZADD', dead, conf.now, id)
+  emit(conf, event, id, 'reason=' .. reason .. (shown or ''))
+  tally.dead = (tally.dead or 0) + 1
+end
+
+-- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
+-- EARLY
+local function cancel_task(conf, id, tied, tally, detail) local task, finished = KEYS[4], KEYS[15]
+  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
+  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
+  redis.call('ZADD', finished, conf.now, id)
+  emit(conf, 'task.cancelled', id, detail or '')
+  tally.cancelled = (tally.cancelled or 0) + 1
+  conf.ended = conf.ended + 1
+end
+
+-- delay_until(conf, due_ms, id, lane): put a task aside.
+local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[12]
+  redis.call('ZADD', delayed, due_ms, id)
+  if due_ms - conf.now < 10000 then push_due(lane) end
+end
+
+-- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
+-- EARLY
+local function drop_task(conf, id) local task, payload, log, dependents = KEYS[4], KEYS[5], KEYS[7], KEYS[24]
+  if conf.chains and redis.call('EXISTS', dependents .. id) == 1 then arg_rare().note_end(conf, 'f', id) end
+  redis.call('DEL', task .. id, payload .. id, log .. id)
+  emit(conf, 'task.alert', id, 'reason=record_missing')
+end
+
+-- end_leases(conf, ids): nobody holds these tasks any more.
+local function end_leases(conf, ids) local running, leases = KEYS[2], KEYS[3]
+  if #ids == 0 then return end
+  if conf.limits then arg_rare().free_limits(conf, ids) end
+  -- at most 1,000: items, or leases of a sweep
+  redis.call('HDEL', running, unpack(ids))
+  redis.call('ZREM', leases, unpack(ids))
+end
+
+-- first_leases(conf, limit): where more leases have expired than a sweep takes back: those that end first, and of those that share a
+-- deadline the first in line, not those whose ids sort first. 1,000 are looked at.
+local function first_leases(conf, limit) local running, leases = KEYS[2], KEYS[3]
+  local page = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
+  local ids, due, place, first = {}, {}, {}, {}
+  for i = 1, #page, 2 do
+    ids[#ids + 1] = page[i]
+    due[page[i]] = tonumber(page[i + 1])
+  end
+  local held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: the page
+  for i, id in ipairs(ids) do place[id] = tonumber(string.match(held[i] or '', '^%S+ (%d+)') or 0) end
+  table.sort(ids, function(a, b)
+    if due[a] ~= due[b] then return due[a] < due[b] end
+    if place[a] ~= place[b] then return place[a] < place[b] end
+    return a < b
+  end)
+  for i = 1, limit do first[i] = ids[i] end
+  return first
+end
+
+-- line_up(by_lane, lane, score, id): note a task for make_ready.
+-- EARLY
+local function line_up(by_lane, lane, score, id)
+  local members = by_lane[lane]
+  if not members then
+    members = {}
+    by_lane[lane] = members
+  end
+  members[#members + 1] = score
+  members[#members + 1] = id
+end
+
+-- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+local function push_wake(conf, lane) local wake = KEYS[11]
+  if conf.paused then return end
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+end
+
+-- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[33]
+  for lane, members in pairs(by_lane) do
+    for first = 1, #members, 7000 do
+      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
+    end
+    redis.call('SADD', lanes, lane)
+    if conf.fair then redis.call('PERSIST', shares .. lane) end
+    push_wake(conf, lane)
+  end
+end
+
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
@@ -167,100 +353,6 @@ local function open_queue() local config = KEYS[1]
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
--- NEEDS events trace source
-local function emit(conf, event, id, detail) local events = KEYS[35]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
-      'payload', detail)
-    return
-  end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
-  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
-  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
-  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
-end
-
--- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
--- counter, a table of buckets to one counter per bucket.
--- NEEDS counters
-local function add_counts(tally) local counters = KEYS[36]
-  for name, counted in pairs(tally) do
-    if type(counted) == 'number' then
-      redis.call('HINCRBY', counters, name, counted)
-    else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
-    end
-  end
-end
-
--- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
--- NEEDS wake
-local function push_wake(conf, lane) local wake = KEYS[8]
-  if conf.paused then return end
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
-end
-
--- line_up(by_lane, lane, score, id): note a task for make_ready.
-local function line_up(by_lane, lane, score, id)
-  local members = by_lane[lane]
-  if not members then
-    members = {}
-    by_lane[lane] = members
-  end
-  members[#members + 1] = score
-  members[#members + 1] = id
-end
-
--- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- The shares of a lane with tasks in line do not end, wherever the tasks came from.
--- NEEDS ready lanes push_wake shares
-local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[6], KEYS[7], KEYS[34]
-  for lane, members in pairs(by_lane) do
-    for first = 1, #members, 7000 do
-      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
-    end
-    redis.call('SADD', lanes, lane)
-    if conf.fair then redis.call('PERSIST', shares .. lane) end
-    push_wake(conf, lane)
-  end
-end
-
--- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
--- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
--- NEEDS wake
-local function push_due(lane) local wake = KEYS[8]
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
-  redis.call('PEXPIRE', wake .. lane, 60000)
-end
-
--- delay_until(conf, due_ms, id, lane): put a task aside.
--- NEEDS delayed push_due
-local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[9]
-  redis.call('ZADD', delayed, due_ms, id)
-  if due_ms - conf.now < 10000 then push_due(lane) end
-end
-
--- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
--- last, fails; or expires, if it was never leased: the earlier of the two.
--- NEEDS task deadlines push_due
-local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4], KEYS[15]
-  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
-  local at_ms = MAX_SAFE
-  if own[1] then
-    at_ms = since_ms + own[1]
-    if at_ms - conf.now < 10000 then
-      for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
-    end
-  end
-  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
-  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
-end
-
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
 -- between: '<token> <score> <lane>[ ties][ limits=<keys>][ trace=<trace>][ cancel]', and what the record keeps once the lease has ended, `ran`:
 -- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
@@ -277,126 +369,19 @@ local function read_lease(value)
   }
 end
 
--- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
--- the next one has come, which pass_on tells it.
--- NEEDS order note_end
-local function leave_order(conf, id, key) local order = KEYS[26]
-  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
-  redis.call('ZREM', order .. key, id)
-  if first[1] == id and first[3] then arg_rare().note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
-end
-
--- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
--- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
--- somebody waits for its reply, and for how long its result is kept.
--- NEEDS task once deadlines note_end leave_order
-local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[15], KEYS[16]
-  redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
-  for i, kind in ipairs({ 'unique:', 'scope:' }) do
-    local field = own[i] and kind .. own[i]
-    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
-  end
-  if own[5] or own[6] then
-    redis.call('HDEL', task .. id, 'awaited', 'gathered')
-    arg_rare().note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
-  end
-  if own[8] then leave_order(conf, id, own[8]) end
-  return own[3], own[4] and tonumber(own[4])
-end
-
--- end_leases(conf, ids): nobody holds these tasks any more.
--- NEEDS running leases free_limits
-local function end_leases(conf, ids) local running, leases = KEYS[2], KEYS[3]
-  if #ids == 0 then return end
-  if conf.limits then arg_rare().free_limits(conf, ids) end
-  -- at most 1,000: items, or leases of a sweep
-  redis.call('HDEL', running, unpack(ids))
-  redis.call('ZREM', leases, unpack(ids))
-end
-
 -- read_policy(key): how often and when to try again, as a record or the queue's config has it; what is not set is false.
 local function read_policy(key)
   return redis.call('HMGET', key, 'max_attempts', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms',
     'jitter_pct', 'max_crashes')
 end
 
--- backoff(own, all, n, jitter_ppm): ms before retry n, by the policy of the task, of the queue, or the defaults;
--- jitter_ppm 0..1000000 comes from the caller, 500000 is none.
-local function backoff(own, all, n, jitter_ppm)
-  local base = tonumber(own[2] or all[2] or 1000)
-  local multiplier = tonumber(own[3] or all[3] or 200) / 100
-  local cap = tonumber(own[4] or all[4] or 300000)
-  local jitter = tonumber(own[5] or all[5] or 10) / 100
-  -- The power is bounded, for infinity times a base of 0 is not a number.
-  local delay = math.min(base * math.min(multiplier ^ (n - 1), 1e12), cap)
-  return math.floor(math.min(delay * (1 + jitter * (jitter_ppm / 500000 - 1)), cap))
-end
-
--- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
--- it is not shown; the server deletes it later, by its own clock.
--- NEEDS config reply channel
-local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[20], KEYS[21]
-  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
-  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
-    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
-  redis.pcall('SPUBLISH', channel .. id, how)
-end
-
--- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
--- NEEDS task finished emit untie answer_waiters
-local function cancel_task(conf, id, tied, tally, detail) local task, finished = KEYS[4], KEYS[10]
-  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
-  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
-  redis.call('ZADD', finished, conf.now, id)
-  emit(conf, 'task.cancelled', id, detail or '')
-  tally.cancelled = (tally.cancelled or 0) + 1
-  conf.ended = conf.ended + 1
-end
-
--- bury_task(conf, event, id, reason, tied, tally, error, shown): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
--- NEEDS dead emit untie answer_waiters
-local function bury_task(conf, event, id, reason, tied, tally, error, shown) local dead = KEYS[11]
-  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
-  redis.call('ZADD', dead, conf.now, id)
-  emit(conf, event, id, 'reason=' .. reason .. (shown or ''))
-  tally.dead = (tally.dead or 0) + 1
-end
-
--- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
--- NEEDS task payload log dependents note_end emit
-local function drop_task(conf, id) local task, payload, log, dependents = KEYS[4], KEYS[5], KEYS[22], KEYS[25]
-  if conf.chains and redis.call('EXISTS', dependents .. id) == 1 then arg_rare().note_end(conf, 'f', id) end
-  redis.call('DEL', task .. id, payload .. id, log .. id)
-  emit(conf, 'task.alert', id, 'reason=record_missing')
-end
-
--- first_leases(conf, limit): where more leases have expired than a sweep takes back: those that end first, and of those that share a
--- deadline the first in line, not those whose ids sort first. 1,000 are looked at.
--- NEEDS running leases
-local function first_leases(conf, limit) local running, leases = KEYS[2], KEYS[3]
-  local page = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
-  local ids, due, place, first = {}, {}, {}, {}
-  for i = 1, #page, 2 do
-    ids[#ids + 1] = page[i]
-    due[page[i]] = tonumber(page[i + 1])
-  end
-  local held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: the page
-  for i, id in ipairs(ids) do place[id] = tonumber(string.match(held[i] or '', '^%S+ (%d+)') or 0) end
-  table.sort(ids, function(a, b)
-    if due[a] ~= due[b] then return due[a] < due[b] end
-    if place[a] ~= place[b] then return place[a] < place[b] end
-    return a < b
-  end)
-  for i = 1, limit do first[i] = ids[i] end
-  return first
+-- read_presence(): for how many ms a worker may be silent and still counts as alive.
+local function read_presence() local config = KEYS[1]
+  return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
 end
 
 -- reap_expired(conf, limit, tally): take back leases past their deadline; of those that share one, the first in line first, as
 -- far as they are among the first 1,000, and as many as conf.work allows. The first crash returns a task to its old place, the n-th waits for the backoff of n-1, max_crashes of them end it.
--- NEEDS config running task leases first_leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
--- NEEDS cancel_task drop_task line_up make_ready
 local function reap_expired(conf, limit, tally) local config, running, leases, task = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
   local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
@@ -456,8 +441,7 @@ end
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
 -- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
--- NEEDS task payload result log reply by_user by_tag children shorten_family
-local function remove_tasks(conf, ids, since, why, most) local task, payload, result, by_user, by_tag, children, reply, log = KEYS[4], KEYS[5], KEYS[14], KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[22]
+local function remove_tasks(conf, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[21], KEYS[22], KEYS[23]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -510,8 +494,7 @@ end
 
 -- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as conf.work allows; how many. conf.untrimmed: there are more. The dead go with an event each.
--- NEEDS dead emit remove_tasks
-local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[11]
+local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[16]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
     gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
@@ -532,8 +515,7 @@ end
 
 -- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
--- NEEDS config finished dead trim_set
-local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[10], KEYS[11]
+local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
   conf.work = math.max(conf.work, 50) + 25 * (conf.ended + (tally.dead or 0))  -- as many go as come, whatever they have
   if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
     trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
@@ -546,8 +528,7 @@ end
 
 -- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
 -- that a late re-send of their registration is not taken for a new one.
--- NEEDS worker_hash
-local function retire_worker(name) local worker_hash = KEYS[13]
+local function retire_worker(name) local worker_hash = KEYS[18]
   local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced')
   local replaced = string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')')
   redis.call('DEL', worker_hash .. name)
@@ -555,16 +536,9 @@ local function retire_worker(name) local worker_hash = KEYS[13]
   redis.call('PEXPIRE', worker_hash .. name, 120000)
 end
 
--- read_presence(): for how many ms a worker may be silent and still counts as alive.
--- NEEDS config
-local function read_presence() local config = KEYS[1]
-  return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
-end
-
 -- sweep_workers(conf, tally): forget workers that have been silent for too long, at most 100, as many as conf.work allows, or 20; their leases expire by
 -- themselves.
--- NEEDS workers emit retire_worker read_presence
-local function sweep_workers(conf, tally) local workers = KEYS[12]
+local function sweep_workers(conf, tally) local workers = KEYS[17]
   local silent_ms = conf.presence_ms or read_presence()
   local most = math.max(20, math.min(100, math.floor(conf.work / 6)))
   local gone = redis.call('ZRANGE', workers, '-inf', conf.now - silent_ms, 'BYSCORE', 'LIMIT', 0, most)
@@ -581,56 +555,284 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
--- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
--- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
--- NEEDS task children ends
-local function shorten_family(conf, id) local task, children, ends = KEYS[4], KEYS[19], KEYS[27]
-  local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
-  -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
-  while link[1] and link[2] do
-    local parent, kids = link[2], redis.call('ZRANGE', children .. id, 0, 1, 'WITHSCORES')
-    local only = #kids == 2 and redis.call('HMGET', task .. kids[1], 'gone', 'pruned')
-    if #kids == 4 or (only and not only[1]) then return end
-    redis.call('HDEL', task .. id, 'link', 'pruned')
-    redis.call('PEXPIRE', task .. id, 60000)
-    local score = redis.call('ZSCORE', children .. parent, id)
-    redis.call('ZREM', children .. parent, id)
-    if only then
-      redis.call('DEL', children .. id)
-      if parent == kids[1] then  -- the two had each other
-        redis.call('HDEL', task .. parent, 'link', 'pruned')
-        redis.call('PEXPIRE', task .. parent, 60000)
-        return
-      end
-      redis.call('HSET', task .. kids[1], 'link', parent)
-      redis.call('ZADD', children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
-      if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
-        redis.call('HSET', task .. kids[1], 'pruned', link[3])
-        redis.call('ZADD', ends, conf.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
-      end
-      return
-    end
-    id, link = parent, redis.call('HMGET', task .. parent, 'gone', 'link', 'pruned')
+-- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
+local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[9], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
+  if not record then return nil end
+  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
+    local score = redis.call('ZSCORE', set, id)
+    if score then return set, score end
   end
+end
+
+-- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
+-- tasks of the lane may wait for one.
+local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[33]
+  redis.call('SREM', lanes, lane)
+  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
+  if redis.call('EXISTS', delayed, deadlines) == 0 then
+    redis.call('DEL', wake .. lane)
+  else
+    redis.call('PEXPIRE', wake .. lane, 60000)
+  end
+end
+
+-- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[29], KEYS[30]
+  redis.call('HDEL', task .. id, 'limited_by')
+  redis.call('ZREM', waiting .. key, id)
+  if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
+end
+
+-- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
+-- by itself where nobody waits for it.
+local function push_control(conf, name) local control = KEYS[19]
+  conf.called = conf.called or {}
+  if conf.called[name] then return end
+  conf.called[name] = true
+  if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
+  redis.call('PEXPIRE', control .. name, 60000)
+end
+
+-- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
+local function read_record(id) local task = KEYS[4]
+  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0  -- at most 70: fields of a record
+  if #flat == 0 then return nil, 0 end
+  for f = 1, #flat, 2 do
+    record[flat[f]] = flat[f + 1]
+    bytes = bytes + #flat[f + 1]
+  end
+  return record, bytes
+end
+
+-- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
+local function state_of(conf, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
+  if not set then return nil end
+  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
+  return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
+end
+
+-- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- task leaves the dead set; it holds nothing any more. The answer.
+-- LATE
+local function cancel_one(conf, id, tally, dead_too) local running, leases = KEYS[2], KEYS[3]
+  local record = read_record(id)
+  local set, score = find_set(id, record)
+  local state = state_of(conf, set, score, record)
+  if not state then return 'not_found' end
+  if state == 'cancelled' then return 'cancelled' end
+  local dead_before = state == 'dead'
+  if state == 'completed' or (dead_before and not dead_too) then return 'finished' end
+  if set == leases then
+    local held = redis.call('HGET', running, id)
+    if held and not string.find(held, ' cancel|', 1, true) then
+      redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
+      push_control(conf, string.match(held, '^.* (%S+)$'))
+    end
+    return 'cancelling'
+  end
+  redis.call('ZREM', set, id)
+  if record.limited_by then leave_line(id, record.limited_by) end
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(conf, record.lane or 'any') end
+  if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
+  cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
+  return 'cancelled'
 end
 
 -- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
 -- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
--- NEEDS config ends
-local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[27]
+local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[26]
   conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, conf.now_text,
     how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
   conf.noted = true
 end
 
+-- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
+-- still there or not. Members of one score stand in the order of their bytes.
+local function rank_after(set, score, id)
+  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
+  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
+  while low < high do  -- at most 53: halvings
+    local middle = math.floor((low + high) / 2)
+    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    -- at most 200: bytes of an id
+    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
+    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+-- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
+-- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
+-- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
+-- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
+local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[4], KEYS[23]
+  local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
+  local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
+  for i = 1, #page, 2 do
+    local child = page[i]
+    local row = redis.call('HMGET', task .. child, 'created_ms', 'parent', 'link', 'pruned')
+    local parent = row[3]
+    if row[1] then parent = row[2] end
+    if parent ~= id then
+      redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
+    else
+      if row[1] then cancel_one(conf, child, tally) end
+      local has_own = redis.call('EXISTS', children .. child) == 1
+      if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
+        redis.call('HSET', task .. child, 'pruned', stamp)
+        note_end(conf, 't', child, nil, stamp)
+      elseif not has_own and not row[1] then  -- an older build removed the last child of a link
+        redis.call('ZREM', children .. id, child)
+        redis.call('PEXPIRE', task .. child, 60000)
+      end
+    end
+  end
+  return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
+end
+
+-- room_left(conf, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
+-- when to look for one more, in 5 s at the latest. Rates that let none start are looked at together, so that idle workers do not
+-- ask for each line on its own. While as many run as may, that is conf.full: the end of a lease opens the line.
+-- limit.idle: its rate has let one start for 5 s, and none has.
+local function room_left(conf, limit) local holding, rates = KEYS[28], KEYS[31]
+  local room, look_ms = MAX_SAFE, conf.now + 5000
+  if limit.most then
+    limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
+    if limit.held >= limit.most then return 0, conf.full end
+    room = limit.most - limit.held
+  end
+  if limit.interval_ms then
+    local next_ms = limit.next_ms or tonumber(limit.rate_ms or redis.call('ZSCORE', rates, limit.key) or 0)
+    if next_ms > conf.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end  -- it is of another rule for this key
+    limit.idle = next_ms - limit.slack_ms <= conf.now - 5000
+    limit.next_ms = math.max(conf.now, next_ms)
+    local ahead_ms = limit.next_ms - conf.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
+    local starts = math.max(0, math.floor(-ahead_ms / limit.interval_ms) + 1)
+    local next_look_ms = math.ceil(conf.now + ahead_ms + starts * limit.interval_ms)
+    if starts == 0 and next_look_ms > look_ms then look_ms = conf.now - conf.now % 5000 + 5000 end
+    room, look_ms = math.min(room, starts), math.min(look_ms, next_look_ms)
+  end
+  return room, look_ms
+end
+
+-- open_line(conf, key, batch, again): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
+-- most. What becomes ready, who is not blocked any more and the score of the line go into the batch. again: some were let go 5 s ago;
+-- if there is room still, workers of their lane are perhaps not there, so that more may go.
+-- The score of a line in limit_lines says when it is looked at next: at that time, again; at once, if it is negative, and then the
+-- time plus BAND is since when; and from BAND on not before a lease ends, for the limit was full at that time, less BAND.
+local function open_line(conf, key, batch, again) local task, blocked, waiting, limit_lines = KEYS[4], KEYS[13], KEYS[29], KEYS[30]
+  local limit, room, look_ms = conf.limit[key], MAX_SAFE, conf.now
+  if limit then
+    room, look_ms = room_left(conf, limit)
+    if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end
+  end
+  local most = math.min(room, 100, conf.steps)
+  local first = most > 0 and redis.call('ZRANGE', waiting .. key, 0, most + 9, 'WITHSCORES') or {}
+  local passed, full, left = 0, 2 * most + 20, room - most
+  while most > 0 and first[passed + 1] do  -- at most 110: tasks of a page
+    local id, score = first[passed + 1], first[passed + 2]
+    passed = passed + 2
+    -- else an older version of these scripts has left it here
+    local own = redis.call('ZSCORE', blocked, id) == score and redis.call('HMGET', task .. id, 'lane', 'ties', 'limited_by') or {}
+    if own[3] == key then
+      most = most - 1
+      redis.call('HDEL', task .. id, 'limited_by')
+      redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+      line_up(batch.by_lane, own[1] or 'any', score, id)
+      if own[2] then await_deadline(conf, id, conf.now) end
+      batch.freed[#batch.freed + 1] = id
+    end
+  end
+  conf.steps = conf.steps - 1 - passed / 2
+  if passed > 0 then redis.call('ZREMRANGEBYRANK', waiting .. key, 0, passed / 2 - 1) end
+  if room > 0 and #first < full and passed == #first or redis.call('EXISTS', waiting .. key) == 0 then
+    redis.call('ZREM', limit_lines, key)
+  else
+    batch.looks[#batch.looks + 1] = left + most > 0 and conf.now + 1 - BAND or look_ms  -- after those that this call leaves
+    batch.looks[#batch.looks + 1] = key
+  end
+end
+
+-- read_limits(conf, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
+-- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
+-- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
+local function read_limits(conf, keys) local limits = KEYS[27]
+  local names, found = {}, {}
+  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*', ':*')) end
+  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
+  for i, key in ipairs(keys) do
+    local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
+    if rule and not limit then
+      local most, policy, interval_ms, burst = string.match(rule, '^(%d+) (%S+) (%S+) (%d+)$')
+      limit = {
+        key = key, policy = policy, most = most ~= '0' and tonumber(most),
+        interval_ms = interval_ms ~= '0' and tonumber(interval_ms), slack_ms = (burst - 1) * interval_ms,
+      }
+      conf.limit[key] = limit
+    end
+    found[#found + 1] = limit
+  end
+  return found
+end
+
+-- open_lines(conf, keys, again): see to the lines of these limits, as open_line does. What is more than one call may do is left to
+-- the next claims.
+local function open_lines(conf, keys, again) local blocked, limit_lines = KEYS[13], KEYS[30]
+  local batch, later = { by_lane = {}, freed = {}, looks = {} }, {}
+  for i, key in ipairs(keys) do
+    if conf.steps > 0 then
+      -- at most 1,000: a page of keys
+      if i % 1000 == 1 then read_limits(conf, { unpack(keys, i, math.min(i + 999, #keys)) }) end
+      open_line(conf, key, batch, again)
+    elseif not again then  -- else it is due still
+      later[#later + 1] = conf.now - BAND
+      later[#later + 1] = key
+    end
+  end
+  local freed, looks = batch.freed, batch.looks
+  for first = 1, #freed, 7000 do redis.call('ZREM', blocked, unpack(freed, first, math.min(first + 6999, #freed))) end
+  for first = 1, #looks, 7000 do
+    redis.call('ZADD', limit_lines, unpack(looks, first, math.min(first + 6999, #looks)))
+  end
+  for first = 1, #later, 7000 do
+    redis.call('ZADD', limit_lines, 'XX', 'LT', unpack(later, first, math.min(first + 6999, #later)))
+  end
+  make_ready(conf, batch.by_lane)
+  for first = 1, #freed, 1000 do
+    emit(conf, 'task.unblocked', table.concat(freed, ' ', first, math.min(first + 999, #freed)), '')
+  end
+end
+
+-- free_limits(conf, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
+local function free_limits(conf, ids) local running, holding, limit_lines = KEYS[2], KEYS[28], KEYS[30]
+  local freed, keys, lined = {}, {}, {}
+  for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
+    for key in string.gmatch(lease and string.match(lease, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
+      if not freed[key] then keys[#keys + 1], freed[key] = key, {} end
+      table.insert(freed[key], ids[i])
+    end
+  end
+  conf.steps = conf.steps + 2 * #ids
+  for first = 1, #keys, 1000 do
+    local looks = redis.call('ZMSCORE', limit_lines, unpack(keys, first, math.min(first + 999, #keys)))  -- at most 1,000: a page
+    for i = first, math.min(first + 999, #keys) do
+      local key = keys[i]
+      redis.call('ZREM', holding .. key, unpack(freed[key]))  -- at most 1,000: ids
+      if conf.limit[key] then conf.limit[key].held = nil end
+      if looks[i - first + 1] then lined[#lined + 1] = key end
+    end
+  end
+  if #lined > 0 then open_lines(conf, lined) end
+end
+
 -- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
 -- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
 -- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
--- NEEDS config shares weights
-local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[33], KEYS[34]
+local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[32], KEYS[33]
   local name = lane .. ' ' .. band .. user
   conf.shares = conf.shares or {}
   local own = conf.shares[name]
@@ -654,8 +856,7 @@ end
 -- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
--- NEEDS task blocked delay_until await_deadline line_up share_place bury_task cancel_task
-local function tell_waiting(conf, id, place, how, batch, tally) local task, blocked = KEYS[4], KEYS[24]
+local function tell_waiting(conf, id, place, how, batch, tally) local task, blocked = KEYS[4], KEYS[13]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
@@ -684,148 +885,11 @@ local function tell_waiting(conf, id, place, how, batch, tally) local task, bloc
   end
 end
 
--- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
--- still there or not. Members of one score stand in the order of their bytes.
-local function rank_after(set, score, id)
-  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
-  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
-  while low < high do  -- at most 53: halvings
-    local middle = math.floor((low + high) / 2)
-    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
-    -- at most 200: bytes of an id
-    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
-    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
-  end
-  return low
-end
-
--- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
--- NEEDS task
-local function read_record(id) local task = KEYS[4]
-  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0  -- at most 70: fields of a record
-  if #flat == 0 then return nil, 0 end
-  for f = 1, #flat, 2 do
-    record[flat[f]] = flat[f + 1]
-    bytes = bytes + #flat[f + 1]
-  end
-  return record, bytes
-end
-
--- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
--- NEEDS ready delayed blocked leases finished dead
-local function find_set(id, record) local leases, ready, delayed, finished, dead, blocked = KEYS[3], KEYS[6], KEYS[9], KEYS[10], KEYS[11], KEYS[24]
-  if not record then return nil end
-  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
-    local score = redis.call('ZSCORE', set, id)
-    if score then return set, score end
-  end
-end
-
--- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
--- NEEDS delayed blocked leases finished dead
-local function state_of(conf, set, score, record) local leases, delayed, finished, dead, blocked = KEYS[3], KEYS[9], KEYS[10], KEYS[11], KEYS[24]
-  if not set then return nil end
-  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
-  if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
-  return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
-end
-
--- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
--- by itself where nobody waits for it.
--- NEEDS control
-local function push_control(conf, name) local control = KEYS[23]
-  conf.called = conf.called or {}
-  if conf.called[name] then return end
-  conf.called[name] = true
-  if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
-  redis.call('PEXPIRE', control .. name, 60000)
-end
-
--- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
--- tasks of the lane may wait for one.
--- NEEDS lanes wake delayed deadlines shares
-local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[7], KEYS[8], KEYS[9], KEYS[15], KEYS[34]
-  redis.call('SREM', lanes, lane)
-  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
-  if redis.call('EXISTS', delayed, deadlines) == 0 then
-    redis.call('DEL', wake .. lane)
-  else
-    redis.call('PEXPIRE', wake .. lane, 60000)
-  end
-end
-
--- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
--- NEEDS task waiting limit_lines
-local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[30], KEYS[31]
-  redis.call('HDEL', task .. id, 'limited_by')
-  redis.call('ZREM', waiting .. key, id)
-  if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
-end
-
--- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
--- task leaves the dead set; it holds nothing any more. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line answer_waiters cancel_task
-local function cancel_one(conf, id, tally, dead_too) local running, leases = KEYS[2], KEYS[3]
-  local record = read_record(id)
-  local set, score = find_set(id, record)
-  local state = state_of(conf, set, score, record)
-  if not state then return 'not_found' end
-  if state == 'cancelled' then return 'cancelled' end
-  local dead_before = state == 'dead'
-  if state == 'completed' or (dead_before and not dead_too) then return 'finished' end
-  if set == leases then
-    local held = redis.call('HGET', running, id)
-    if held and not string.find(held, ' cancel|', 1, true) then
-      redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
-      push_control(conf, string.match(held, '^.* (%S+)$'))
-    end
-    return 'cancelling'
-  end
-  redis.call('ZREM', set, id)
-  if record.limited_by then leave_line(id, record.limited_by) end
-  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(conf, record.lane or 'any') end
-  if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
-  cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
-  return 'cancelled'
-end
-
--- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
--- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
--- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
--- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
--- NEEDS task children rank_after cancel_one note_end
-local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[4], KEYS[19]
-  local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
-  local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
-  for i = 1, #page, 2 do
-    local child = page[i]
-    local row = redis.call('HMGET', task .. child, 'created_ms', 'parent', 'link', 'pruned')
-    local parent = row[3]
-    if row[1] then parent = row[2] end
-    if parent ~= id then
-      redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
-    else
-      if row[1] then cancel_one(conf, child, tally) end
-      local has_own = redis.call('EXISTS', children .. child) == 1
-      if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
-        redis.call('HSET', task .. child, 'pruned', stamp)
-        note_end(conf, 't', child, nil, stamp)
-      elseif not has_own and not row[1] then  -- an older build removed the last child of a link
-        redis.call('ZREM', children .. id, child)
-        redis.call('PEXPIRE', task .. child, 60000)
-      end
-    end
-  end
-  return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
-end
-
 -- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
 -- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
 -- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
--- NEEDS ends dependents emit make_ready tell_waiting cancel_children
-local function pass_on(conf, limit, tally) local dependents, ends = KEYS[25], KEYS[27]
+local function pass_on(conf, limit, tally) local dependents, ends = KEYS[24], KEYS[26]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
     make_ready(conf, batch.by_lane)
@@ -864,147 +928,41 @@ local function pass_on(conf, limit, tally) local dependents, ends = KEYS[25], KE
   return told
 end
 
--- read_limits(conf, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
--- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
--- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
--- NEEDS limits
-local function read_limits(conf, keys) local limits = KEYS[28]
-  local names, found = {}, {}
-  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*', ':*')) end
-  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
-  for i, key in ipairs(keys) do
-    local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
-    if rule and not limit then
-      local most, policy, interval_ms, burst = string.match(rule, '^(%d+) (%S+) (%S+) (%d+)$')
-      limit = {
-        key = key, policy = policy, most = most ~= '0' and tonumber(most),
-        interval_ms = interval_ms ~= '0' and tonumber(interval_ms), slack_ms = (burst - 1) * interval_ms,
-      }
-      conf.limit[key] = limit
+-- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
+-- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
+-- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
+-- LATE
+local function shorten_family(conf, id) local task, children, ends = KEYS[4], KEYS[23], KEYS[26]
+  local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
+  -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
+  while link[1] and link[2] do
+    local parent, kids = link[2], redis.call('ZRANGE', children .. id, 0, 1, 'WITHSCORES')
+    local only = #kids == 2 and redis.call('HMGET', task .. kids[1], 'gone', 'pruned')
+    if #kids == 4 or (only and not only[1]) then return end
+    redis.call('HDEL', task .. id, 'link', 'pruned')
+    redis.call('PEXPIRE', task .. id, 60000)
+    local score = redis.call('ZSCORE', children .. parent, id)
+    redis.call('ZREM', children .. parent, id)
+    if only then
+      redis.call('DEL', children .. id)
+      if parent == kids[1] then  -- the two had each other
+        redis.call('HDEL', task .. parent, 'link', 'pruned')
+        redis.call('PEXPIRE', task .. parent, 60000)
+        return
+      end
+      redis.call('HSET', task .. kids[1], 'link', parent)
+      redis.call('ZADD', children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
+      if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
+        redis.call('HSET', task .. kids[1], 'pruned', link[3])
+        redis.call('ZADD', ends, conf.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
+      end
+      return
     end
-    found[#found + 1] = limit
-  end
-  return found
-end
-
--- room_left(conf, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
--- when to look for one more, in 5 s at the latest. Rates that let none start are looked at together, so that idle workers do not
--- ask for each line on its own. While as many run as may, that is conf.full: the end of a lease opens the line.
--- limit.idle: its rate has let one start for 5 s, and none has.
--- NEEDS holding rates
-local function room_left(conf, limit) local holding, rates = KEYS[29], KEYS[32]
-  local room, look_ms = MAX_SAFE, conf.now + 5000
-  if limit.most then
-    limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
-    if limit.held >= limit.most then return 0, conf.full end
-    room = limit.most - limit.held
-  end
-  if limit.interval_ms then
-    local next_ms = limit.next_ms or tonumber(limit.rate_ms or redis.call('ZSCORE', rates, limit.key) or 0)
-    if next_ms > conf.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end  -- it is of another rule for this key
-    limit.idle = next_ms - limit.slack_ms <= conf.now - 5000
-    limit.next_ms = math.max(conf.now, next_ms)
-    local ahead_ms = limit.next_ms - conf.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
-    local starts = math.max(0, math.floor(-ahead_ms / limit.interval_ms) + 1)
-    local next_look_ms = math.ceil(conf.now + ahead_ms + starts * limit.interval_ms)
-    if starts == 0 and next_look_ms > look_ms then look_ms = conf.now - conf.now % 5000 + 5000 end
-    room, look_ms = math.min(room, starts), math.min(look_ms, next_look_ms)
-  end
-  return room, look_ms
-end
-
--- open_line(conf, key, batch, again): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
--- most. What becomes ready, who is not blocked any more and the score of the line go into the batch. again: some were let go 5 s ago;
--- if there is room still, workers of their lane are perhaps not there, so that more may go.
--- The score of a line in limit_lines says when it is looked at next: at that time, again; at once, if it is negative, and then the
--- time plus BAND is since when; and from BAND on not before a lease ends, for the limit was full at that time, less BAND.
--- NEEDS task blocked waiting limit_lines line_up await_deadline room_left
-local function open_line(conf, key, batch, again) local task, blocked, waiting, limit_lines = KEYS[4], KEYS[24], KEYS[30], KEYS[31]
-  local limit, room, look_ms = conf.limit[key], MAX_SAFE, conf.now
-  if limit then
-    room, look_ms = room_left(conf, limit)
-    if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end
-  end
-  local most = math.min(room, 100, conf.steps)
-  local first = most > 0 and redis.call('ZRANGE', waiting .. key, 0, most + 9, 'WITHSCORES') or {}
-  local passed, full, left = 0, 2 * most + 20, room - most
-  while most > 0 and first[passed + 1] do  -- at most 110: tasks of a page
-    local id, score = first[passed + 1], first[passed + 2]
-    passed = passed + 2
-    -- else an older version of these scripts has left it here
-    local own = redis.call('ZSCORE', blocked, id) == score and redis.call('HMGET', task .. id, 'lane', 'ties', 'limited_by') or {}
-    if own[3] == key then
-      most = most - 1
-      redis.call('HDEL', task .. id, 'limited_by')
-      redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-      line_up(batch.by_lane, own[1] or 'any', score, id)
-      if own[2] then await_deadline(conf, id, conf.now) end
-      batch.freed[#batch.freed + 1] = id
-    end
-  end
-  conf.steps = conf.steps - 1 - passed / 2
-  if passed > 0 then redis.call('ZREMRANGEBYRANK', waiting .. key, 0, passed / 2 - 1) end
-  if room > 0 and #first < full and passed == #first or redis.call('EXISTS', waiting .. key) == 0 then
-    redis.call('ZREM', limit_lines, key)
-  else
-    batch.looks[#batch.looks + 1] = left + most > 0 and conf.now + 1 - BAND or look_ms  -- after those that this call leaves
-    batch.looks[#batch.looks + 1] = key
+    id, link = parent, redis.call('HMGET', task .. parent, 'gone', 'link', 'pruned')
   end
 end
 
--- open_lines(conf, keys, again): see to the lines of these limits, as open_line does. What is more than one call may do is left to
--- the next claims.
--- NEEDS blocked limit_lines emit make_ready read_limits open_line
-local function open_lines(conf, keys, again) local blocked, limit_lines = KEYS[24], KEYS[31]
-  local batch, later = { by_lane = {}, freed = {}, looks = {} }, {}
-  for i, key in ipairs(keys) do
-    if conf.steps > 0 then
-      -- at most 1,000: a page of keys
-      if i % 1000 == 1 then read_limits(conf, { unpack(keys, i, math.min(i + 999, #keys)) }) end
-      open_line(conf, key, batch, again)
-    elseif not again then  -- else it is due still
-      later[#later + 1] = conf.now - BAND
-      later[#later + 1] = key
-    end
-  end
-  local freed, looks = batch.freed, batch.looks
-  for first = 1, #freed, 7000 do redis.call('ZREM', blocked, unpack(freed, first, math.min(first + 6999, #freed))) end
-  for first = 1, #looks, 7000 do
-    redis.call('ZADD', limit_lines, unpack(looks, first, math.min(first + 6999, #looks)))
-  end
-  for first = 1, #later, 7000 do
-    redis.call('ZADD', limit_lines, 'XX', 'LT', unpack(later, first, math.min(first + 6999, #later)))
-  end
-  make_ready(conf, batch.by_lane)
-  for first = 1, #freed, 1000 do
-    emit(conf, 'task.unblocked', table.concat(freed, ' ', first, math.min(first + 999, #freed)), '')
-  end
-end
-
--- free_limits(conf, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
--- NEEDS running holding limit_lines open_lines
-local function free_limits(conf, ids) local running, holding, limit_lines = KEYS[2], KEYS[29], KEYS[31]
-  local freed, keys, lined = {}, {}, {}
-  for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
-    for key in string.gmatch(lease and string.match(lease, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
-      if not freed[key] then keys[#keys + 1], freed[key] = key, {} end
-      table.insert(freed[key], ids[i])
-    end
-  end
-  conf.steps = conf.steps + 2 * #ids
-  for first = 1, #keys, 1000 do
-    local looks = redis.call('ZMSCORE', limit_lines, unpack(keys, first, math.min(first + 999, #keys)))  -- at most 1,000: a page
-    for i = first, math.min(first + 999, #keys) do
-      local key = keys[i]
-      redis.call('ZREM', holding .. key, unpack(freed[key]))  -- at most 1,000: ids
-      if conf.limit[key] then conf.limit[key].held = nil end
-      if looks[i - first + 1] then lined[#lined + 1] = key end
-    end
-  end
-  if #lined > 0 then open_lines(conf, lined) end
-end
-
-  arg_made = { shorten_family = shorten_family, note_end = note_end, pass_on = pass_on, free_limits = free_limits }
+  arg_made = { note_end = note_end, free_limits = free_limits, pass_on = pass_on, shorten_family = shorten_family }
   return arg_made
 end
 

@@ -4,11 +4,11 @@
 -- The calls of an older incarnation answer `stale` from then on, and so does a late re-send of its registration. A worker that
 -- waits under the name is told to ask, and so learns of it.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   id
--- KEYS   control   prefix/list   {base}:control:  id
--- KEYS   events    stream        {base}:events
+-- KEYS   config      hash        {base}:config
+-- KEYS   workers     zset        {base}:workers
+-- KEYS   worker_hash prefix/hash {base}:worker:  id
+-- KEYS   control     prefix/list {base}:control: id
+-- KEYS   events      stream      {base}:events
 -- ARGV   worker    id
 -- ARGV   incarnation name
 -- ARGV   trace     bytes 0..128  ?=
@@ -32,7 +32,6 @@
 -- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   14 commands; at most 15 commands, 1,200 steps
--- INCLUDE base_time open_queue emit retire_worker push_control
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -185,7 +184,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -202,8 +200,24 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is conf.trace, that of the task, or else that of the call.
+local function emit(conf, event, id, detail) local events = KEYS[5]
+  if conf.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not conf.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  local traced = conf.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
@@ -240,44 +254,24 @@ local function open_queue() local config = KEYS[1]
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
--- NEEDS events trace source
-local function emit(conf, event, id, detail) local events = KEYS[5]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
-      'payload', detail)
-    return
-  end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
-  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
-  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
-  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
-end
-
--- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
--- that a late re-send of their registration is not taken for a new one.
--- NEEDS worker_hash
-local function retire_worker(name) local worker_hash = KEYS[3]
-  local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced')
-  local replaced = string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')')
-  redis.call('DEL', worker_hash .. name)
-  redis.call('HSET', worker_hash .. name, 'replaced', replaced)
-  redis.call('PEXPIRE', worker_hash .. name, 120000)
-end
-
 -- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
 -- by itself where nobody waits for it.
--- NEEDS control
 local function push_control(conf, name) local control = KEYS[4]
   conf.called = conf.called or {}
   if conf.called[name] then return end
   conf.called[name] = true
   if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
   redis.call('PEXPIRE', control .. name, 60000)
+end
+
+-- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
+-- that a late re-send of their registration is not taken for a new one.
+local function retire_worker(name) local worker_hash = KEYS[3]
+  local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced')
+  local replaced = string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')')
+  redis.call('DEL', worker_hash .. name)
+  redis.call('HSET', worker_hash .. name, 'replaced', replaced)
+  redis.call('PEXPIRE', worker_hash .. name, 120000)
 end
 
 local workers, worker_hash = KEYS[2], KEYS[3]

@@ -7,37 +7,37 @@
 -- looked at anew, so tasks that are sound are never touched. `line`: 1,000 members of each set of a key, from a rank on.
 -- dry_run writes nothing. Idempotent in state, not in its answers.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   result    prefix/string {base}:result:   id
--- KEYS   payload   prefix/string {base}:payload:  id
--- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   lanes     set           {base}:lanes
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   blocked   zset          {base}:blocked
--- KEYS   running   hash          {base}:running
--- KEYS   leases    zset          {base}:leases
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   deadlines zset          {base}:deadlines
--- KEYS   once      hash          {base}:once
--- KEYS   by_user   prefix/zset   {base}:by:user:  label
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
--- KEYS   children  prefix/zset   {base}:children: id
--- KEYS   reply     prefix/string {base}:reply:    id
--- KEYS   channel   prefix/channel {base}:channel: id
--- KEYS   dependents prefix/zset  {base}:dependents: id
--- KEYS   order     prefix/zset   {base}:order:    id
--- KEYS   ends      zset          {base}:ends
--- KEYS   holding   prefix/zset   {base}:holding:  limit
--- KEYS   waiting   prefix/zset   {base}:waiting:  limit
--- KEYS   limit_lines zset        {base}:limit:lines
--- KEYS   weights   hash          {base}:weights
--- KEYS   shares    prefix/zset   {base}:shares:   lane
--- KEYS   events    stream        {base}:events
--- KEYS   counters  hash          {base}:counters
+-- KEYS   config      hash           {base}:config
+-- KEYS   running     hash           {base}:running
+-- KEYS   leases      zset           {base}:leases
+-- KEYS   task        prefix/hash    {base}:task:       id
+-- KEYS   payload     prefix/string  {base}:payload:    id
+-- KEYS   result      prefix/string  {base}:result:     id
+-- KEYS   log         prefix/list    {base}:log:        id
+-- KEYS   reply       prefix/string  {base}:reply:      id
+-- KEYS   ready       prefix/zset    {base}:ready:      lane
+-- KEYS   lanes       set            {base}:lanes
+-- KEYS   wake        prefix/list    {base}:wake:       lane
+-- KEYS   delayed     zset           {base}:delayed
+-- KEYS   blocked     zset           {base}:blocked
+-- KEYS   deadlines   zset           {base}:deadlines
+-- KEYS   finished    zset           {base}:finished
+-- KEYS   dead        zset           {base}:dead
+-- KEYS   once        hash           {base}:once
+-- KEYS   by_user     prefix/zset    {base}:by:user:    label
+-- KEYS   by_tag      prefix/zset    {base}:by:tag:     label
+-- KEYS   children    prefix/zset    {base}:children:   id
+-- KEYS   dependents  prefix/zset    {base}:dependents: id
+-- KEYS   order       prefix/zset    {base}:order:      id
+-- KEYS   ends        zset           {base}:ends
+-- KEYS   holding     prefix/zset    {base}:holding:    limit
+-- KEYS   waiting     prefix/zset    {base}:waiting:    limit
+-- KEYS   limit_lines zset           {base}:limit:lines
+-- KEYS   weights     hash           {base}:weights
+-- KEYS   shares      prefix/zset    {base}:shares:     lane
+-- KEYS   channel     prefix/channel {base}:channel:    id
+-- KEYS   counters    hash           {base}:counters
+-- KEYS   events      stream         {base}:events
 -- ARGV   dry_run   bool          ?=0
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -61,10 +61,6 @@
 -- REPLAY state
 -- FLAGS  allow-oom
 -- COST   9 + 2n commands, 10 to 60 more for each task that is put back, 20 + n for a line, O(n log m); at most 49,000 commands, 280,000 steps
--- INCLUDE base_time open_queue emit find_damage
--- RARELY shorten_family add_counts push_wake line_up make_ready push_due delay_until await_deadline begin_chains note_end make_awaited await_others
--- RARELY leave_order untie answer_waiters remove_tasks trim_set retain lane_emptied share_place read_record read_lease
--- RARELY ended_how place_by_age restore_indexes end_ties restore_end gather_left restore_wait restore_task drop_lease leave_line repair_task repair_lane repair_line
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -194,7 +190,6 @@ local arg_rare
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -211,8 +206,57 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is conf.trace, that of the task, or else that of the call.
+local function emit(conf, event, id, detail) local events = KEYS[31]
+  if conf.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not conf.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  local traced = conf.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- find_damage(ids): what is wrong with each of these tasks: `lost` (in no set), `twice` (in several), `lease` (a lease of which
+-- a part is not there, or that a limit does not count), `line` (it waits for a limit in no line); false if nothing is. An id
+-- without a record is sound but for a lease that it has left: what else is left of it goes when a call meets it.
+-- EARLY
+local function find_damage(ids) local running, leases, task, ready, delayed, blocked, finished, dead, holding, waiting = KEYS[2], KEYS[3], KEYS[4], KEYS[9], KEYS[12], KEYS[13], KEYS[15], KEYS[16], KEYS[24], KEYS[25]
+  local scores, found = {}, {}
+  local sets = { delayed, blocked, leases, finished, dead }
+  for s, set in ipairs(sets) do scores[s] = redis.call('ZMSCORE', set, unpack(ids)) end  -- at most 1,000: items
+  local held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: items
+  for i, id in ipairs(ids) do
+    local own = redis.call('HMGET', task .. id, 'created_ms', 'lane', 'limited_by')
+    local places = redis.call('ZSCORE', ready .. (own[2] or 'any'), id) and 1 or 0
+    for s = 1, #sets do places = places + (scores[s][i] and 1 or 0) end
+    local leased, by = scores[3][i], own[3]
+    if not own[1] then
+      found[i] = held[i] and not leased and 'lease'
+    elseif places > 1 then
+      found[i] = 'twice'
+    elseif not leased ~= not held[i] then
+      found[i] = 'lease'
+    elseif places == 0 then
+      found[i] = 'lost'
+    else
+      found[i] = by and scores[2][i] and redis.call('ZSCORE', waiting .. by, id) ~= scores[2][i] and 'line'
+    end
+    for key in string.gmatch(not found[i] and held[i] and string.match(held[i], '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
+      if not redis.call('ZSCORE', holding .. key, id) then found[i] = 'lease' end
+    end
+    found[i] = found[i] or false
+  end
+  return found
+end
+
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
@@ -249,66 +293,295 @@ local function open_queue() local config = KEYS[1]
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
--- NEEDS events trace source
-local function emit(conf, event, id, detail) local events = KEYS[30]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
-      'payload', detail)
-    return
-  end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
-  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
-  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
-  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
-end
-
--- find_damage(ids): what is wrong with each of these tasks: `lost` (in no set), `twice` (in several), `lease` (a lease of which
--- a part is not there, or that a limit does not count), `line` (it waits for a limit in no line); false if nothing is. An id
--- without a record is sound but for a lease that it has left: what else is left of it goes when a call meets it.
--- NEEDS task ready delayed blocked running leases finished dead holding waiting
-local function find_damage(ids) local task, ready, delayed, blocked, running, leases, finished, dead, holding, waiting = KEYS[2], KEYS[6], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[25], KEYS[26]
-  local scores, found = {}, {}
-  local sets = { delayed, blocked, leases, finished, dead }
-  for s, set in ipairs(sets) do scores[s] = redis.call('ZMSCORE', set, unpack(ids)) end  -- at most 1,000: items
-  local held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: items
-  for i, id in ipairs(ids) do
-    local own = redis.call('HMGET', task .. id, 'created_ms', 'lane', 'limited_by')
-    local places = redis.call('ZSCORE', ready .. (own[2] or 'any'), id) and 1 or 0
-    for s = 1, #sets do places = places + (scores[s][i] and 1 or 0) end
-    local leased, by = scores[3][i], own[3]
-    if not own[1] then
-      found[i] = held[i] and not leased and 'lease'
-    elseif places > 1 then
-      found[i] = 'twice'
-    elseif not leased ~= not held[i] then
-      found[i] = 'lease'
-    elseif places == 0 then
-      found[i] = 'lost'
-    else
-      found[i] = by and scores[2][i] and redis.call('ZSCORE', waiting .. by, id) ~= scores[2][i] and 'line'
-    end
-    for key in string.gmatch(not found[i] and held[i] and string.match(held[i], '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
-      if not redis.call('ZSCORE', holding .. key, id) then found[i] = 'lease' end
-    end
-    found[i] = found[i] or false
-  end
-  return found
-end
-
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
+-- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- counter, a table of buckets to one counter per bucket.
+local function add_counts(tally) local counters = KEYS[30]
+  for name, counted in pairs(tally) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
+-- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
+-- it is not shown; the server deletes it later, by its own clock.
+-- EARLY
+local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[29]
+  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
+  redis.pcall('SPUBLISH', channel .. id, how)
+end
+
+-- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
+-- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+local function push_due(lane) local wake = KEYS[11]
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+  redis.call('PEXPIRE', wake .. lane, 60000)
+end
+
+-- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
+-- last, fails; or expires, if it was never leased: the earlier of the two.
+local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4], KEYS[14]
+  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+  local at_ms = MAX_SAFE
+  if own[1] then
+    at_ms = since_ms + own[1]
+    if at_ms - conf.now < 10000 then
+      for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
+    end
+  end
+  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
+  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
+end
+
+-- begin_chains(conf): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
+local function begin_chains(conf) local config = KEYS[1]
+  if not conf.chains then redis.call('HSET', config, 'chains', '1') end
+  conf.chains = '1'
+end
+
+-- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
+-- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
+-- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
+local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[23]
+  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, conf.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
+  conf.noted = true
+end
+
+-- make_awaited(conf, id): somebody waits for the end of this task: it has ties from now on; or, if it has ended, its end is noted
+-- for all that this call adds.
+local function make_awaited(conf, id) local running, task, finished, dead = KEYS[2], KEYS[4], KEYS[15], KEYS[16]
+  if conf.there[id] == 'awaited' then return end
+  conf.there[id] = 'awaited'
+  local failed = redis.call('ZSCORE', dead, id) or redis.call('HEXISTS', task .. id, 'cancelled_ms') == 1
+  if failed or redis.call('ZSCORE', finished, id) then
+    return note_end(conf, failed and 'f' or 'c', id)
+  end
+  redis.call('HSET', task .. id, 'awaited', '1', 'ties', '1')
+  local held = redis.call('HGET', running, id)
+  if held and not string.find(held, ' ties[^|]*|') then
+    redis.call('HSET', running, id, (string.gsub(held, '^(%S+ %d+ [^ |]+)', '%1 ties')))
+  end
+end
+
+-- await_others(conf, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
+-- `gather` children, which may come later; or those before it of its ordering key. What has ended before is noted as if it ended now.
+local function await_others(conf, id, own, place) local task, blocked, deadlines, dependents = KEYS[4], KEYS[13], KEYS[14], KEYS[21]
+  local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
+  for _, other in ipairs(own.after or {}) do
+    if not seen[other] then
+      seen[other], awaits = true, awaits + 1
+      redis.call('ZADD', dependents .. other, place, id)
+      make_awaited(conf, other)
+    end
+  end
+  redis.call('HSET', task .. id, 'awaits', awaits)
+  redis.call('ZADD', blocked, (own.priority or 5) * BAND + place, id)
+  if own.expires_at_ms then redis.call('ZADD', deadlines, own.expires_at_ms, id) end
+  begin_chains(conf)
+end
+
+-- delay_until(conf, due_ms, id, lane): put a task aside.
+local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[12]
+  redis.call('ZADD', delayed, due_ms, id)
+  if due_ms - conf.now < 10000 then push_due(lane) end
+end
+
+-- drop_lease(conf, id, held): end what is left of a lease, an entry of `running` or nil. The next claims look at the lines of
+-- its limits.
+local function drop_lease(conf, id, held) local running, leases, holding, limit_lines = KEYS[2], KEYS[3], KEYS[24], KEYS[26]
+  for key in string.gmatch(held and string.match(held, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
+    redis.call('ZREM', holding .. key, id)
+    redis.call('ZADD', limit_lines, 'XX', 'LT', conf.now - BAND, key)
+  end
+  redis.call('HDEL', running, id)
+  redis.call('ZREM', leases, id)
+end
+
+-- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
+-- the next one has come, which pass_on tells it.
+local function leave_order(conf, id, key) local order = KEYS[22]
+  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
+  redis.call('ZREM', order .. key, id)
+  if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
+end
+
+-- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
+-- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
+-- somebody waits for its reply, and for how long its result is kept.
+local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[17]
+  redis.call('ZREM', deadlines, id)
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
+  for i, kind in ipairs({ 'unique:', 'scope:' }) do
+    local field = own[i] and kind .. own[i]
+    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  end
+  if own[5] or own[6] then
+    redis.call('HDEL', task .. id, 'awaited', 'gathered')
+    note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
+  end
+  if own[8] then leave_order(conf, id, own[8]) end
+  return own[3], own[4] and tonumber(own[4])
+end
+
+-- end_ties(conf, id, record, how): end what a task that has ended may hold still: its keys, its deadline, its place among those of its
+-- ordering key; and answer those that wait for its reply, unless there is an answer. What was done before is not done again.
+local function end_ties(conf, id, record, how) local result, reply = KEYS[6], KEYS[8]
+  local tied = record.ties and untie(conf, id, (how == 'completed' or how == 'result_dropped') and 'c' or 'f')
+  if tied and redis.call('EXISTS', reply .. id) == 0 then
+    local word, value = how, ''
+    if how == 'dead' then word, value = 'dead ' .. (record.reason or 'damaged'), record.error or '' end
+    if how == 'completed' then
+      local fits = redis.call('STRLEN', result .. id) <= 4096
+      word, value = fits and how or 'result_dropped', fits and redis.call('GET', result .. id) or ''
+    end
+    answer_waiters(conf, id, word, value)
+  end
+end
+
+-- ended_how(record): how a task ended, where its record proves that it has: completed, result_dropped, cancelled or dead; else
+-- nil. A death that no worker has reported is known by its reason, unless a run that failed before may have had that word.
+local function ended_how(record)
+  if record.cancelled_ms then return 'cancelled' end
+  local how = string.match(record.settled or '', '^%S+ (%S+)')
+  if how == 'completed' or how == 'result_dropped' or how == 'cancelled' then return how end
+  local ours = { expired = true, nobody_came = true, after_failed = true, limited = true }
+  local reason = record.reason
+  local died = how == 'dead' or reason == 'crash_loop' or reason == 'damaged' or not record.attempts and ours[reason]
+  return reason and died and 'dead' or nil
+end
+
+-- gather_left(id, record, others): for how many children a task that gathers waits still, others not counted, which it waits for
+-- besides; and at which place, where a child knows. 1,000 children are looked at.
+local function gather_left(id, record, others) local task, finished, dead, children = KEYS[4], KEYS[15], KEYS[16], KEYS[20]
+  local kids, ended, place = redis.call('ZRANGE', children .. id, 0, 999), 0, nil
+  local done = #kids > 0 and redis.call('ZMSCORE', finished, unpack(kids)) or {}  -- at most 1,000: the page
+  local died = #kids > 0 and redis.call('ZMSCORE', dead, unpack(kids)) or {}  -- at most 1,000: the page
+  for i, kid in ipairs(kids) do
+    if done[i] or died[i] then ended = ended + 1 end
+    place = place or tonumber(not done[i] and not died[i] and redis.call('HGET', task .. kid, 'gathered') or nil)
+  end
+  return math.max(0, math.min(tonumber(record.awaits or 0) - others, record.gather - ended)), place
+end
+
+-- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
+-- tasks of the lane may wait for one.
+local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[28]
+  redis.call('SREM', lanes, lane)
+  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
+  if redis.call('EXISTS', delayed, deadlines) == 0 then
+    redis.call('DEL', wake .. lane)
+  else
+    redis.call('PEXPIRE', wake .. lane, 60000)
+  end
+end
+
+-- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[25], KEYS[26]
+  redis.call('HDEL', task .. id, 'limited_by')
+  redis.call('ZREM', waiting .. key, id)
+  if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
+end
+
+-- line_up(by_lane, lane, score, id): note a task for make_ready.
+-- EARLY
+local function line_up(by_lane, lane, score, id)
+  local members = by_lane[lane]
+  if not members then
+    members = {}
+    by_lane[lane] = members
+  end
+  members[#members + 1] = score
+  members[#members + 1] = id
+end
+
+-- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+local function push_wake(conf, lane) local wake = KEYS[11]
+  if conf.paused then return end
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+end
+
+-- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[28]
+  for lane, members in pairs(by_lane) do
+    for first = 1, #members, 7000 do
+      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
+    end
+    redis.call('SADD', lanes, lane)
+    if conf.fair then redis.call('PERSIST', shares .. lane) end
+    push_wake(conf, lane)
+  end
+end
+
+-- place_by_age(lane, band, id, record): a place for a task whose own is not known any more: behind those in line in its lane
+-- and band that were enqueued before it. Those of one millisecond are told apart by their call, the index in it, and the id.
+local function place_by_age(lane, band, id, record) local task, ready = KEYS[4], KEYS[9]
+  local set = ready .. lane
+  local function is_older(other)
+    local row = redis.call('HMGET', task .. other, 'created_ms', 'rid')
+    local call, at = string.match(record.rid or '', '^(.-)/?(%d*)$')
+    local other_call, other_at = string.match(row[2] or '', '^(.-)/?(%d*)$')
+    if row[1] ~= record.created_ms then return tonumber(row[1] or 0) < tonumber(record.created_ms) end
+    if call ~= other_call then return other_call < call end
+    if at ~= other_at then return tonumber('0' .. other_at) < tonumber('0' .. at) end
+    return other < id
+  end
+  local first = redis.call('ZCOUNT', set, '-inf', string.format('(%.0f', band * BAND))
+  local low, high = first, redis.call('ZCOUNT', set, '-inf', string.format('(%.0f', (band + 1) * BAND))
+  while low < high do  -- at most 53: halvings
+    local middle = math.floor((low + high) / 2)
+    if is_older(redis.call('ZRANGE', set, middle, middle)[1]) then low = middle + 1 else high = middle end
+  end
+  local around = redis.call('ZRANGE', set, math.max(low - 1, 0), low, 'WITHSCORES')
+  local place, behind = 1, around[low > 0 and 4 or 2]
+  if low > first then place = around[2] % BAND + 1 end
+  if behind and math.floor(behind / BAND) == band then place = math.min(place, behind % BAND) end
+  return place
+end
+
+-- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
+-- between: '<token> <score> <lane>[ ties][ limits=<keys>][ trace=<trace>][ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
+local function read_lease(value)
+  if not value then return nil end
+  local token, score, lane, flags, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)([^|]*)|(.*)$')
+  local started_ms, attempt, delivery, crashes, fence, worker =
+    string.match(ran, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
+  return {
+    token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
+    cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
+    attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
+    worker = worker, trace = string.match(flags, ' trace=(%S+)'),
+  }
+end
+
+-- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
+local function read_record(id) local task = KEYS[4]
+  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0  -- at most 70: fields of a record
+  if #flat == 0 then return nil, 0 end
+  for f = 1, #flat, 2 do
+    record[flat[f]] = flat[f + 1]
+    bytes = bytes + #flat[f + 1]
+  end
+  return record, bytes
+end
+
 -- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
 -- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
 -- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
--- NEEDS task children ends
-local function shorten_family(conf, id) local task, children, ends = KEYS[2], KEYS[19], KEYS[24]
+-- LATE
+local function shorten_family(conf, id) local task, children, ends = KEYS[4], KEYS[20], KEYS[23]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
@@ -338,179 +611,11 @@ local function shorten_family(conf, id) local task, children, ends = KEYS[2], KE
   end
 end
 
--- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
--- counter, a table of buckets to one counter per bucket.
--- NEEDS counters
-local function add_counts(tally) local counters = KEYS[31]
-  for name, counted in pairs(tally) do
-    if type(counted) == 'number' then
-      redis.call('HINCRBY', counters, name, counted)
-    else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
-    end
-  end
-end
-
--- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
--- NEEDS wake
-local function push_wake(conf, lane) local wake = KEYS[8]
-  if conf.paused then return end
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
-end
-
--- line_up(by_lane, lane, score, id): note a task for make_ready.
-local function line_up(by_lane, lane, score, id)
-  local members = by_lane[lane]
-  if not members then
-    members = {}
-    by_lane[lane] = members
-  end
-  members[#members + 1] = score
-  members[#members + 1] = id
-end
-
--- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- The shares of a lane with tasks in line do not end, wherever the tasks came from.
--- NEEDS ready lanes push_wake shares
-local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[6], KEYS[7], KEYS[29]
-  for lane, members in pairs(by_lane) do
-    for first = 1, #members, 7000 do
-      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
-    end
-    redis.call('SADD', lanes, lane)
-    if conf.fair then redis.call('PERSIST', shares .. lane) end
-    push_wake(conf, lane)
-  end
-end
-
--- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
--- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
--- NEEDS wake
-local function push_due(lane) local wake = KEYS[8]
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
-  redis.call('PEXPIRE', wake .. lane, 60000)
-end
-
--- delay_until(conf, due_ms, id, lane): put a task aside.
--- NEEDS delayed push_due
-local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[9]
-  redis.call('ZADD', delayed, due_ms, id)
-  if due_ms - conf.now < 10000 then push_due(lane) end
-end
-
--- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
--- last, fails; or expires, if it was never leased: the earlier of the two.
--- NEEDS task deadlines push_due
-local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[2], KEYS[15]
-  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
-  local at_ms = MAX_SAFE
-  if own[1] then
-    at_ms = since_ms + own[1]
-    if at_ms - conf.now < 10000 then
-      for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
-    end
-  end
-  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
-  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
-end
-
--- begin_chains(conf): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
--- NEEDS config
-local function begin_chains(conf) local config = KEYS[1]
-  if not conf.chains then redis.call('HSET', config, 'chains', '1') end
-  conf.chains = '1'
-end
-
--- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
--- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
--- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
--- NEEDS config ends
-local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[24]
-  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
-  redis.call('ZADD', ends, conf.now_text,
-    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
-  conf.noted = true
-end
-
--- make_awaited(conf, id): somebody waits for the end of this task: it has ties from now on; or, if it has ended, its end is noted
--- for all that this call adds.
--- NEEDS task running finished dead note_end
-local function make_awaited(conf, id) local task, running, finished, dead = KEYS[2], KEYS[11], KEYS[13], KEYS[14]
-  if conf.there[id] == 'awaited' then return end
-  conf.there[id] = 'awaited'
-  local failed = redis.call('ZSCORE', dead, id) or redis.call('HEXISTS', task .. id, 'cancelled_ms') == 1
-  if failed or redis.call('ZSCORE', finished, id) then
-    return note_end(conf, failed and 'f' or 'c', id)
-  end
-  redis.call('HSET', task .. id, 'awaited', '1', 'ties', '1')
-  local held = redis.call('HGET', running, id)
-  if held and not string.find(held, ' ties[^|]*|') then
-    redis.call('HSET', running, id, (string.gsub(held, '^(%S+ %d+ [^ |]+)', '%1 ties')))
-  end
-end
-
--- await_others(conf, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
--- `gather` children, which may come later; or those before it of its ordering key. What has ended before is noted as if it ended now.
--- NEEDS task blocked deadlines dependents begin_chains make_awaited
-local function await_others(conf, id, own, place) local task, blocked, deadlines, dependents = KEYS[2], KEYS[10], KEYS[15], KEYS[22]
-  local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
-  for _, other in ipairs(own.after or {}) do
-    if not seen[other] then
-      seen[other], awaits = true, awaits + 1
-      redis.call('ZADD', dependents .. other, place, id)
-      make_awaited(conf, other)
-    end
-  end
-  redis.call('HSET', task .. id, 'awaits', awaits)
-  redis.call('ZADD', blocked, (own.priority or 5) * BAND + place, id)
-  if own.expires_at_ms then redis.call('ZADD', deadlines, own.expires_at_ms, id) end
-  begin_chains(conf)
-end
-
--- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
--- the next one has come, which pass_on tells it.
--- NEEDS order note_end
-local function leave_order(conf, id, key) local order = KEYS[23]
-  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
-  redis.call('ZREM', order .. key, id)
-  if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
-end
-
--- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
--- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
--- somebody waits for its reply, and for how long its result is kept.
--- NEEDS task once deadlines note_end leave_order
-local function untie(conf, id, how) local task, deadlines, once = KEYS[2], KEYS[15], KEYS[16]
-  redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
-  for i, kind in ipairs({ 'unique:', 'scope:' }) do
-    local field = own[i] and kind .. own[i]
-    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
-  end
-  if own[5] or own[6] then
-    redis.call('HDEL', task .. id, 'awaited', 'gathered')
-    note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
-  end
-  if own[8] then leave_order(conf, id, own[8]) end
-  return own[3], own[4] and tonumber(own[4])
-end
-
--- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
--- it is not shown; the server deletes it later, by its own clock.
--- NEEDS config reply channel
-local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[20], KEYS[21]
-  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
-  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
-    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
-  redis.pcall('SPUBLISH', channel .. id, how)
-end
-
 -- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
 -- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
--- NEEDS task payload result log reply by_user by_tag children shorten_family
-local function remove_tasks(conf, ids, since, why, most) local task, result, payload, log, by_user, by_tag, children, reply = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[17], KEYS[18], KEYS[19], KEYS[20]
+local function remove_tasks(conf, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[18], KEYS[19], KEYS[20]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -561,61 +666,80 @@ local function remove_tasks(conf, ids, since, why, most) local task, result, pay
   return count, left
 end
 
--- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
--- and a number, at most limit, and as many as conf.work allows; how many. conf.untrimmed: there are more. The dead go with an event each.
--- NEEDS dead emit remove_tasks
-local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[14]
-  local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
-  if keep_ms then
-    gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
-  end
-  if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
-  if #gone == 0 then return 0 end
-  local ids, since = {}, {}
-  for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
-  local count, left = remove_tasks(conf, ids, since, 'trimmed', math.max(conf.work, 50))
-  conf.work = left - (set == dead and count or 0)
-  conf.untrimmed = conf.untrimmed or count < #ids
-  for i = 1, set == dead and count or 0 do emit(conf, 'task.removed', ids[i], 'reason=retention') end
-  redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
-  local counter = set == dead and 'dropped' or 'trimmed'
-  tally[counter] = (tally[counter] or 0) + count
-  return count
-end
-
--- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
--- trim_ended.
--- NEEDS config finished dead trim_set
-local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[13], KEYS[14]
-  conf.work = math.max(conf.work, 50) + 25 * (conf.ended + (tally.dead or 0))  -- as many go as come, whatever they have
-  if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
-    trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
-  end
-  if tally.dead then
-    local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
-    trim_set(conf, dead, nil, max, 100 + tally.dead, tally)
-  end
-end
-
--- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
--- tasks of the lane may wait for one.
--- NEEDS lanes wake delayed deadlines shares
-local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[7], KEYS[8], KEYS[9], KEYS[15], KEYS[29]
-  redis.call('SREM', lanes, lane)
-  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
-  if redis.call('EXISTS', delayed, deadlines) == 0 then
-    redis.call('DEL', wake .. lane)
+-- repair_lane(conf, lane): let `lanes` have this one just if tasks are in line there. sound, damaged (where nothing is to be
+-- written), or repaired.
+-- LATE
+local function repair_lane(conf, lane) local ready, lanes = KEYS[9], KEYS[10]
+  local there = redis.call('EXISTS', ready .. lane)
+  if redis.call('SISMEMBER', lanes, lane) == there then return 'sound' end
+  if dry_run then return 'damaged' end
+  if there == 1 then
+    redis.call('SADD', lanes, lane)
+    push_wake(conf, lane)
   else
-    redis.call('PEXPIRE', wake .. lane, 60000)
+    lane_emptied(conf, lane)
   end
+  return 'repaired'
+end
+
+-- repair_line(conf, key, from): take out of the holders of a limit whoever has no lease that says so, and out of its line whoever does
+-- not wait there; and have the line looked at. How many were seen in the longer one, and what was wrong.
+-- LATE
+local function repair_line(conf, key, from) local running, leases, task, blocked, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[4], KEYS[13], KEYS[24], KEYS[25], KEYS[26]
+  local stale, wrong, long = {}, 0, 0
+  local ids = redis.call('ZRANGE', holding .. key, from, from + 999)
+  local held = #ids > 0 and redis.call('HMGET', running, unpack(ids)) or {}  -- at most 1,000: the page
+  local due = #ids > 0 and redis.call('ZMSCORE', leases, unpack(ids)) or {}  -- at most 1,000: the page
+  for i, id in ipairs(ids) do
+    local keys = held[i] and due[i] and string.match(held[i], '^[^|]* limits=([^ |]+)') or ''
+    if not string.find(',' .. keys .. ',', ',' .. key .. ',', 1, true) then stale[#stale + 1] = id end
+  end
+  if #stale > 0 and not dry_run then
+    redis.call('ZREM', holding .. key, unpack(stale))  -- at most 1,000: the page
+    redis.call('ZADD', limit_lines, 'XX', 'LT', conf.now - BAND, key)
+  end
+  wrong, long, stale = #stale, #ids, {}
+  local line = redis.call('ZRANGE', waiting .. key, from, from + 999, 'WITHSCORES')
+  for i = 1, #line, 2 do
+    local there = redis.call('ZSCORE', blocked, line[i]) == line[i + 1]
+    if not there or redis.call('HGET', task .. line[i], 'limited_by') ~= key then stale[#stale + 1] = line[i] end
+  end
+  if #stale > 0 and not dry_run then redis.call('ZREM', waiting .. key, unpack(stale)) end  -- at most 1,000: the page
+  wrong, long = wrong + #stale, math.max(long, #line / 2)
+  local there = redis.call('EXISTS', waiting .. key)
+  if (there == 1) ~= (redis.call('ZSCORE', limit_lines, key) ~= false) then
+    wrong = wrong + 1
+    if dry_run then return { 'seen', long, wrong } end
+    if there == 1 then redis.call('ZADD', limit_lines, conf.now_text, key) else redis.call('ZREM', limit_lines, key) end
+  end
+  return { 'seen', long, wrong }
+end
+
+-- restore_end(conf, id, record, how, tally): put a task that has ended among those that have. When it ended is not known, unless
+-- it was cancelled; it is kept as if it ended now. The set that it is in then.
+local function restore_end(conf, id, record, how, tally) local finished, dead = KEYS[15], KEYS[16]
+  end_ties(conf, id, record, how)
+  if how == 'dead' then
+    redis.call('ZADD', dead, conf.now, id)
+    tally.dead = (tally.dead or 0) + 1
+    return 'dead'
+  end
+  redis.call('ZADD', finished, record.cancelled_ms or conf.now, id)
+  conf.ended = conf.ended + 1
+  return how == 'cancelled' and 'cancelled' or 'completed'
+end
+
+-- restore_indexes(id, record): let a task be found by its user, its tags and its parent.
+local function restore_indexes(id, record) local by_user, by_tag, children = KEYS[18], KEYS[19], KEYS[20]
+  if record.user then redis.call('ZADD', by_user .. record.user, record.created_ms, id) end
+  for tag in string.gmatch(record.tags or '', '[^,]+') do redis.call('ZADD', by_tag .. tag, record.created_ms, id) end
+  if record.parent then redis.call('ZADD', children .. record.parent, record.created_ms, id) end
 end
 
 -- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
 -- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
 -- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
--- NEEDS config shares weights
-local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[28], KEYS[29]
+local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[27], KEYS[28]
   local name = lane .. ' ' .. band .. user
   conf.shares = conf.shares or {}
   local own = conf.shares[name]
@@ -636,131 +760,9 @@ local function share_place(conf, lane, user, band) local config, weights, shares
   return place
 end
 
--- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
--- NEEDS task
-local function read_record(id) local task = KEYS[2]
-  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0  -- at most 70: fields of a record
-  if #flat == 0 then return nil, 0 end
-  for f = 1, #flat, 2 do
-    record[flat[f]] = flat[f + 1]
-    bytes = bytes + #flat[f + 1]
-  end
-  return record, bytes
-end
-
--- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
--- between: '<token> <score> <lane>[ ties][ limits=<keys>][ trace=<trace>][ cancel]', and what the record keeps once the lease has ended, `ran`:
--- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
-local function read_lease(value)
-  if not value then return nil end
-  local token, score, lane, flags, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)([^|]*)|(.*)$')
-  local started_ms, attempt, delivery, crashes, fence, worker =
-    string.match(ran, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
-  return {
-    token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
-    cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
-    attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
-    worker = worker, trace = string.match(flags, ' trace=(%S+)'),
-  }
-end
-
--- ended_how(record): how a task ended, where its record proves that it has: completed, result_dropped, cancelled or dead; else
--- nil. A death that no worker has reported is known by its reason, unless a run that failed before may have had that word.
-local function ended_how(record)
-  if record.cancelled_ms then return 'cancelled' end
-  local how = string.match(record.settled or '', '^%S+ (%S+)')
-  if how == 'completed' or how == 'result_dropped' or how == 'cancelled' then return how end
-  local ours = { expired = true, nobody_came = true, after_failed = true, limited = true }
-  local reason = record.reason
-  local died = how == 'dead' or reason == 'crash_loop' or reason == 'damaged' or not record.attempts and ours[reason]
-  return reason and died and 'dead' or nil
-end
-
--- place_by_age(lane, band, id, record): a place for a task whose own is not known any more: behind those in line in its lane
--- and band that were enqueued before it. Those of one millisecond are told apart by their call, the index in it, and the id.
--- NEEDS task ready
-local function place_by_age(lane, band, id, record) local task, ready = KEYS[2], KEYS[6]
-  local set = ready .. lane
-  local function is_older(other)
-    local row = redis.call('HMGET', task .. other, 'created_ms', 'rid')
-    local call, at = string.match(record.rid or '', '^(.-)/?(%d*)$')
-    local other_call, other_at = string.match(row[2] or '', '^(.-)/?(%d*)$')
-    if row[1] ~= record.created_ms then return tonumber(row[1] or 0) < tonumber(record.created_ms) end
-    if call ~= other_call then return other_call < call end
-    if at ~= other_at then return tonumber('0' .. other_at) < tonumber('0' .. at) end
-    return other < id
-  end
-  local first = redis.call('ZCOUNT', set, '-inf', string.format('(%.0f', band * BAND))
-  local low, high = first, redis.call('ZCOUNT', set, '-inf', string.format('(%.0f', (band + 1) * BAND))
-  while low < high do  -- at most 53: halvings
-    local middle = math.floor((low + high) / 2)
-    if is_older(redis.call('ZRANGE', set, middle, middle)[1]) then low = middle + 1 else high = middle end
-  end
-  local around = redis.call('ZRANGE', set, math.max(low - 1, 0), low, 'WITHSCORES')
-  local place, behind = 1, around[low > 0 and 4 or 2]
-  if low > first then place = around[2] % BAND + 1 end
-  if behind and math.floor(behind / BAND) == band then place = math.min(place, behind % BAND) end
-  return place
-end
-
--- restore_indexes(id, record): let a task be found by its user, its tags and its parent.
--- NEEDS by_user by_tag children
-local function restore_indexes(id, record) local by_user, by_tag, children = KEYS[17], KEYS[18], KEYS[19]
-  if record.user then redis.call('ZADD', by_user .. record.user, record.created_ms, id) end
-  for tag in string.gmatch(record.tags or '', '[^,]+') do redis.call('ZADD', by_tag .. tag, record.created_ms, id) end
-  if record.parent then redis.call('ZADD', children .. record.parent, record.created_ms, id) end
-end
-
--- end_ties(conf, id, record, how): end what a task that has ended may hold still: its keys, its deadline, its place among those of its
--- ordering key; and answer those that wait for its reply, unless there is an answer. What was done before is not done again.
--- NEEDS result reply untie answer_waiters
-local function end_ties(conf, id, record, how) local result, reply = KEYS[3], KEYS[20]
-  local tied = record.ties and untie(conf, id, (how == 'completed' or how == 'result_dropped') and 'c' or 'f')
-  if tied and redis.call('EXISTS', reply .. id) == 0 then
-    local word, value = how, ''
-    if how == 'dead' then word, value = 'dead ' .. (record.reason or 'damaged'), record.error or '' end
-    if how == 'completed' then
-      local fits = redis.call('STRLEN', result .. id) <= 4096
-      word, value = fits and how or 'result_dropped', fits and redis.call('GET', result .. id) or ''
-    end
-    answer_waiters(conf, id, word, value)
-  end
-end
-
--- restore_end(conf, id, record, how, tally): put a task that has ended among those that have. When it ended is not known, unless
--- it was cancelled; it is kept as if it ended now. The set that it is in then.
--- NEEDS finished dead end_ties
-local function restore_end(conf, id, record, how, tally) local finished, dead = KEYS[13], KEYS[14]
-  end_ties(conf, id, record, how)
-  if how == 'dead' then
-    redis.call('ZADD', dead, conf.now, id)
-    tally.dead = (tally.dead or 0) + 1
-    return 'dead'
-  end
-  redis.call('ZADD', finished, record.cancelled_ms or conf.now, id)
-  conf.ended = conf.ended + 1
-  return how == 'cancelled' and 'cancelled' or 'completed'
-end
-
--- gather_left(id, record, others): for how many children a task that gathers waits still, others not counted, which it waits for
--- besides; and at which place, where a child knows. 1,000 children are looked at.
--- NEEDS task children finished dead
-local function gather_left(id, record, others) local task, finished, dead, children = KEYS[2], KEYS[13], KEYS[14], KEYS[19]
-  local kids, ended, place = redis.call('ZRANGE', children .. id, 0, 999), 0, nil
-  local done = #kids > 0 and redis.call('ZMSCORE', finished, unpack(kids)) or {}  -- at most 1,000: the page
-  local died = #kids > 0 and redis.call('ZMSCORE', dead, unpack(kids)) or {}  -- at most 1,000: the page
-  for i, kid in ipairs(kids) do
-    if done[i] or died[i] then ended = ended + 1 end
-    place = place or tonumber(not done[i] and not died[i] and redis.call('HGET', task .. kid, 'gathered') or nil)
-  end
-  return math.max(0, math.min(tonumber(record.awaits or 0) - others, record.gather - ended)), place
-end
-
 -- restore_wait(conf, id, record, score): let a task that has not ended wait where it did: for other tasks, for its time, or in line
 -- at its old place, which a score or the line of its ordering key or a set of dependents may still know. The state.
--- NEEDS task order dependents waiting once await_others delay_until await_deadline line_up make_ready share_place place_by_age
--- NEEDS gather_left
-local function restore_wait(conf, id, record, score) local task, once, dependents, order, waiting = KEYS[2], KEYS[16], KEYS[22], KEYS[23], KEYS[26]
+local function restore_wait(conf, id, record, score) local task, once, dependents, order, waiting = KEYS[4], KEYS[17], KEYS[21], KEYS[22], KEYS[25]
   local key, lane, band = task .. id, record.lane or 'any', tonumber(record.priority) or 5
   local status, number = string.match(record.settled or '', '^%S+ (%l+) (%d+)$')
   local place = score and score % BAND or status == 'released' and tonumber(number) or nil
@@ -815,7 +817,6 @@ end
 
 -- restore_task(conf, id, record, score, tally): put a task that is in no set where its record says; score: its place in line, where
 -- a lease knows it. The state that it has then.
--- NEEDS ended_how restore_indexes restore_end restore_wait
 local function restore_task(conf, id, record, score, tally)
   restore_indexes(id, record)
   local how = ended_how(record)
@@ -823,32 +824,10 @@ local function restore_task(conf, id, record, score, tally)
   return restore_wait(conf, id, record, score)
 end
 
--- drop_lease(conf, id, held): end what is left of a lease, an entry of `running` or nil. The next claims look at the lines of
--- its limits.
--- NEEDS running leases holding limit_lines
-local function drop_lease(conf, id, held) local running, leases, holding, limit_lines = KEYS[11], KEYS[12], KEYS[25], KEYS[27]
-  for key in string.gmatch(held and string.match(held, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
-    redis.call('ZREM', holding .. key, id)
-    redis.call('ZADD', limit_lines, 'XX', 'LT', conf.now - BAND, key)
-  end
-  redis.call('HDEL', running, id)
-  redis.call('ZREM', leases, id)
-end
-
--- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
--- NEEDS task waiting limit_lines
-local function leave_line(id, key) local task, waiting, limit_lines = KEYS[2], KEYS[26], KEYS[27]
-  redis.call('HDEL', task .. id, 'limited_by')
-  redis.call('ZREM', waiting .. key, id)
-  if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
-end
-
 -- repair_task(conf, id, tally): put a task that find_damage has found back into one set, that which says most: that it has ended;
 -- that a worker has it; that it is in line. A lease whose settlement the record knows has ended, unless it is whole:
 -- then the settlement failed, and comes again. Another goes on, with a new deadline where it had none. The state then, or `gone`.
--- NEEDS ready delayed blocked running leases finished dead deadlines holding waiting limit_lines read_record read_lease lane_emptied
--- NEEDS leave_line drop_lease restore_task emit end_ties ended_how
-local function repair_task(conf, id, tally) local ready, delayed, blocked, running, leases, finished, dead, deadlines, holding, waiting, limit_lines = KEYS[6], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[25], KEYS[26], KEYS[27]
+local function repair_task(conf, id, tally) local running, leases, ready, delayed, blocked, deadlines, finished, dead, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[9], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[24], KEYS[25], KEYS[26]
   local record, held = read_record(id), redis.call('HGET', running, id)
   if not record or not record.created_ms then
     drop_lease(conf, id, held)
@@ -895,60 +874,45 @@ local function repair_task(conf, id, tally) local ready, delayed, blocked, runni
   return state
 end
 
--- repair_lane(conf, lane): let `lanes` have this one just if tasks are in line there. sound, damaged (where nothing is to be
--- written), or repaired.
--- NEEDS dry_run ready lanes push_wake lane_emptied
-local function repair_lane(conf, lane) local ready, lanes = KEYS[6], KEYS[7]
-  local there = redis.call('EXISTS', ready .. lane)
-  if redis.call('SISMEMBER', lanes, lane) == there then return 'sound' end
-  if dry_run then return 'damaged' end
-  if there == 1 then
-    redis.call('SADD', lanes, lane)
-    push_wake(conf, lane)
-  else
-    lane_emptied(conf, lane)
+-- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
+-- and a number, at most limit, and as many as conf.work allows; how many. conf.untrimmed: there are more. The dead go with an event each.
+local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[16]
+  local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
+  if keep_ms then
+    gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
   end
-  return 'repaired'
+  if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
+  if #gone == 0 then return 0 end
+  local ids, since = {}, {}
+  for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
+  local count, left = remove_tasks(conf, ids, since, 'trimmed', math.max(conf.work, 50))
+  conf.work = left - (set == dead and count or 0)
+  conf.untrimmed = conf.untrimmed or count < #ids
+  for i = 1, set == dead and count or 0 do emit(conf, 'task.removed', ids[i], 'reason=retention') end
+  redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
+  local counter = set == dead and 'dropped' or 'trimmed'
+  tally[counter] = (tally[counter] or 0) + count
+  return count
 end
 
--- repair_line(conf, key, from): take out of the holders of a limit whoever has no lease that says so, and out of its line whoever does
--- not wait there; and have the line looked at. How many were seen in the longer one, and what was wrong.
--- NEEDS dry_run task running leases blocked holding waiting limit_lines
-local function repair_line(conf, key, from) local task, blocked, running, leases, holding, waiting, limit_lines = KEYS[2], KEYS[10], KEYS[11], KEYS[12], KEYS[25], KEYS[26], KEYS[27]
-  local stale, wrong, long = {}, 0, 0
-  local ids = redis.call('ZRANGE', holding .. key, from, from + 999)
-  local held = #ids > 0 and redis.call('HMGET', running, unpack(ids)) or {}  -- at most 1,000: the page
-  local due = #ids > 0 and redis.call('ZMSCORE', leases, unpack(ids)) or {}  -- at most 1,000: the page
-  for i, id in ipairs(ids) do
-    local keys = held[i] and due[i] and string.match(held[i], '^[^|]* limits=([^ |]+)') or ''
-    if not string.find(',' .. keys .. ',', ',' .. key .. ',', 1, true) then stale[#stale + 1] = id end
+-- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- trim_ended.
+local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
+  conf.work = math.max(conf.work, 50) + 25 * (conf.ended + (tally.dead or 0))  -- as many go as come, whatever they have
+  if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
+    trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
   end
-  if #stale > 0 and not dry_run then
-    redis.call('ZREM', holding .. key, unpack(stale))  -- at most 1,000: the page
-    redis.call('ZADD', limit_lines, 'XX', 'LT', conf.now - BAND, key)
+  if tally.dead then
+    local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
+    trim_set(conf, dead, nil, max, 100 + tally.dead, tally)
   end
-  wrong, long, stale = #stale, #ids, {}
-  local line = redis.call('ZRANGE', waiting .. key, from, from + 999, 'WITHSCORES')
-  for i = 1, #line, 2 do
-    local there = redis.call('ZSCORE', blocked, line[i]) == line[i + 1]
-    if not there or redis.call('HGET', task .. line[i], 'limited_by') ~= key then stale[#stale + 1] = line[i] end
-  end
-  if #stale > 0 and not dry_run then redis.call('ZREM', waiting .. key, unpack(stale)) end  -- at most 1,000: the page
-  wrong, long = wrong + #stale, math.max(long, #line / 2)
-  local there = redis.call('EXISTS', waiting .. key)
-  if (there == 1) ~= (redis.call('ZSCORE', limit_lines, key) ~= false) then
-    wrong = wrong + 1
-    if dry_run then return { 'seen', long, wrong } end
-    if there == 1 then redis.call('ZADD', limit_lines, conf.now_text, key) else redis.call('ZREM', limit_lines, key) end
-  end
-  return { 'seen', long, wrong }
 end
 
-  arg_made = { add_counts = add_counts, retain = retain, repair_task = repair_task, repair_lane = repair_lane, repair_line = repair_line }
+  arg_made = { add_counts = add_counts, repair_lane = repair_lane, repair_line = repair_line, repair_task = repair_task, retain = retain }
   return arg_made
 end
 
-local task = KEYS[2]
+local task = KEYS[4]
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -5,9 +5,9 @@
 -- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. One that fires
 -- meanwhile may come twice, one that is resumed not at all. A page stops before 4 MiB.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   schedules zset          {base}:schedules
--- KEYS   schedule  prefix/hash   {base}:schedule: name
+-- KEYS   config    hash        {base}:config
+-- KEYS   schedules zset        {base}:schedules
+-- KEYS   schedule  prefix/hash {base}:schedule: name
 -- ARGV   name      name          ?=
 -- ARGV   due       bool          ?=0
 -- ARGV   cursor    bytes 0..128  ?=
@@ -18,7 +18,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   3 + n commands where they are due, else 3 + 2n, 2 more on a page that follows another, O(n log m); at most 450 commands, 18,000 steps
--- INCLUDE base_time open_queue rank_after
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -77,7 +76,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -95,7 +93,6 @@ local function base_time(layout_min, clock)
 end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')

@@ -7,12 +7,12 @@
 -- cancel_oldest, the oldest of those that run is. What runs already does not count for a new limit. It holds for the next claim, which
 -- looks at those in line, too; where there are many lines, the next ones go on with it.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   limits    hash          {base}:limits
--- KEYS   limit_lines zset        {base}:limit:lines
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   events    stream        {base}:events
+-- KEYS   config      hash   {base}:config
+-- KEYS   once        hash   {base}:once
+-- KEYS   once_due    zset   {base}:once:due
+-- KEYS   limits      hash   {base}:limits
+-- KEYS   limit_lines zset   {base}:limit:lines
+-- KEYS   events      stream {base}:events
 -- ARGV   rid       id
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -32,7 +32,6 @@
 -- ROLE   operate
 -- REPLAY rid
 -- COST   9 + 3n commands, O(n); at most 3,400 commands, 140,000 steps
--- INCLUDE base_time open_queue emit create_base done_before recall_answers sweep_once hold_once note_done note_answers
 
 local LAYOUT = 1
 local CREATED = 1
@@ -162,7 +161,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -179,8 +177,74 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
+-- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
+local function create_base() local config = KEYS[1]
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
+end
+
+-- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+local function done_before(conf, verb) local once = KEYS[2]
+  if rid == '' then return nil end
+  local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
+  if word and tonumber(until_ms) > conf.now then return word end
+end
+
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is conf.trace, that of the task, or else that of the call.
+local function emit(conf, event, id, detail) local events = KEYS[6]
+  if conf.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not conf.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  local traced = conf.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
+local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[2], KEYS[3]
+  if not keep_ms then
+    redis.call('HSET', once, field, id)
+    return
+  end
+  local until_text = string.format('%.0f', conf.now + keep_ms)
+  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
+  redis.call('ZADD', once_due, until_text, field)
+  conf.held = (conf.held or 0) + 1
+end
+
+-- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
+local function sweep_once(conf, limit) local once, once_due = KEYS[2], KEYS[3]
+  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
+end
+
+-- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+local function note_done(conf, verb, word)
+  if rid == '' then return end
+  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(conf, 10)
+end
+
+-- note_answers(conf, verb, answers): leave the answers of this call for the same call, sent again; recall_answers reads them.
+-- EARLY
+local function note_answers(conf, verb, answers)
+  local words = {}
+  for i, answer in ipairs(answers) do words[i] = table.concat(answer, '=') end
+  note_done(conf, verb, table.concat(words, ','))
+end
+
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
@@ -217,40 +281,7 @@ local function open_queue() local config = KEYS[1]
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
--- NEEDS events trace source
-local function emit(conf, event, id, detail) local events = KEYS[6]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
-      'payload', detail)
-    return
-  end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
-  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
-  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
-  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
-end
-
--- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
--- NEEDS config
-local function create_base() local config = KEYS[1]
-  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
-end
-
--- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
--- NEEDS once rid
-local function done_before(conf, verb) local once = KEYS[4]
-  if rid == '' then return nil end
-  local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
-  if word and tonumber(until_ms) > conf.now then return word end
-end
-
 -- recall_answers(conf, verb, count): what the same call of so many items was answered within the last minute, or nil.
--- NEEDS done_before
 local function recall_answers(conf, verb, count)
   local answers = {}
   for status, value in string.gmatch(done_before(conf, verb) or '', '([^=,]+)=?([^,]*)') do
@@ -259,48 +290,7 @@ local function recall_answers(conf, verb, count)
   if #answers == count then return answers end
 end
 
--- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
--- NEEDS once once_due
-local function sweep_once(conf, limit) local once, once_due = KEYS[4], KEYS[5]
-  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
-  if #fields == 0 then return 0 end
-  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
-  redis.call('ZREM', once_due, unpack(fields))
-  redis.call('HDEL', once, unpack(fields))
-  return #fields
-end
-
--- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
--- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
--- NEEDS once once_due
-local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[4], KEYS[5]
-  if not keep_ms then
-    redis.call('HSET', once, field, id)
-    return
-  end
-  local until_text = string.format('%.0f', conf.now + keep_ms)
-  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
-  redis.call('ZADD', once_due, until_text, field)
-  conf.held = (conf.held or 0) + 1
-end
-
--- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
--- NEEDS rid hold_once sweep_once
-local function note_done(conf, verb, word)
-  if rid == '' then return end
-  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
-  sweep_once(conf, 10)
-end
-
--- note_answers(conf, verb, answers): leave the answers of this call for the same call, sent again; recall_answers reads them.
--- NEEDS note_done
-local function note_answers(conf, verb, answers)
-  local words = {}
-  for i, answer in ipairs(answers) do words[i] = table.concat(answer, '=') end
-  note_done(conf, verb, table.concat(words, ','))
-end
-
-local config, limits, limit_lines = KEYS[1], KEYS[2], KEYS[3]
+local config, limits, limit_lines = KEYS[1], KEYS[4], KEYS[5]
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -2,13 +2,12 @@
 -- generated from lua/queue/settings.v1.lua by lua/bundle.py; do not edit
 -- queue.settings.v1: all settings of a queue that are stored; others are at their defaults.
 --
--- KEYS   config    hash          {base}:config
+-- KEYS   config hash {base}:config
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int settings:pairs(settings)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   3 commands; at most 3 commands, 58 steps
--- INCLUDE base_time open_queue
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -46,7 +45,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -64,7 +62,6 @@ local function base_time(layout_min, clock)
 end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')

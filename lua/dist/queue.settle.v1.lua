@@ -3,44 +3,44 @@
 -- queue.settle.v1: a worker's hot path: complete some tasks, fail others and lease the next, in one call. Slot, incarnation,
 -- n, busy and lane_first are as in claim; acks and fails as in ack and fail. Sent again, it answers the same.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   running   hash          {base}:running
--- KEYS   leases    zset          {base}:leases
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   result    prefix/string {base}:result:   id
--- KEYS   payload   prefix/string {base}:payload:  id
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   lanes     set           {base}:lanes
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   id
--- KEYS   deadlines zset          {base}:deadlines
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   by_user   prefix/zset   {base}:by:user:  label
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
--- KEYS   children  prefix/zset   {base}:children: id
--- KEYS   blocked   zset          {base}:blocked
--- KEYS   reply     prefix/string {base}:reply:    id
--- KEYS   channel   prefix/channel {base}:channel: id
--- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   control   prefix/list   {base}:control:  id
--- KEYS   dependents prefix/zset  {base}:dependents: id
--- KEYS   order     prefix/zset   {base}:order:    id
--- KEYS   ends      zset          {base}:ends
--- KEYS   schedules zset          {base}:schedules
--- KEYS   limits    hash          {base}:limits
--- KEYS   holding   prefix/zset   {base}:holding:  limit
--- KEYS   waiting   prefix/zset   {base}:waiting:  limit
--- KEYS   limit_lines zset        {base}:limit:lines
--- KEYS   rates     zset          {base}:rates
--- KEYS   weights   hash          {base}:weights
--- KEYS   shares    prefix/zset   {base}:shares:   lane
--- KEYS   events    stream        {base}:events
--- KEYS   counters  hash          {base}:counters
+-- KEYS   config      hash           {base}:config
+-- KEYS   running     hash           {base}:running
+-- KEYS   leases      zset           {base}:leases
+-- KEYS   task        prefix/hash    {base}:task:       id
+-- KEYS   payload     prefix/string  {base}:payload:    id
+-- KEYS   result      prefix/string  {base}:result:     id
+-- KEYS   log         prefix/list    {base}:log:        id
+-- KEYS   reply       prefix/string  {base}:reply:      id
+-- KEYS   ready       prefix/zset    {base}:ready:      lane
+-- KEYS   lanes       set            {base}:lanes
+-- KEYS   wake        prefix/list    {base}:wake:       lane
+-- KEYS   delayed     zset           {base}:delayed
+-- KEYS   blocked     zset           {base}:blocked
+-- KEYS   deadlines   zset           {base}:deadlines
+-- KEYS   finished    zset           {base}:finished
+-- KEYS   dead        zset           {base}:dead
+-- KEYS   workers     zset           {base}:workers
+-- KEYS   worker_hash prefix/hash    {base}:worker:     id
+-- KEYS   control     prefix/list    {base}:control:    id
+-- KEYS   once        hash           {base}:once
+-- KEYS   once_due    zset           {base}:once:due
+-- KEYS   by_user     prefix/zset    {base}:by:user:    label
+-- KEYS   by_tag      prefix/zset    {base}:by:tag:     label
+-- KEYS   children    prefix/zset    {base}:children:   id
+-- KEYS   dependents  prefix/zset    {base}:dependents: id
+-- KEYS   order       prefix/zset    {base}:order:      id
+-- KEYS   ends        zset           {base}:ends
+-- KEYS   schedules   zset           {base}:schedules
+-- KEYS   limits      hash           {base}:limits
+-- KEYS   holding     prefix/zset    {base}:holding:    limit
+-- KEYS   waiting     prefix/zset    {base}:waiting:    limit
+-- KEYS   limit_lines zset           {base}:limit:lines
+-- KEYS   rates       zset           {base}:rates
+-- KEYS   weights     hash           {base}:weights
+-- KEYS   shares      prefix/zset    {base}:shares:     lane
+-- KEYS   channel     prefix/channel {base}:channel:    id
+-- KEYS   counters    hash           {base}:counters
+-- KEYS   events      stream         {base}:events
 -- ARGV   worker    id
 -- ARGV   incarnation name
 -- ARGV   slot      int 0..255
@@ -87,10 +87,6 @@
 -- REPLAY slot
 -- FLAGS  allow-oom
 -- COST   23 + 2n commands, 26 + 2n once a second, 1 more where the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 7 more where there are limits, 2 for each that a task holds, 6 for a task that joins or leaves a line, of which it looks at 100, O(n log m); at most 53,000 commands, 780,000 steps
--- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result ack_tasks next_due sweep retain push_wake lane_emptied check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
--- RARELY has_other_result join_traces shorten_family is_full answer_waiters settled_before note_end leave_order untie line_up make_ready drop_task share_place first_due promote_due read_lease read_policy backoff push_due delay_until await_deadline bury_task cancel_task first_leases reap_expired
--- RARELY read_record find_set next_lane leave_line expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied give_timeout settled_as describe_death fail_tasks retire_worker read_presence sweep_workers
--- RARELY trim_ended sweep_once sweep_rates sweep_shares reclaim_tasks next_firing read_limits limits_of room_left open_line open_lines mend_holders mend_lines housekeep free_limits hold_limits note_starts find_full make_way join_limit held_back open_due_lines note_claimed end_limited move_due comes_alone
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -335,67 +331,9 @@ end
 
 local arg_rare
 
--- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
-local function base_time(layout_min, clock)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
-  end
-  if (clock == 'test') ~= (now_ms > 0) then
-    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (clock == 'test' and 'sent: this base was created with clock=test'
-        or '0: this base was not created with clock=test'))
-  end
-  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
-  local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
-end
-
--- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
-local function open_queue() local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
-  local now, now_text = base_time(row[1], row[2])
-  if not now then return nil, now_text end
-  local conf = {
-    exists = row[1],
-    now = now,
-    now_text = now_text,
-    lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or 100000,
-    paused = row[5] == 'paused',
-    draining = row[5] == 'draining',
-    finished_max = tonumber(row[6] or 100000),
-    result_ms = tonumber(row[7]),
-    chains = row[8],
-    schedules = row[9],
-    limits = row[10],
-    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
-    fair_top = tonumber(row[12] or 0),
-    epoch = tonumber(row[13] or 0),
-    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
-    ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
-    work = 300,  -- about how many commands the call may still send for what is due on its way
-  }
-  if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
-  end
-  return conf
-end
-
 -- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
 -- trace is conf.trace, that of the task, or else that of the call.
--- NEEDS events trace source
-local function emit(conf, event, id, detail) local events = KEYS[37]
+local function emit(conf, event, id, detail) local events = KEYS[38]
   if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' and not conf.trace then
     redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
@@ -410,33 +348,7 @@ local function emit(conf, event, id, detail) local events = KEYS[37]
   redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
--- counter, a table of buckets to one counter per bucket.
--- NEEDS counters
-local function add_counts(tally) local counters = KEYS[38]
-  for name, counted in pairs(tally) do
-    if type(counted) == 'number' then
-      redis.call('HINCRBY', counters, name, counted)
-    else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
-    end
-  end
-end
-
--- observe(tally, name, value): count a value in the bucket of the next power of two: counter '<name>:<upper bound>'.
-local function observe(tally, name, value)
-  local bound = 1
-  while bound < value and bound < 2147483648 do bound = bound * 2 end  -- at most 31: doublings
-  local buckets = tally[name]
-  if not buckets then
-    buckets = {}
-    tally[name] = buckets
-  end
-  buckets[bound] = (buckets[bound] or 0) + 1
-end
-
 -- end_leases(conf, ids): nobody holds these tasks any more.
--- NEEDS running leases free_limits
 local function end_leases(conf, ids) local running, leases = KEYS[2], KEYS[3]
   if #ids == 0 then return end
   if conf.limits then arg_rare().free_limits(conf, ids) end
@@ -447,8 +359,8 @@ end
 
 -- keep_result(conf, id, value, own_ms, kept): keep a result with its record, or for a time, or not at all, as the task or
 -- the queue has it; kept is the MSET of the call. False if it was dropped because the server is full.
--- NEEDS task result is_full
-local function keep_result(conf, id, value, own_ms, kept) local task, result = KEYS[4], KEYS[5]
+-- EARLY
+local function keep_result(conf, id, value, own_ms, kept) local task, result = KEYS[4], KEYS[6]
   local keep_ms = own_ms or conf.result_ms
   if value == '' or keep_ms == 0 then return true end
   if #value > 4096 and arg_rare().is_full() then return false end
@@ -462,9 +374,21 @@ local function keep_result(conf, id, value, own_ms, kept) local task, result = K
   return true
 end
 
+-- observe(tally, name, value): count a value in the bucket of the next power of two: counter '<name>:<upper bound>'.
+-- EARLY
+local function observe(tally, name, value)
+  local bound = 1
+  while bound < value and bound < 2147483648 do bound = bound * 2 end  -- at most 31: doublings
+  local buckets = tally[name]
+  if not buckets then
+    buckets = {}
+    tally[name] = buckets
+  end
+  buckets[bound] = (buckets[bound] or 0) + 1
+end
+
 -- ack_tasks(conf, ids, tokens, results, tally): complete tasks whose lease is this token's; one answer each.
--- NEEDS running task finished emit observe settled_before untie is_full keep_result answer_waiters end_leases join_traces has_other_result
-local function ack_tasks(conf, ids, tokens, results, tally) local running, task, finished = KEYS[2], KEYS[4], KEYS[11]
+local function ack_tasks(conf, ids, tokens, results, tally) local running, task, finished = KEYS[2], KEYS[4], KEYS[15]
   local answers, done, by_time, kept, ended, traces = {}, {}, {}, {}, {}, nil
   if #ids == 0 then return answers end
   local byte, find, sub, match = string.byte, string.find, string.sub, string.match
@@ -510,71 +434,54 @@ local function ack_tasks(conf, ids, tokens, results, tally) local running, task,
   return answers
 end
 
--- next_due(conf, set, tally): see to what is due in a set, which is sorted by its times; the next time there, or MAX_SAFE. If more
--- is due than the call may do, that time is over, and the next call goes on.
--- NEEDS move_due
-local function next_due(conf, set, tally)
-  local head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
-  if head[1] and tonumber(head[2]) <= conf.now then
-    arg_rare().move_due(conf, set, tally)
-    head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
-  end
-  return tonumber(head[2] or MAX_SAFE)
-end
-
--- sweep(conf, tally): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
--- of each; the time of the next of them, but for the lines, or 0.
--- NEEDS delayed leases deadlines ends next_due open_due_lines
-local function sweep(conf, tally) local leases, delayed, deadlines, ends = KEYS[3], KEYS[10], KEYS[15], KEYS[28]
-  if conf.limits then conf.steps = math.min(conf.steps, 100) end
-  local next_ms = next_due(conf, leases, tally)
-  if redis.call('EXISTS', deadlines, delayed) > 0 then
-    next_ms = math.min(next_ms, next_due(conf, deadlines, tally), next_due(conf, delayed, tally))
-  end
-  if conf.chains then next_ms = math.min(next_ms, next_due(conf, ends, tally)) end
-  if conf.limits then arg_rare().open_due_lines(conf) end
-  return next_ms < MAX_SAFE and next_ms or 0
-end
-
--- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
--- trim_ended.
--- NEEDS config finished dead trim_set
-local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[11], KEYS[12]
-  conf.work = math.max(conf.work, 50) + 25 * (conf.ended + (tally.dead or 0))  -- as many go as come, whatever they have
-  if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
-    arg_rare().trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
-  end
-  if tally.dead then
-    local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
-    arg_rare().trim_set(conf, dead, nil, max, 100 + tally.dead, tally)
+-- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- counter, a table of buckets to one counter per bucket.
+local function add_counts(tally) local counters = KEYS[37]
+  for name, counted in pairs(tally) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
   end
 end
 
--- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
--- NEEDS wake
-local function push_wake(conf, lane) local wake = KEYS[9]
-  if conf.paused then return end
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+-- add_payloads(leased): fill in the payloads of claimed tasks, entry 7 of each; the ids of those that have none. An empty
+-- payload is stored too, so one that is not there was evicted.
+-- EARLY
+local function add_payloads(leased) local payload = KEYS[5]
+  if #leased == 0 then return {} end
+  local keys, missing = {}, {}
+  for i, lease in ipairs(leased) do keys[i] = payload .. lease[2] end
+  local payloads = redis.call('MGET', unpack(keys))  -- at most 1,000: leases of a claim
+  for i, lease in ipairs(leased) do
+    lease[7] = payloads[i] or ''
+    if not payloads[i] then missing[#missing + 1] = lease[2] end
+  end
+  return missing
 end
 
--- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
--- tasks of the lane may wait for one.
--- NEEDS lanes wake delayed deadlines shares
-local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[8], KEYS[9], KEYS[10], KEYS[15], KEYS[36]
-  redis.call('SREM', lanes, lane)
-  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
-  if redis.call('EXISTS', delayed, deadlines) == 0 then
-    redis.call('DEL', wake .. lane)
-  else
-    redis.call('PEXPIRE', wake .. lane, 60000)
+-- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored.
+local function base_time(layout_min, clock)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
   end
+  if (clock == 'test') ~= (now_ms > 0) then
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
 -- check_slot(): what this call is to its slot: 'fresh', with when the slot kept house last; 'replay',
 -- with the ids that the call was given before; 'stale'; or 'unregistered'.
--- NEEDS worker_hash worker incarnation slot n
-local function check_slot() local worker_hash = KEYS[14]
+local function check_slot() local worker_hash = KEYS[18]
   local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot)
   if not row[1] then return 'unregistered' end
   local last, seen_ms, given = string.match(row[2] or '0 0 ', '^(%d+) (%d+) (.*)$')
@@ -586,8 +493,7 @@ end
 
 -- peek_ready(wanted, limit): the next tasks of these lanes: lowest priority band first and, inside a band, the lanes
 -- in order; or with lane_first the other way round. Lists of ids, scores and lane numbers, and per lane how many have been seen, one more than are taken if there are.
--- NEEDS ready lane_first
-local function peek_ready(wanted, limit) local ready = KEYS[7]
+local function peek_ready(wanted, limit) local ready = KEYS[9]
   local size = math.min(limit, math.ceil(limit / #wanted) + 15) + 1
   local pages, at, there, named = {}, {}, {}, {}
   local function turn(lane)
@@ -618,7 +524,6 @@ end
 -- read_task(id): the record as a flat list; the attempts, crashes and deliveries it counts; since when the task was
 -- ready, nil if the record is gone; about how many bytes it and its payload take in a reply; and whether it has ties; and
 -- the trace of its enqueue, if it had one. A payload above 1 KiB has its size in the record.
--- NEEDS task
 local function read_task(id) local task = KEYS[4]
   local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
   local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied, traced = 0, 0, 0, nil, nil, 2048, false, nil
@@ -638,10 +543,28 @@ local function read_task(id) local task = KEYS[4]
   return record, attempts, crashes, deliveries, created_ms and (ready_ms or created_ms), bytes, tied, traced
 end
 
+-- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
+-- tasks of the lane may wait for one.
+local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[35]
+  redis.call('SREM', lanes, lane)
+  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
+  if redis.call('EXISTS', delayed, deadlines) == 0 then
+    redis.call('DEL', wake .. lane)
+  else
+    redis.call('PEXPIRE', wake .. lane, 60000)
+  end
+end
+
+-- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+local function push_wake(conf, lane) local wake = KEYS[11]
+  if conf.paused then return end
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+end
+
 -- take_out(conf, wanted, counts, there): remove the first counts[i] tasks of each lane. A lane that still has tasks keeps
 -- a wake-up token, for a worker that is free.
--- NEEDS ready push_wake lane_emptied
-local function take_out(conf, wanted, counts, there) local ready = KEYS[7]
+local function take_out(conf, wanted, counts, there) local ready = KEYS[9]
   for i, lane in ipairs(wanted) do
     local count = counts[i] or 0
     if count > 0 then redis.call('ZREMRANGEBYRANK', ready .. lane, 0, count - 1) end
@@ -655,6 +578,7 @@ end
 
 -- write_lease(conf, token, score, lane, tied, limited, traced, runs, fence, worker): an entry of `running`, as read_lease reads it;
 -- runs is '<attempt> <delivery> <crashes>', limited '' or the keys of the limits that it holds, traced the trace of its enqueue or nil.
+-- EARLY
 local function write_lease(conf, token, score, lane, tied, limited, traced, runs, fence, worker)
   if limited ~= '' then limited = ' limits=' .. limited end
   if traced then limited = limited .. ' trace=' .. traced end
@@ -662,26 +586,10 @@ local function write_lease(conf, token, score, lane, tied, limited, traced, runs
     .. fence .. ' ' .. worker
 end
 
--- add_payloads(leased): fill in the payloads of claimed tasks, entry 7 of each; the ids of those that have none. An empty
--- payload is stored too, so one that is not there was evicted.
--- NEEDS payload
-local function add_payloads(leased) local payload = KEYS[6]
-  if #leased == 0 then return {} end
-  local keys, missing = {}, {}
-  for i, lease in ipairs(leased) do keys[i] = payload .. lease[2] end
-  local payloads = redis.call('MGET', unpack(keys))  -- at most 1,000: leases of a claim
-  for i, lease in ipairs(leased) do
-    lease[7] = payloads[i] or ''
-    if not payloads[i] then missing[#missing + 1] = lease[2] end
-  end
-  return missing
-end
-
 -- claim_tasks(conf, wanted, limit, seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
 -- the reply would pass 4 MiB, or conf.met limits a bound; a kind in conf.alone is leased alone. seen_ms: when the slot kept house last. The deadline, and the leases.
--- NEEDS config task running leases worker_hash worker incarnation slot n busy emit observe
--- NEEDS peek_ready read_task comes_alone drop_task held_back hold_limits start_tied give_timeout bury_task take_out note_claimed write_lease add_payloads join_traces
-local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, running, leases, task, worker_hash = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[14]
+-- EARLY
+local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, running, leases, task, worker_hash = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[18]
   if conf.paused then wanted = {} end
   local next_ids, scores, from, there = peek_ready(wanted, conf.limits and limit + 100 or limit)
   local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
@@ -738,15 +646,764 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, ru
   return deadline_ms, leased
 end
 
+-- next_due(conf, set, tally): see to what is due in a set, which is sorted by its times; the next time there, or MAX_SAFE. If more
+-- is due than the call may do, that time is over, and the next call goes on.
+local function next_due(conf, set, tally)
+  local head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
+  if head[1] and tonumber(head[2]) <= conf.now then
+    arg_rare().move_due(conf, set, tally)
+    head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
+  end
+  return tonumber(head[2] or MAX_SAFE)
+end
+
+-- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
+local function open_queue() local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
+    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
+  local now, now_text = base_time(row[1], row[2])
+  if not now then return nil, now_text end
+  local conf = {
+    exists = row[1],
+    now = now,
+    now_text = now_text,
+    lease_ms = tonumber(row[3] or 15000),
+    events_max = row[4] or 100000,
+    paused = row[5] == 'paused',
+    draining = row[5] == 'draining',
+    finished_max = tonumber(row[6] or 100000),
+    result_ms = tonumber(row[7]),
+    chains = row[8],
+    schedules = row[9],
+    limits = row[10],
+    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
+    fair_top = tonumber(row[12] or 0),
+    epoch = tonumber(row[13] or 0),
+    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
+    ended = 0,
+    told = 0,  -- of ends, by pass_on, while it sweeps
+    work = 300,  -- about how many commands the call may still send for what is due on its way
+  }
+  if row[10] then
+    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
+    conf.met = 0
+    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+  end
+  return conf
+end
+
+-- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- trim_ended.
+local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
+  conf.work = math.max(conf.work, 50) + 25 * (conf.ended + (tally.dead or 0))  -- as many go as come, whatever they have
+  if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
+    arg_rare().trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
+  end
+  if tally.dead then
+    local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
+    arg_rare().trim_set(conf, dead, nil, max, 100 + tally.dead, tally)
+  end
+end
+
+-- sweep(conf, tally): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
+-- of each; the time of the next of them, but for the lines, or 0.
+local function sweep(conf, tally) local leases, delayed, deadlines, ends = KEYS[3], KEYS[12], KEYS[14], KEYS[27]
+  if conf.limits then conf.steps = math.min(conf.steps, 100) end
+  local next_ms = next_due(conf, leases, tally)
+  if redis.call('EXISTS', deadlines, delayed) > 0 then
+    next_ms = math.min(next_ms, next_due(conf, deadlines, tally), next_due(conf, delayed, tally))
+  end
+  if conf.chains then next_ms = math.min(next_ms, next_due(conf, ends, tally)) end
+  if conf.limits then arg_rare().open_due_lines(conf) end
+  return next_ms < MAX_SAFE and next_ms or 0
+end
+
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
+-- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
+-- it is not shown; the server deletes it later, by its own clock.
+-- EARLY
+local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[36]
+  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
+  redis.pcall('SPUBLISH', channel .. id, how)
+end
+
+-- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
+-- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+local function push_due(lane) local wake = KEYS[11]
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+  redis.call('PEXPIRE', wake .. lane, 60000)
+end
+
+-- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
+-- last, fails; or expires, if it was never leased: the earlier of the two.
+local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4], KEYS[14]
+  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+  local at_ms = MAX_SAFE
+  if own[1] then
+    at_ms = since_ms + own[1]
+    if at_ms - conf.now < 10000 then
+      for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
+    end
+  end
+  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
+  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
+end
+
+-- backoff(own, all, n, jitter_ppm): ms before retry n, by the policy of the task, of the queue, or the defaults;
+-- jitter_ppm 0..1000000 comes from the caller, 500000 is none.
+local function backoff(own, all, n, jitter_ppm)
+  local base = tonumber(own[2] or all[2] or 1000)
+  local multiplier = tonumber(own[3] or all[3] or 200) / 100
+  local cap = tonumber(own[4] or all[4] or 300000)
+  local jitter = tonumber(own[5] or all[5] or 10) / 100
+  -- The power is bounded, for infinity times a base of 0 is not a number.
+  local delay = math.min(base * math.min(multiplier ^ (n - 1), 1e12), cap)
+  return math.floor(math.min(delay * (1 + jitter * (jitter_ppm / 500000 - 1)), cap))
+end
+
+-- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
+-- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
+-- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
+local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[27]
+  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, conf.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
+  conf.noted = true
+end
+
+-- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
+-- the next one has come, which pass_on tells it.
+local function leave_order(conf, id, key) local order = KEYS[26]
+  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
+  redis.call('ZREM', order .. key, id)
+  if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
+end
+
+-- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
+-- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
+-- somebody waits for its reply, and for how long its result is kept.
+local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[20]
+  redis.call('ZREM', deadlines, id)
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
+  for i, kind in ipairs({ 'unique:', 'scope:' }) do
+    local field = own[i] and kind .. own[i]
+    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  end
+  if own[5] or own[6] then
+    redis.call('HDEL', task .. id, 'awaited', 'gathered')
+    note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
+  end
+  if own[8] then leave_order(conf, id, own[8]) end
+  return own[3], own[4] and tonumber(own[4])
+end
+
+-- bury_task(conf, event, id, reason, tied, tally, error, shown): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
+local function bury_task(conf, event, id, reason, tied, tally, error, shown) local dead = KEYS[16]
+  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
+  redis.call('ZADD', dead, conf.now, id)
+  emit(conf, event, id, 'reason=' .. reason .. (shown or ''))
+  tally.dead = (tally.dead or 0) + 1
+end
+
+-- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
+-- EARLY
+local function cancel_task(conf, id, tied, tally, detail) local task, finished = KEYS[4], KEYS[15]
+  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
+  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
+  redis.call('ZADD', finished, conf.now, id)
+  emit(conf, 'task.cancelled', id, detail or '')
+  tally.cancelled = (tally.cancelled or 0) + 1
+  conf.ended = conf.ended + 1
+end
+
+-- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
+local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[9], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
+  if not record then return nil end
+  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
+    local score = redis.call('ZSCORE', set, id)
+    if score then return set, score end
+  end
+end
+
+-- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[31], KEYS[32]
+  redis.call('HDEL', task .. id, 'limited_by')
+  redis.call('ZREM', waiting .. key, id)
+  if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
+end
+
+-- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
+-- by itself where nobody waits for it.
+local function push_control(conf, name) local control = KEYS[19]
+  conf.called = conf.called or {}
+  if conf.called[name] then return end
+  conf.called[name] = true
+  if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
+  redis.call('PEXPIRE', control .. name, 60000)
+end
+
+-- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
+local function read_record(id) local task = KEYS[4]
+  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0  -- at most 70: fields of a record
+  if #flat == 0 then return nil, 0 end
+  for f = 1, #flat, 2 do
+    record[flat[f]] = flat[f + 1]
+    bytes = bytes + #flat[f + 1]
+  end
+  return record, bytes
+end
+
+-- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
+local function state_of(conf, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
+  if not set then return nil end
+  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
+  return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
+end
+
+-- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- task leaves the dead set; it holds nothing any more. The answer.
+-- LATE
+local function cancel_one(conf, id, tally, dead_too) local running, leases = KEYS[2], KEYS[3]
+  local record = read_record(id)
+  local set, score = find_set(id, record)
+  local state = state_of(conf, set, score, record)
+  if not state then return 'not_found' end
+  if state == 'cancelled' then return 'cancelled' end
+  local dead_before = state == 'dead'
+  if state == 'completed' or (dead_before and not dead_too) then return 'finished' end
+  if set == leases then
+    local held = redis.call('HGET', running, id)
+    if held and not string.find(held, ' cancel|', 1, true) then
+      redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
+      push_control(conf, string.match(held, '^.* (%S+)$'))
+    end
+    return 'cancelling'
+  end
+  redis.call('ZREM', set, id)
+  if record.limited_by then leave_line(id, record.limited_by) end
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(conf, record.lane or 'any') end
+  if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
+  cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
+  return 'cancelled'
+end
+
+-- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
+-- still there or not. Members of one score stand in the order of their bytes.
+local function rank_after(set, score, id)
+  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
+  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
+  while low < high do  -- at most 53: halvings
+    local middle = math.floor((low + high) / 2)
+    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    -- at most 200: bytes of an id
+    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
+    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+-- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
+-- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
+-- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
+-- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
+local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[4], KEYS[24]
+  local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
+  local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
+  for i = 1, #page, 2 do
+    local child = page[i]
+    local row = redis.call('HMGET', task .. child, 'created_ms', 'parent', 'link', 'pruned')
+    local parent = row[3]
+    if row[1] then parent = row[2] end
+    if parent ~= id then
+      redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
+    else
+      if row[1] then cancel_one(conf, child, tally) end
+      local has_own = redis.call('EXISTS', children .. child) == 1
+      if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
+        redis.call('HSET', task .. child, 'pruned', stamp)
+        note_end(conf, 't', child, nil, stamp)
+      elseif not has_own and not row[1] then  -- an older build removed the last child of a link
+        redis.call('ZREM', children .. id, child)
+        redis.call('PEXPIRE', task .. child, 60000)
+      end
+    end
+  end
+  return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
+end
+
+-- comes_alone(conf, record): whether a task is of one of the kinds that this call leases alone.
+local function comes_alone(conf, record)
+  for f = 1, #record, 2 do
+    if record[f] == 'kind' then return conf.alone[record[f + 1]] end
+  end
+end
+
+-- delay_until(conf, due_ms, id, lane): put a task aside.
+local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[12]
+  redis.call('ZADD', delayed, due_ms, id)
+  if due_ms - conf.now < 10000 then push_due(lane) end
+end
+
+-- describe_death(conf, attempt, error, sealed): what the event of a death says of its last run: which one it was, and the end of the
+-- error as a word, percent-encoded, as much as the queue's events show. Not that of a sealed error, which nobody could read.
+local function describe_death(conf, attempt, error, sealed) local config = KEYS[1]
+  local words = ' attempts=' .. attempt
+  if error == '' or sealed or conf.events_max == '0' then return words end
+  conf.error_max = conf.error_max or tonumber(redis.call('HGET', config, 'events_error_max') or 200)
+  if conf.error_max == 0 then return words end
+  local shown = string.gsub(string.sub(error, -conf.error_max), '^[\128-\191]+', '')  -- not from the middle of a character
+  return words .. ' error=' .. string.gsub(shown, '[^%w._:/@+-]', function(one) return string.format('%%%02X', string.byte(one)) end)
+end
+
+-- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
+-- EARLY
+local function drop_task(conf, id) local task, payload, log, dependents = KEYS[4], KEYS[5], KEYS[7], KEYS[25]
+  if conf.chains and redis.call('EXISTS', dependents .. id) == 1 then note_end(conf, 'f', id) end
+  redis.call('DEL', task .. id, payload .. id, log .. id)
+  emit(conf, 'task.alert', id, 'reason=record_missing')
+end
+
+-- note_starts(conf): write when the rates of limits let the next tasks start, after this claim's.
+local function note_starts(conf) local rates = KEYS[33]
+  local due = {}
+  for i, limit in ipairs(conf.started) do
+    due[2 * i - 1], due[2 * i] = string.format('%.3f', limit.next_ms), limit.key
+  end
+  for first = 1, #due, 7000 do redis.call('ZADD', rates, unpack(due, first, math.min(first + 6999, #due))) end
+end
+
+-- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[35]
+  for lane, members in pairs(by_lane) do
+    for first = 1, #members, 7000 do
+      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
+    end
+    redis.call('SADD', lanes, lane)
+    if conf.fair then redis.call('PERSIST', shares .. lane) end
+    push_wake(conf, lane)
+  end
+end
+
+-- line_up(by_lane, lane, score, id): note a task for make_ready.
+-- EARLY
+local function line_up(by_lane, lane, score, id)
+  local members = by_lane[lane]
+  if not members then
+    members = {}
+    by_lane[lane] = members
+  end
+  members[#members + 1] = score
+  members[#members + 1] = id
+end
+
+-- room_left(conf, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
+-- when to look for one more, in 5 s at the latest. Rates that let none start are looked at together, so that idle workers do not
+-- ask for each line on its own. While as many run as may, that is conf.full: the end of a lease opens the line.
+-- limit.idle: its rate has let one start for 5 s, and none has.
+local function room_left(conf, limit) local holding, rates = KEYS[30], KEYS[33]
+  local room, look_ms = MAX_SAFE, conf.now + 5000
+  if limit.most then
+    limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
+    if limit.held >= limit.most then return 0, conf.full end
+    room = limit.most - limit.held
+  end
+  if limit.interval_ms then
+    local next_ms = limit.next_ms or tonumber(limit.rate_ms or redis.call('ZSCORE', rates, limit.key) or 0)
+    if next_ms > conf.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end  -- it is of another rule for this key
+    limit.idle = next_ms - limit.slack_ms <= conf.now - 5000
+    limit.next_ms = math.max(conf.now, next_ms)
+    local ahead_ms = limit.next_ms - conf.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
+    local starts = math.max(0, math.floor(-ahead_ms / limit.interval_ms) + 1)
+    local next_look_ms = math.ceil(conf.now + ahead_ms + starts * limit.interval_ms)
+    if starts == 0 and next_look_ms > look_ms then look_ms = conf.now - conf.now % 5000 + 5000 end
+    room, look_ms = math.min(room, starts), math.min(look_ms, next_look_ms)
+  end
+  return room, look_ms
+end
+
+-- open_line(conf, key, batch, again): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
+-- most. What becomes ready, who is not blocked any more and the score of the line go into the batch. again: some were let go 5 s ago;
+-- if there is room still, workers of their lane are perhaps not there, so that more may go.
+-- The score of a line in limit_lines says when it is looked at next: at that time, again; at once, if it is negative, and then the
+-- time plus BAND is since when; and from BAND on not before a lease ends, for the limit was full at that time, less BAND.
+local function open_line(conf, key, batch, again) local task, blocked, waiting, limit_lines = KEYS[4], KEYS[13], KEYS[31], KEYS[32]
+  local limit, room, look_ms = conf.limit[key], MAX_SAFE, conf.now
+  if limit then
+    room, look_ms = room_left(conf, limit)
+    if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end
+  end
+  local most = math.min(room, 100, conf.steps)
+  local first = most > 0 and redis.call('ZRANGE', waiting .. key, 0, most + 9, 'WITHSCORES') or {}
+  local passed, full, left = 0, 2 * most + 20, room - most
+  while most > 0 and first[passed + 1] do  -- at most 110: tasks of a page
+    local id, score = first[passed + 1], first[passed + 2]
+    passed = passed + 2
+    -- else an older version of these scripts has left it here
+    local own = redis.call('ZSCORE', blocked, id) == score and redis.call('HMGET', task .. id, 'lane', 'ties', 'limited_by') or {}
+    if own[3] == key then
+      most = most - 1
+      redis.call('HDEL', task .. id, 'limited_by')
+      redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+      line_up(batch.by_lane, own[1] or 'any', score, id)
+      if own[2] then await_deadline(conf, id, conf.now) end
+      batch.freed[#batch.freed + 1] = id
+    end
+  end
+  conf.steps = conf.steps - 1 - passed / 2
+  if passed > 0 then redis.call('ZREMRANGEBYRANK', waiting .. key, 0, passed / 2 - 1) end
+  if room > 0 and #first < full and passed == #first or redis.call('EXISTS', waiting .. key) == 0 then
+    redis.call('ZREM', limit_lines, key)
+  else
+    batch.looks[#batch.looks + 1] = left + most > 0 and conf.now + 1 - BAND or look_ms  -- after those that this call leaves
+    batch.looks[#batch.looks + 1] = key
+  end
+end
+
+-- read_limits(conf, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
+-- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
+-- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
+local function read_limits(conf, keys) local limits = KEYS[29]
+  local names, found = {}, {}
+  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*', ':*')) end
+  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
+  for i, key in ipairs(keys) do
+    local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
+    if rule and not limit then
+      local most, policy, interval_ms, burst = string.match(rule, '^(%d+) (%S+) (%S+) (%d+)$')
+      limit = {
+        key = key, policy = policy, most = most ~= '0' and tonumber(most),
+        interval_ms = interval_ms ~= '0' and tonumber(interval_ms), slack_ms = (burst - 1) * interval_ms,
+      }
+      conf.limit[key] = limit
+    end
+    found[#found + 1] = limit
+  end
+  return found
+end
+
+-- open_lines(conf, keys, again): see to the lines of these limits, as open_line does. What is more than one call may do is left to
+-- the next claims.
+local function open_lines(conf, keys, again) local blocked, limit_lines = KEYS[13], KEYS[32]
+  local batch, later = { by_lane = {}, freed = {}, looks = {} }, {}
+  for i, key in ipairs(keys) do
+    if conf.steps > 0 then
+      -- at most 1,000: a page of keys
+      if i % 1000 == 1 then read_limits(conf, { unpack(keys, i, math.min(i + 999, #keys)) }) end
+      open_line(conf, key, batch, again)
+    elseif not again then  -- else it is due still
+      later[#later + 1] = conf.now - BAND
+      later[#later + 1] = key
+    end
+  end
+  local freed, looks = batch.freed, batch.looks
+  for first = 1, #freed, 7000 do redis.call('ZREM', blocked, unpack(freed, first, math.min(first + 6999, #freed))) end
+  for first = 1, #looks, 7000 do
+    redis.call('ZADD', limit_lines, unpack(looks, first, math.min(first + 6999, #looks)))
+  end
+  for first = 1, #later, 7000 do
+    redis.call('ZADD', limit_lines, 'XX', 'LT', unpack(later, first, math.min(first + 6999, #later)))
+  end
+  make_ready(conf, batch.by_lane)
+  for first = 1, #freed, 1000 do
+    emit(conf, 'task.unblocked', table.concat(freed, ' ', first, math.min(first + 999, #freed)), '')
+  end
+end
+
+-- end_limited(conf, next_ms, tally): after a claim: cancel those that are to go for others of their limit, let others start where
+-- one was let go that waits for another limit now, and answer the earlier of a time (0: none) and that when the line of a limit
+-- is looked at next. While there are lines that is in 5 s at the latest, for nobody is told of a limit that is changed.
+-- conf.timed: lanes in which this claim has met a rate. It leaves a token there, for its worker may be busy when the next may start.
+local function end_limited(conf, next_ms, tally) local limit_lines = KEYS[32]
+  if conf.started[1] then note_starts(conf) end
+  for _, id in ipairs(conf.victims) do cancel_one(conf, id, tally) end
+  local lined, seen = {}, {}
+  for _, key in ipairs(conf.spared) do
+    if not seen[key] and redis.call('ZSCORE', limit_lines, key) then lined[#lined + 1] = key end
+    seen[key] = true
+  end
+  if lined[1] then open_lines(conf, lined) end
+  local look_ms = redis.call('ZRANGE', limit_lines, 0, 0, 'WITHSCORES')[2]
+  if not look_ms then return next_ms end
+  if look_ms - conf.now < 10000 then
+    for lane in pairs(conf.timed) do push_due(lane) end
+  end
+  look_ms = conf.lines_left and conf.now or math.max(conf.now, math.min(look_ms, conf.now + 5000))
+  return next_ms == 0 and look_ms or math.min(look_ms, next_ms)
+end
+
+-- next_lane(conf, id, record): let a task that nobody has taken wait in the next of its fallback lanes; which that is.
+local function next_lane(conf, id, record) local task = KEYS[4]
+  local lane, rest = string.match(record.fallback, '^([^,]+),?(.*)$')
+  redis.call('HSET', task .. id, 'lane', lane, 'fallback', rest)
+  local timer = record.unclaimed ~= 'fail' and 'fallback_after_ms' or nil
+  if rest == '' then redis.call('HDEL', unpack({ task .. id, 'fallback', timer })) end  -- at most 3: the table beside it
+  emit(conf, 'task.moved', id, 'lane=' .. lane)
+  return lane
+end
+
+-- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
+-- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
+-- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
+local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[34], KEYS[35]
+  local name = lane .. ' ' .. band .. user
+  conf.shares = conf.shares or {}
+  local own = conf.shares[name]
+  if not own then
+    local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
+    local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
+    local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
+    own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
+    conf.shares[name] = own
+  end
+  local place = own.place
+  own.place = place + own.lasts
+  redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
+  if own.place > conf.fair_top then
+    conf.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', conf.fair_top))
+  end
+  return place
+end
+
+-- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
+-- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
+-- lane, at its old place; as many as conf.work allows; how many. A task with a lease or an end waits no more: a deadline that an older
+-- version left is only removed.
+local function expire_waiting(conf, limit, tally) local leases, task, ready, deadlines, finished, dead = KEYS[3], KEYS[4], KEYS[9], KEYS[14], KEYS[15], KEYS[16]
+  local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
+  if #ids == 0 then return 0 end
+  local records = {}
+  for i = 1, #ids do
+    if conf.work <= 0 then
+      ids[i] = nil
+    else
+      records[i] = read_record(ids[i]) or false
+      local own = records[i] or {}
+      conf.work = conf.work - 8 - ((own.unique or own.scope or own.reply or own.awaited) and 12 or 0)
+    end
+  end
+  redis.call('ZREM', deadlines, unpack(ids))  -- at most 1,000: limit
+  for i, id in ipairs(ids) do
+    local record = records[i]
+    local set, score = find_set(id, record)
+    if not record then
+      drop_task(conf, id)
+    elseif set and set ~= leases and set ~= finished and set ~= dead then
+      local lane = record.lane or 'any'
+      local in_line = set == ready .. lane
+      local expired = not record.deliveries and tonumber(record.expires_at_ms or MAX_SAFE) <= conf.now
+      local last = record.unclaimed == 'fail' and not record.fallback and not conf.paused
+      local reason = expired and 'expired' or last and 'nobody_came'
+      if reason or (in_line and record.fallback) then
+        redis.call('ZREM', set, id)
+        if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(conf, lane) end
+      end
+      if reason then
+        if record.limited_by then leave_line(id, record.limited_by) end
+        redis.call('HSET', task .. id, 'reason', reason)
+        if record.error then redis.call('HDEL', task .. id, 'error', 'exit_code') end
+        bury_task(conf, expired and 'task.expired' or 'task.dead', id, reason, true, tally)
+      else
+        local to = record.fallback and next_lane(conf, id, record)
+        if to and in_line then
+          local band = math.floor(score / BAND)
+          if conf.fair then score = band * BAND + share_place(conf, to, record.user or '', band) end
+          line_up(by_lane, to, score, id)
+        end
+        await_deadline(conf, id, conf.paused and conf.now + 1000 or conf.now)  -- not again at once
+      end
+    end
+  end
+  make_ready(conf, by_lane)
+  return #ids
+end
+
+-- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
+-- between: '<token> <score> <lane>[ ties][ limits=<keys>][ trace=<trace>][ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
+local function read_lease(value)
+  if not value then return nil end
+  local token, score, lane, flags, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)([^|]*)|(.*)$')
+  local started_ms, attempt, delivery, crashes, fence, worker =
+    string.match(ran, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
+  return {
+    token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
+    cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
+    attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
+    worker = worker, trace = string.match(flags, ' trace=(%S+)'),
+  }
+end
+
+-- read_policy(key): how often and when to try again, as a record or the queue's config has it; what is not set is false.
+local function read_policy(key)
+  return redis.call('HMGET', key, 'max_attempts', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms',
+    'jitter_pct', 'max_crashes')
+end
+
+-- settled_as(token, answer): the record's memory of a settlement, as settled_before reads it: '<token> <status>[ <number>]'.
+-- EARLY
+local function settled_as(token, answer)
+  if not answer[2] then return token .. ' ' .. answer[1] end
+  return token .. ' ' .. answer[1] .. string.format(' %.0f', answer[2])
+end
+
+-- settled_before(id, token, answers): what this token's settlement answered, if it is among these; else lease_lost.
+local function settled_before(id, token, answers) local task = KEYS[4]
+  for _, settled in ipairs(redis.call('HMGET', task .. id, 'settled', 'settled_earlier')) do
+    local by, answer, value = string.match(settled or '', '^(%S+) (%S+) ?(%d*)$')
+    if by == token and answers[answer] then return { answer, value ~= '' and tonumber(value) or nil } end
+  end
+  return { 'lease_lost' }
+end
+
+-- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
+-- reason, error, jitter_ppm, pairs. One answer each: retried with the due time, dead, cancelled, lease_lost.
+local function fail_tasks(conf, fails, tally) local config, running, task = KEYS[1], KEYS[2], KEYS[4]
+  local answers, ended = {}, {}
+  local held = redis.call('HMGET', running, unpack(fails.id))  -- at most 1,000: items
+  local all = read_policy(config)
+  for i, id in ipairs(fails.id) do
+    local token, lease, reason, extra = fails.token[i], read_lease(held[i]), fails.reason[i], fails.pairs[i]
+    if not lease or lease.token ~= token or ended[id] then
+      answers[i] = settled_before(id, token, { retried = true, dead = true, cancelled = true })
+    else
+      ended[#ended + 1], ended[id], conf.trace = id, true, lease.trace
+      local own = read_policy(task .. id)
+      if lease.cancelling then
+        answers[i] = { 'cancelled' }
+        cancel_task(conf, id, lease.tied, tally)
+      elseif fails.retryable[i] and lease.attempt < tonumber(own[1] or all[1] or 3) then
+        local due_ms = conf.now + (extra.delay_ms or backoff(own, all, lease.attempt, fails.jitter_ppm[i]))
+        answers[i] = { 'retried', due_ms }
+        delay_until(conf, due_ms, id, lease.lane)
+        emit(conf, 'task.retried', id, string.format('attempt=%d due_ms=%.0f', lease.attempt, due_ms))
+        tally.retried = (tally.retried or 0) + 1
+        if extra.timeout_ms then redis.call('HSET', task .. id, 'timeout_ms', extra.timeout_ms, 'ties', '1') end
+      else
+        answers[i] = { 'dead' }
+        local shown = describe_death(conf, lease.attempt, fails.error[i], extra.sealed)
+        bury_task(conf, 'task.dead', id, reason, lease.tied, tally, fails.error[i], shown)
+      end
+      redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
+        'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
+      if extra.exit_code then
+        redis.call('HSET', task .. id, 'exit_code', extra.exit_code)
+      elseif lease.delivery > 1 then
+        redis.call('HDEL', task .. id, 'exit_code')
+      end
+      if extra.alert then emit(conf, 'task.alert', id, 'reason=' .. reason) end
+      if lease.tied and answers[i][2] then await_deadline(conf, id, answers[i][2]) end
+    end
+  end
+  conf.trace = nil
+  end_leases(conf, ended)
+  return answers
+end
+
+-- find_full(conf, limited): the first of these limits that lets no task start now, and the score of its line until it does; nil if all let one.
+local function find_full(conf, limited) local rates = KEYS[33]
+  local names, unread = {}, {}
+  for _, limit in ipairs(limited) do
+    if limit.interval_ms and not limit.next_ms then names[#names + 1], unread[#unread + 1] = limit.key, limit end
+  end
+  local due = names[2] and redis.call('ZMSCORE', rates, unpack(names)) or {}  -- at most 26: limits of a task
+  for i, limit in ipairs(unread) do limit.rate_ms = due[i] or names[2] and 0 end
+  for _, limit in ipairs(limited) do
+    local room, look_ms = room_left(conf, limit)
+    if room == 0 then return limit, look_ms end
+  end
+end
+
+-- first_due(page, limit): where tasks are due at the same time and some of them crashed again: who is promoted, at most limit, of one
+-- time the first in line when they were leased, others before. 1,000 are looked at. nil where none of them crashed again.
+local function first_due(page, limit) local config, task, delayed = KEYS[1], KEYS[4], KEYS[12]
+  local last = page[2 * limit]
+  if tonumber(redis.call('HGET', config, 'crashed_due_ms') or 0) < tonumber(page[2]) then return nil end
+  if page[2 * limit + 2] == last then page = redis.call('ZRANGE', delayed, '-inf', last, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES') end
+  local ids, due, place, first = {}, {}, {}, {}
+  for i = 1, #page, 2 do
+    local id = page[i]
+    local at_ms, score = string.match(redis.call('HGET', task .. id, 'stood') or '', '^(%d+) (%d+)$')
+    ids[#ids + 1], due[id] = id, tonumber(page[i + 1])
+    place[id] = at_ms == page[i + 1] and tonumber(score) or 0
+  end
+  table.sort(ids, function(a, b)
+    if due[a] ~= due[b] then return due[a] < due[b] end
+    if place[a] ~= place[b] then return place[a] < place[b] end
+    return a < b
+  end)
+  for i = 1, limit do first[i] = ids[i] end
+  return first
+end
+
+-- first_leases(conf, limit): where more leases have expired than a sweep takes back: those that end first, and of those that share a
+-- deadline the first in line, not those whose ids sort first. 1,000 are looked at.
+local function first_leases(conf, limit) local running, leases = KEYS[2], KEYS[3]
+  local page = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
+  local ids, due, place, first = {}, {}, {}, {}
+  for i = 1, #page, 2 do
+    ids[#ids + 1] = page[i]
+    due[page[i]] = tonumber(page[i + 1])
+  end
+  local held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: the page
+  for i, id in ipairs(ids) do place[id] = tonumber(string.match(held[i] or '', '^%S+ (%d+)') or 0) end
+  table.sort(ids, function(a, b)
+    if due[a] ~= due[b] then return due[a] < due[b] end
+    if place[a] ~= place[b] then return place[a] < place[b] end
+    return a < b
+  end)
+  for i = 1, limit do first[i] = ids[i] end
+  return first
+end
+
+-- free_limits(conf, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
+local function free_limits(conf, ids) local running, holding, limit_lines = KEYS[2], KEYS[30], KEYS[32]
+  local freed, keys, lined = {}, {}, {}
+  for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
+    for key in string.gmatch(lease and string.match(lease, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
+      if not freed[key] then keys[#keys + 1], freed[key] = key, {} end
+      table.insert(freed[key], ids[i])
+    end
+  end
+  conf.steps = conf.steps + 2 * #ids
+  for first = 1, #keys, 1000 do
+    local looks = redis.call('ZMSCORE', limit_lines, unpack(keys, first, math.min(first + 999, #keys)))  -- at most 1,000: a page
+    for i = first, math.min(first + 999, #keys) do
+      local key = keys[i]
+      redis.call('ZREM', holding .. key, unpack(freed[key]))  -- at most 1,000: ids
+      if conf.limit[key] then conf.limit[key].held = nil end
+      if looks[i - first + 1] then lined[#lined + 1] = key end
+    end
+  end
+  if #lined > 0 then open_lines(conf, lined) end
+end
+
+-- give_timeout(conf, leased): tell the worker the queue's timeout for each task that has none of its own, as if it were the task's.
+local function give_timeout(conf, leased)
+  for _, lease in ipairs(leased) do
+    local record, own = lease[8], false
+    for f = 1, #record, 2 do own = own or record[f] == 'timeout_ms' end
+    if not own then
+      record[#record + 1] = 'timeout_ms'
+      record[#record + 1] = string.format('%.0f', conf.timeout_ms)
+    end
+  end
+end
+
 -- has_other_result(conf, id, token, value, first): whether the task that this token has completed has another result than this. first:
 -- the one that it got in this call, or nil. Where its result was not kept, or is gone, nobody knows: false. What is read is not
 -- longer than what was sent.
--- NEEDS task result
-local function has_other_result(conf, id, token, value, first) local task, result = KEYS[4], KEYS[5]
+local function has_other_result(conf, id, token, value, first) local task, result = KEYS[4], KEYS[6]
   local row = redis.call('HMGET', task .. id, 'created_ms', 'result_ms', 'settled')
   if not row[1] or string.find(row[3] or '', token .. ' ', 1, true) ~= 1 then return false end  -- an older task of this id
   if first then return first ~= value end
@@ -755,22 +1412,212 @@ local function has_other_result(conf, id, token, value, first) local task, resul
   return length ~= #value or redis.call('GET', result .. id) ~= value
 end
 
--- join_traces(traces, count): the trace of an event of so many tasks: the one that all have, or one for each with spaces between, `-`
--- where there is none.
-local function join_traces(traces, count)
-  local same = true
-  for i = 1, count do
-    traces[i] = traces[i] or '-'
-    same = same and traces[i] == traces[1]
+-- join_limit(conf, id, score, limit, look_ms, tied): let a task wait in the line of a limit, by its place; look_ms is the score of the
+-- line in limit_lines, unless it is looked at before. Meanwhile it may expire, but it does not wait for a worker to come.
+local function join_limit(conf, id, score, limit, look_ms, tied) local task, blocked, deadlines, waiting, limit_lines = KEYS[4], KEYS[13], KEYS[14], KEYS[31], KEYS[32]
+  redis.call('ZADD', blocked, score, id)
+  redis.call('ZADD', waiting .. limit.key, score, id)
+  redis.call('ZADD', limit_lines, 'LT', look_ms, limit.key)
+  redis.call('HSET', task .. id, 'limited_by', limit.key)
+  conf.in_line[limit.key] = true
+  if not tied then return end
+  local own = redis.call('HMGET', task .. id, 'expires_at_ms', 'deliveries')
+  redis.call('ZREM', deadlines, id)
+  if own[1] and not own[2] then redis.call('ZADD', deadlines, own[1], id) end
+end
+
+-- limits_of(conf, user, tags, words): the limits that hold for a task: of all, of its user, its tags and its limit keys, which
+-- are given as words with commas between them, or ''.
+local function limits_of(conf, user, tags, words)
+  local known = user .. ' ' .. tags .. ' ' .. words
+  if not conf.limited[known] then
+    local keys, seen = { 'all' }, {}
+    for i, list in ipairs({ user, tags, words }) do
+      for word in string.gmatch(list, '[^,]+') do
+        local key = ({ 'user:', 'tag:', 'key:' })[i] .. word
+        if not seen[key] then keys[#keys + 1], seen[key] = key, true end
+      end
+    end
+    conf.limited[known] = read_limits(conf, keys)
   end
-  return same and traces[1] or table.concat(traces, ' ')
+  return conf.limited[known]
+end
+
+-- make_way(conf, limit): another task of a full limit has come, and the oldest is to go for it: of those that run one that
+-- nobody in line goes for already, or, where there is one for each, the first in line. It is cancelled by end_limited, for what
+-- this claim does with it is not written yet.
+local function make_way(conf, limit) local blocked, holding, waiting = KEYS[13], KEYS[30], KEYS[31]
+  local lined = redis.call('ZCARD', waiting .. limit.key)
+  if lined < limit.most then
+    local oldest = redis.call('ZRANGE', holding .. limit.key, lined, lined)[1]
+    conf.victims[#conf.victims + 1] = oldest
+    return
+  end
+  for _ = 1, 100 do
+    local first = redis.call('ZPOPMIN', waiting .. limit.key)
+    if not first[1] then return end
+    if redis.call('ZSCORE', blocked, first[1]) == first[2] then
+      conf.victims[#conf.victims + 1] = first[1]
+      return
+    end
+  end
+end
+
+-- mend_holders(conf, key): forget holders of a limit without a lease, as an evicting server leaves them: in a page of 100, each minute
+-- the next one. Tasks that this claim leases have no lease yet; their fences are above conf.fence.
+local function mend_holders(conf, key) local leases, holding = KEYS[3], KEYS[30]
+  local upto = conf.fence and string.format('%.0f', conf.fence) or '+inf'
+  local pages = math.max(1, math.ceil(redis.call('ZCOUNT', holding .. key, '-inf', upto) / 100))
+  local from = math.floor(conf.now / 60000) % pages * 100
+  local ids = redis.call('ZRANGE', holding .. key, '-inf', upto, 'BYSCORE', 'LIMIT', from, 100)
+  local deadlines_ms = ids[1] and redis.call('ZMSCORE', leases, unpack(ids)) or {}  -- at most 100: a page
+  for i, id in ipairs(ids) do
+    if not deadlines_ms[i] then redis.call('ZREM', holding .. key, id) end
+  end
+end
+
+-- held_back(conf, id, record, score, tied, tally): whether a limit does not let a task start now: then it waits in its line, or is
+-- dead or cancelled, as the limit's policy says. Else the limits that it is to hold. conf.met counts all limits.
+local function held_back(conf, id, record, score, tied, tally) local task = KEYS[4]
+  local user, tags, words = '', '', ''
+  for f = 1, #record, 2 do
+    local name = record[f]
+    if name == 'user' then user = record[f + 1]
+    elseif name == 'tags' then tags = record[f + 1]
+    elseif name == 'limits' then words = record[f + 1]
+    end
+  end
+  local limited = limits_of(conf, user, tags, words)
+  conf.met = conf.met + #limited
+  local full, look_ms = find_full(conf, limited)
+  -- A task that would end for others that run, while these may have been lost: a line is mended in time, but these have none.
+  -- at most 26: each limit of a task once
+  while full and full.policy ~= 'queue' and full.policy ~= 'cancel_oldest' and full.most and full.held >= full.most
+    and not full.mended do
+    mend_holders(conf, full.key)
+    full.mended, full.held = true, nil
+    full, look_ms = find_full(conf, limited)
+  end
+  if not full then return false, limited end
+  if full.policy == 'reject' then
+    redis.call('HSET', task .. id, 'reason', 'limited')
+    bury_task(conf, 'task.dead', id, 'limited', tied, tally)
+  elseif full.policy == 'cancel_newest' then
+    cancel_task(conf, id, tied, tally)
+  else
+    if full.policy == 'cancel_oldest' and full.held >= full.most then make_way(conf, full) end
+    join_limit(conf, id, score, full, look_ms, tied)
+    emit(conf, 'task.limited', id, 'limit=' .. full.key)
+    if look_ms < BAND then conf.timed[conf.lane] = true end
+  end
+  for _, other in ipairs(limited) do  -- where it may have been let go, and another may start instead
+    if other ~= full then conf.spared[#conf.spared + 1] = other.key end
+  end
+  return true
+end
+
+-- hold_limits(conf, id, limited, fence): a task starts: it counts for its limits until its lease ends. The keys of those that it
+-- holds, for its lease. note_starts writes what it does to their rates.
+local function hold_limits(conf, id, limited, fence) local holding = KEYS[30]
+  local keys = {}
+  for _, limit in ipairs(limited) do
+    if limit.most then
+      redis.call('ZADD', holding .. limit.key, fence, id)
+      limit.held = limit.held + 1
+      keys[#keys + 1] = limit.key
+    end
+    if limit.interval_ms then
+      conf.timed[conf.lane] = true
+      limit.next_ms = limit.next_ms + limit.interval_ms
+      if not limit.started then conf.started[#conf.started + 1], limit.started = limit, true end
+    end
+  end
+  return table.concat(keys, ',')
+end
+
+-- mend_lines(conf): look at lines whose limit was full a minute ago, 25 of them, though the end of a lease opens them. Holders without
+-- a lease, as an evicting server leaves them, are forgotten, and so is who is not blocked, as older versions of these scripts left it.
+local function mend_lines(conf) local blocked, waiting, limit_lines = KEYS[13], KEYS[31], KEYS[32]
+  local keys = redis.call('ZRANGE', limit_lines, BAND, BAND + conf.now - 60000, 'BYSCORE', 'LIMIT', 0, 25)
+  for _, key in ipairs(keys) do
+    mend_holders(conf, key)
+    local ids = redis.call('ZRANGE', waiting .. key, 0, 99)
+    local scores = ids[1] and redis.call('ZMSCORE', blocked, unpack(ids)) or {}  -- at most 100: a page
+    for i, id in ipairs(ids) do
+      if not scores[i] then redis.call('ZREM', waiting .. key, id) end
+    end
+  end
+  if keys[1] then open_lines(conf, keys) end
+end
+
+-- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
+local function sweep_once(conf, limit) local once, once_due = KEYS[20], KEYS[21]
+  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
+end
+
+-- sweep_rates(conf): forget the rates that let a full burst start by now, 100 of them.
+local function sweep_rates(conf) local rates = KEYS[33]
+  local over = redis.call('ZRANGE', rates, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 100)
+  if #over > 0 then redis.call('ZREM', rates, unpack(over)) end  -- at most 100: as read above
+end
+
+-- sweep_shares(conf, wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their next one
+-- starts like a newcomer's. Of more than eight lanes eight others are looked at each second.
+local function sweep_shares(conf, wanted) local shares = KEYS[35]
+  local first = #wanted > 8 and 8 * math.floor(conf.now / 1000) or 0
+  for at = first, first + math.min(#wanted, 8) - 1 do
+    local lane = wanted[at % #wanted + 1]
+    local claimed = redis.call('ZMSCORE', shares .. lane, '0 claimed', '1 claimed', '2 claimed', '3 claimed', '4 claimed',
+      '5 claimed', '6 claimed', '7 claimed', '8 claimed', '9 claimed')
+    for band = 0, 9 do
+      local upto = claimed[band + 1]
+      local over = upto and redis.call('ZRANGE', shares .. lane, string.format('%.0f', band * BAND), '(' .. upto, 'BYSCORE',
+        'LIMIT', 0, 100) or {}
+      if #over > 0 then redis.call('ZREM', shares .. lane, unpack(over)) end  -- at most 100: as read above
+    end
+  end
+end
+
+-- read_presence(): for how many ms a worker may be silent and still counts as alive.
+local function read_presence() local config = KEYS[1]
+  return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
+end
+
+-- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
+-- that a late re-send of their registration is not taken for a new one.
+local function retire_worker(name) local worker_hash = KEYS[18]
+  local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced')
+  local replaced = string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')')
+  redis.call('DEL', worker_hash .. name)
+  redis.call('HSET', worker_hash .. name, 'replaced', replaced)
+  redis.call('PEXPIRE', worker_hash .. name, 120000)
+end
+
+-- sweep_workers(conf, tally): forget workers that have been silent for too long, at most 100, as many as conf.work allows, or 20; their leases expire by
+-- themselves.
+local function sweep_workers(conf, tally) local workers = KEYS[17]
+  local silent_ms = conf.presence_ms or read_presence()
+  local most = math.max(20, math.min(100, math.floor(conf.work / 6)))
+  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - silent_ms, 'BYSCORE', 'LIMIT', 0, most)
+  conf.work = conf.work - 6 * #gone
+  for _, name in ipairs(gone) do
+    redis.call('ZREM', workers, name)
+    retire_worker(name)
+    emit(conf, 'worker.lost', name, '')
+  end
+  if #gone > 0 then tally.workers_lost = #gone end
 end
 
 -- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
 -- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
 -- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
--- NEEDS task children ends
-local function shorten_family(conf, id) local task, children, ends = KEYS[4], KEYS[20], KEYS[28]
+-- LATE
+local function shorten_family(conf, id) local task, children, ends = KEYS[4], KEYS[24], KEYS[27]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
@@ -800,6 +1647,109 @@ local function shorten_family(conf, id) local task, children, ends = KEYS[4], KE
   end
 end
 
+-- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
+-- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
+-- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
+-- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
+local function remove_tasks(conf, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[22], KEYS[23], KEYS[24]
+  if #ids == 0 then return 0, most end
+  local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
+  local function leave(index, id)
+    local members = by_index[index]
+    if not members then members, left = {}, left - 1 end
+    if members[#members] ~= id then members[#members + 1] = id end  -- a tag may be given twice
+    by_index[index] = members
+  end
+  for i, id in ipairs(ids) do families[i] = children .. id end
+  local some_have = 0  -- children
+  for first = 1, #families, 7000 do
+    some_have = some_have + redis.call('EXISTS', unpack(families, first, math.min(first + 6999, #families)))
+  end
+  for i, id in ipairs(ids) do
+    if left <= 0 then break end
+    count, left = i, left - 1
+    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier',
+      'settled_earlier', 'pruned'), #keys
+    local parent = own[3]
+    local linked = some_have > 0 and parent and parent ~= id and redis.call('EXISTS', families[i]) == 1
+    keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
+    if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
+    if own[1] then leave(by_user .. own[1], id) end
+    for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
+    if parent and not linked then leave(children .. parent, id) end
+    if linked then touched[#touched + 1] = id end
+    if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
+    local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
+    if (left_ms > 0 or linked) and own[4] then
+      left = left - 2
+      local stub = { task .. id, 'gone', why, 'rid', own[4] }
+      if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
+      if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
+      if linked then stub[#stub + 1], stub[#stub + 2] = 'link', parent end
+      if linked and own[9] then stub[#stub + 1], stub[#stub + 2] = 'pruned', own[9] end
+      stubs[#stubs + 1] = { not linked and string.format('%.0f', left_ms), stub }
+    end
+  end
+  for first = 1, #keys, 7000 do redis.call('DEL', unpack(keys, first, math.min(first + 6999, #keys))) end
+  for index, members in pairs(by_index) do
+    for first = 1, #members, 7000 do redis.call('ZREM', index, unpack(members, first, math.min(first + 6999, #members))) end
+  end
+  for _, one in ipairs(stubs) do
+    redis.call('HSET', unpack(one[2]))  -- at most 13: the fields above
+    if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
+  end
+  for _, id in ipairs(touched) do shorten_family(conf, id) end
+  return count, left
+end
+
+-- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
+-- and a number, at most limit, and as many as conf.work allows; how many. conf.untrimmed: there are more. The dead go with an event each.
+local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[16]
+  local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
+  if keep_ms then
+    gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+  end
+  if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
+  if #gone == 0 then return 0 end
+  local ids, since = {}, {}
+  for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
+  local count, left = remove_tasks(conf, ids, since, 'trimmed', math.max(conf.work, 50))
+  conf.work = left - (set == dead and count or 0)
+  conf.untrimmed = conf.untrimmed or count < #ids
+  for i = 1, set == dead and count or 0 do emit(conf, 'task.removed', ids[i], 'reason=retention') end
+  redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
+  local counter = set == dead and 'dropped' or 'trimmed'
+  tally[counter] = (tally[counter] or 0) + count
+  return count
+end
+
+-- trim_ended(conf, limit, tally): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
+-- finished and of the dead; how many. Old events go as well: whole blocks of the stream, which costs next to nothing. The row
+-- that it reads has also for how long a worker may be silent, conf.presence_ms.
+local function trim_ended(conf, limit, tally) local config, finished, dead, events = KEYS[1], KEYS[15], KEYS[16], KEYS[38]
+  local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms')
+  local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
+  conf.presence_ms = tonumber(row[5] or 30000)
+  local oldest_ms = math.max(0, conf.now - tonumber(row[4] or 604800000))
+  redis.call('XTRIM', events, 'MINID', '~', string.format('%.0f', oldest_ms))
+  return trim_set(conf, finished, finished_keep_ms, conf.finished_max, limit, tally)
+    + trim_set(conf, dead, dead_keep_ms, tonumber(row[3] or 100000), limit, tally)
+end
+
+-- housekeep(conf, tally, wanted): once a second for each slot that claims: note the worker's presence, mend lines of limits, forget silent workers, old
+-- ended tasks and keys of `once` whose time is over. False if more of these are left, for the next call.
+local function housekeep(conf, tally, wanted) local workers = KEYS[17]
+  redis.call('ZADD', workers, conf.now_text, worker)
+  local trimmed = trim_ended(conf, 100, tally)
+  sweep_workers(conf, tally)
+  if conf.limits then
+    sweep_rates(conf)
+    mend_lines(conf)
+  end
+  if conf.fair then sweep_shares(conf, wanted) end
+  return trimmed + sweep_once(conf, 100) < 100 and not conf.untrimmed
+end
+
 -- is_full(): whether the server has reached its maxmemory. Asked only for large results: INFO takes a few microseconds. It is
 -- asked between writes, where nothing may fail: a user who may not use INFO is taken for one whose server is not full.
 local function is_full()
@@ -809,150 +1759,95 @@ local function is_full()
   return max and tonumber(used) >= tonumber(max)
 end
 
--- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
--- it is not shown; the server deletes it later, by its own clock.
--- NEEDS config reply channel
-local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[22], KEYS[23]
-  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
-  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
-    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
-  redis.pcall('SPUBLISH', channel .. id, how)
-end
-
--- settled_before(id, token, answers): what this token's settlement answered, if it is among these; else lease_lost.
--- NEEDS task
-local function settled_before(id, token, answers) local task = KEYS[4]
-  for _, settled in ipairs(redis.call('HMGET', task .. id, 'settled', 'settled_earlier')) do
-    local by, answer, value = string.match(settled or '', '^(%S+) (%S+) ?(%d*)$')
-    if by == token and answers[answer] then return { answer, value ~= '' and tonumber(value) or nil } end
+-- join_traces(traces, count): the trace of an event of so many tasks: the one that all have, or one for each with spaces between, `-`
+-- where there is none.
+local function join_traces(traces, count)
+  local same = true
+  for i = 1, count do
+    traces[i] = traces[i] or '-'
+    same = same and traces[i] == traces[1]
   end
-  return { 'lease_lost' }
+  return same and traces[1] or table.concat(traces, ' ')
 end
 
--- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
--- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
--- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
--- NEEDS config ends
-local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[28]
-  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
-  redis.call('ZADD', ends, conf.now_text,
-    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
-  conf.noted = true
-end
-
--- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
--- the next one has come, which pass_on tells it.
--- NEEDS order note_end
-local function leave_order(conf, id, key) local order = KEYS[27]
-  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
-  redis.call('ZREM', order .. key, id)
-  if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
-end
-
--- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
--- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
--- somebody waits for its reply, and for how long its result is kept.
--- NEEDS task once deadlines note_end leave_order
-local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[15], KEYS[16]
-  redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
-  for i, kind in ipairs({ 'unique:', 'scope:' }) do
-    local field = own[i] and kind .. own[i]
-    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
-  end
-  if own[5] or own[6] then
-    redis.call('HDEL', task .. id, 'awaited', 'gathered')
-    note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
-  end
-  if own[8] then leave_order(conf, id, own[8]) end
-  return own[3], own[4] and tonumber(own[4])
-end
-
--- line_up(by_lane, lane, score, id): note a task for make_ready.
-local function line_up(by_lane, lane, score, id)
-  local members = by_lane[lane]
-  if not members then
-    members = {}
-    by_lane[lane] = members
-  end
-  members[#members + 1] = score
-  members[#members + 1] = id
-end
-
--- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- The shares of a lane with tasks in line do not end, wherever the tasks came from.
--- NEEDS ready lanes push_wake shares
-local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[7], KEYS[8], KEYS[36]
-  for lane, members in pairs(by_lane) do
-    for first = 1, #members, 7000 do
-      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
+-- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
+-- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
+-- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
+local function tell_waiting(conf, id, place, how, batch, tally) local task, blocked = KEYS[4], KEYS[13]
+  local score = redis.call('ZSCORE', blocked, id)
+  if not score or score % BAND ~= tonumber(place) then return end
+  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
+  if own[8] then return end  -- what it waited for has come
+  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
+  local decisive = good == (own[2] == '1')
+  if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
+  redis.call('ZREM', blocked, id)
+  if good then
+    local due_ms = math.max(conf.now + (own[4] or 0), tonumber(own[5] or 0))
+    redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+    if due_ms > conf.now then
+      delay_until(conf, due_ms, id, own[3] or 'any')
+    else
+      local band = math.floor(score / BAND)
+      if conf.fair then score = band * BAND + share_place(conf, own[3] or 'any', own[7] or '', band) end
+      line_up(batch.by_lane, own[3] or 'any', score, id)
     end
-    redis.call('SADD', lanes, lane)
-    if conf.fair then redis.call('PERSIST', shares .. lane) end
-    push_wake(conf, lane)
+    if own[6] then await_deadline(conf, id, due_ms) end
+    batch.freed[#batch.freed + 1] = id
+  elseif own[1] == 'failed' then
+    cancel_task(conf, id, own[6], tally)
+  else
+    redis.call('HSET', task .. id, 'reason', 'after_failed')
+    bury_task(conf, 'task.dead', id, 'after_failed', own[6], tally)
   end
 end
 
--- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
--- NEEDS task payload log dependents note_end emit
-local function drop_task(conf, id) local task, payload, log, dependents = KEYS[4], KEYS[6], KEYS[24], KEYS[26]
-  if conf.chains and redis.call('EXISTS', dependents .. id) == 1 then note_end(conf, 'f', id) end
-  redis.call('DEL', task .. id, payload .. id, log .. id)
-  emit(conf, 'task.alert', id, 'reason=record_missing')
-end
-
--- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
--- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
--- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
--- NEEDS config shares weights
-local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[35], KEYS[36]
-  local name = lane .. ' ' .. band .. user
-  conf.shares = conf.shares or {}
-  local own = conf.shares[name]
-  if not own then
-    local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
-    local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
-    local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
-    own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
-    conf.shares[name] = own
+-- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
+-- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
+-- (`o`), or its children are cancelled (`t`).
+-- What is left stays noted, at its time. How many.
+local function pass_on(conf, limit, tally) local dependents, ends = KEYS[25], KEYS[27]
+  local batch, told = { by_lane = {}, freed = {} }, 0
+  local function line_up_freed()
+    make_ready(conf, batch.by_lane)
+    for first = 1, #batch.freed, 1000 do
+      emit(conf, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
+    end
+    batch = { by_lane = {}, freed = {} }
   end
-  local place = own.place
-  own.place = place + own.lasts
-  redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
-  if own.place > conf.fair_top then
-    conf.fair_top = own.place + 1000000
-    redis.call('HSET', config, 'fair_top', string.format('%.0f', conf.fair_top))
+  local function follow(note, at_ms)
+    local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
+    local count, rest = 0, '- 0'
+    redis.call('ZREM', ends, note)
+    if how == 't' then
+      line_up_freed()  -- or it would miss them
+      count, rest = cancel_children(conf, id, other, at, upto, limit - told, tally)
+    elseif how then  -- else the note is damaged
+      if at ~= '0' then tell_waiting(conf, other, at, how, batch, tally) end
+      local waiting = how == 'o' and {}
+        or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
+      count = #waiting / 2
+      if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
+      for i = 1, #waiting, 2 do tell_waiting(conf, waiting[i], waiting[i + 1], how, batch, tally) end
+    end
+    if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
+    told = told + math.max(count, 1)
   end
-  return place
-end
-
--- first_due(page, limit): where tasks are due at the same time and some of them crashed again: who is promoted, at most limit, of one
--- time the first in line when they were leased, others before. 1,000 are looked at. nil where none of them crashed again.
--- NEEDS config task delayed
-local function first_due(page, limit) local config, task, delayed = KEYS[1], KEYS[4], KEYS[10]
-  local last = page[2 * limit]
-  if tonumber(redis.call('HGET', config, 'crashed_due_ms') or 0) < tonumber(page[2]) then return nil end
-  if page[2 * limit + 2] == last then page = redis.call('ZRANGE', delayed, '-inf', last, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES') end
-  local ids, due, place, first = {}, {}, {}, {}
-  for i = 1, #page, 2 do
-    local id = page[i]
-    local at_ms, score = string.match(redis.call('HGET', task .. id, 'stood') or '', '^(%d+) (%d+)$')
-    ids[#ids + 1], due[id] = id, tonumber(page[i + 1])
-    place[id] = at_ms == page[i + 1] and tonumber(score) or 0
+  while told < limit do  -- at most 1,000: limit
+    local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
+    if #notes == 0 then break end
+    for i = 1, #notes, 2 do
+      if told < limit then follow(notes[i], notes[i + 1]) end
+    end
   end
-  table.sort(ids, function(a, b)
-    if due[a] ~= due[b] then return due[a] < due[b] end
-    if place[a] ~= place[b] then return place[a] < place[b] end
-    return a < b
-  end)
-  for i = 1, limit do first[i] = ids[i] end
-  return first
+  conf.noted = nil
+  line_up_freed()
+  return told
 end
 
 -- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
 -- that crashed again keep the order that they had in line, not that of their ids. As many as conf.work allows.
--- NEEDS config task delayed emit line_up make_ready drop_task share_place first_due
-local function promote_due(conf, limit, tally) local config, task, delayed = KEYS[1], KEYS[4], KEYS[10]
+local function promote_due(conf, limit, tally) local config, task, delayed = KEYS[1], KEYS[4], KEYS[12]
   limit = math.min(limit, math.ceil(conf.work / (conf.fair and 3 or 2)))
   local page = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
   if #page == 0 then return 0 end
@@ -985,117 +1880,8 @@ local function promote_due(conf, limit, tally) local config, task, delayed = KEY
   return #promoted
 end
 
--- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
--- between: '<token> <score> <lane>[ ties][ limits=<keys>][ trace=<trace>][ cancel]', and what the record keeps once the lease has ended, `ran`:
--- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
-local function read_lease(value)
-  if not value then return nil end
-  local token, score, lane, flags, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)([^|]*)|(.*)$')
-  local started_ms, attempt, delivery, crashes, fence, worker =
-    string.match(ran, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
-  return {
-    token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
-    cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
-    attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
-    worker = worker, trace = string.match(flags, ' trace=(%S+)'),
-  }
-end
-
--- read_policy(key): how often and when to try again, as a record or the queue's config has it; what is not set is false.
-local function read_policy(key)
-  return redis.call('HMGET', key, 'max_attempts', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms',
-    'jitter_pct', 'max_crashes')
-end
-
--- backoff(own, all, n, jitter_ppm): ms before retry n, by the policy of the task, of the queue, or the defaults;
--- jitter_ppm 0..1000000 comes from the caller, 500000 is none.
-local function backoff(own, all, n, jitter_ppm)
-  local base = tonumber(own[2] or all[2] or 1000)
-  local multiplier = tonumber(own[3] or all[3] or 200) / 100
-  local cap = tonumber(own[4] or all[4] or 300000)
-  local jitter = tonumber(own[5] or all[5] or 10) / 100
-  -- The power is bounded, for infinity times a base of 0 is not a number.
-  local delay = math.min(base * math.min(multiplier ^ (n - 1), 1e12), cap)
-  return math.floor(math.min(delay * (1 + jitter * (jitter_ppm / 500000 - 1)), cap))
-end
-
--- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
--- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
--- NEEDS wake
-local function push_due(lane) local wake = KEYS[9]
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
-  redis.call('PEXPIRE', wake .. lane, 60000)
-end
-
--- delay_until(conf, due_ms, id, lane): put a task aside.
--- NEEDS delayed push_due
-local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[10]
-  redis.call('ZADD', delayed, due_ms, id)
-  if due_ms - conf.now < 10000 then push_due(lane) end
-end
-
--- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
--- last, fails; or expires, if it was never leased: the earlier of the two.
--- NEEDS task deadlines push_due
-local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4], KEYS[15]
-  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
-  local at_ms = MAX_SAFE
-  if own[1] then
-    at_ms = since_ms + own[1]
-    if at_ms - conf.now < 10000 then
-      for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
-    end
-  end
-  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
-  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
-end
-
--- bury_task(conf, event, id, reason, tied, tally, error, shown): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
--- NEEDS dead emit untie answer_waiters
-local function bury_task(conf, event, id, reason, tied, tally, error, shown) local dead = KEYS[12]
-  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
-  redis.call('ZADD', dead, conf.now, id)
-  emit(conf, event, id, 'reason=' .. reason .. (shown or ''))
-  tally.dead = (tally.dead or 0) + 1
-end
-
--- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
--- NEEDS task finished emit untie answer_waiters
-local function cancel_task(conf, id, tied, tally, detail) local task, finished = KEYS[4], KEYS[11]
-  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
-  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
-  redis.call('ZADD', finished, conf.now, id)
-  emit(conf, 'task.cancelled', id, detail or '')
-  tally.cancelled = (tally.cancelled or 0) + 1
-  conf.ended = conf.ended + 1
-end
-
--- first_leases(conf, limit): where more leases have expired than a sweep takes back: those that end first, and of those that share a
--- deadline the first in line, not those whose ids sort first. 1,000 are looked at.
--- NEEDS running leases
-local function first_leases(conf, limit) local running, leases = KEYS[2], KEYS[3]
-  local page = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
-  local ids, due, place, first = {}, {}, {}, {}
-  for i = 1, #page, 2 do
-    ids[#ids + 1] = page[i]
-    due[page[i]] = tonumber(page[i + 1])
-  end
-  local held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: the page
-  for i, id in ipairs(ids) do place[id] = tonumber(string.match(held[i] or '', '^%S+ (%d+)') or 0) end
-  table.sort(ids, function(a, b)
-    if due[a] ~= due[b] then return due[a] < due[b] end
-    if place[a] ~= place[b] then return place[a] < place[b] end
-    return a < b
-  end)
-  for i = 1, limit do first[i] = ids[i] end
-  return first
-end
-
 -- reap_expired(conf, limit, tally): take back leases past their deadline; of those that share one, the first in line first, as
 -- far as they are among the first 1,000, and as many as conf.work allows. The first crash returns a task to its old place, the n-th waits for the backoff of n-1, max_crashes of them end it.
--- NEEDS config running task leases first_leases emit read_lease end_leases read_policy backoff delay_until await_deadline bury_task
--- NEEDS cancel_task drop_task line_up make_ready
 local function reap_expired(conf, limit, tally) local config, running, leases, task = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
   local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
@@ -1151,874 +1937,45 @@ local function reap_expired(conf, limit, tally) local config, running, leases, t
   return #ids
 end
 
--- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
--- NEEDS task
-local function read_record(id) local task = KEYS[4]
-  local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0  -- at most 70: fields of a record
-  if #flat == 0 then return nil, 0 end
-  for f = 1, #flat, 2 do
-    record[flat[f]] = flat[f + 1]
-    bytes = bytes + #flat[f + 1]
-  end
-  return record, bytes
-end
-
--- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
--- NEEDS ready delayed blocked leases finished dead
-local function find_set(id, record) local leases, ready, delayed, finished, dead, blocked = KEYS[3], KEYS[7], KEYS[10], KEYS[11], KEYS[12], KEYS[21]
-  if not record then return nil end
-  for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
-    local score = redis.call('ZSCORE', set, id)
-    if score then return set, score end
-  end
-end
-
--- next_lane(conf, id, record): let a task that nobody has taken wait in the next of its fallback lanes; which that is.
--- NEEDS task emit
-local function next_lane(conf, id, record) local task = KEYS[4]
-  local lane, rest = string.match(record.fallback, '^([^,]+),?(.*)$')
-  redis.call('HSET', task .. id, 'lane', lane, 'fallback', rest)
-  local timer = record.unclaimed ~= 'fail' and 'fallback_after_ms' or nil
-  if rest == '' then redis.call('HDEL', unpack({ task .. id, 'fallback', timer })) end  -- at most 3: the table beside it
-  emit(conf, 'task.moved', id, 'lane=' .. lane)
-  return lane
-end
-
--- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
--- NEEDS task waiting limit_lines
-local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[32], KEYS[33]
-  redis.call('HDEL', task .. id, 'limited_by')
-  redis.call('ZREM', waiting .. key, id)
-  if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
-end
-
--- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
--- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
--- lane, at its old place; as many as conf.work allows; how many. A task with a lease or an end waits no more: a deadline that an older
--- version left is only removed.
--- NEEDS task ready deadlines leases finished dead read_record find_set lane_emptied line_up make_ready next_lane share_place await_deadline leave_line bury_task drop_task
-local function expire_waiting(conf, limit, tally) local leases, task, ready, finished, dead, deadlines = KEYS[3], KEYS[4], KEYS[7], KEYS[11], KEYS[12], KEYS[15]
-  local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
-  if #ids == 0 then return 0 end
-  local records = {}
-  for i = 1, #ids do
-    if conf.work <= 0 then
-      ids[i] = nil
-    else
-      records[i] = read_record(ids[i]) or false
-      local own = records[i] or {}
-      conf.work = conf.work - 8 - ((own.unique or own.scope or own.reply or own.awaited) and 12 or 0)
-    end
-  end
-  redis.call('ZREM', deadlines, unpack(ids))  -- at most 1,000: limit
-  for i, id in ipairs(ids) do
-    local record = records[i]
-    local set, score = find_set(id, record)
-    if not record then
-      drop_task(conf, id)
-    elseif set and set ~= leases and set ~= finished and set ~= dead then
-      local lane = record.lane or 'any'
-      local in_line = set == ready .. lane
-      local expired = not record.deliveries and tonumber(record.expires_at_ms or MAX_SAFE) <= conf.now
-      local last = record.unclaimed == 'fail' and not record.fallback and not conf.paused
-      local reason = expired and 'expired' or last and 'nobody_came'
-      if reason or (in_line and record.fallback) then
-        redis.call('ZREM', set, id)
-        if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(conf, lane) end
-      end
-      if reason then
-        if record.limited_by then leave_line(id, record.limited_by) end
-        redis.call('HSET', task .. id, 'reason', reason)
-        if record.error then redis.call('HDEL', task .. id, 'error', 'exit_code') end
-        bury_task(conf, expired and 'task.expired' or 'task.dead', id, reason, true, tally)
-      else
-        local to = record.fallback and next_lane(conf, id, record)
-        if to and in_line then
-          local band = math.floor(score / BAND)
-          if conf.fair then score = band * BAND + share_place(conf, to, record.user or '', band) end
-          line_up(by_lane, to, score, id)
-        end
-        await_deadline(conf, id, conf.paused and conf.now + 1000 or conf.now)  -- not again at once
-      end
-    end
-  end
-  make_ready(conf, by_lane)
-  return #ids
-end
-
--- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
--- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
--- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
--- NEEDS task blocked delay_until await_deadline line_up share_place bury_task cancel_task
-local function tell_waiting(conf, id, place, how, batch, tally) local task, blocked = KEYS[4], KEYS[21]
-  local score = redis.call('ZSCORE', blocked, id)
-  if not score or score % BAND ~= tonumber(place) then return end
-  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
-  if own[8] then return end  -- what it waited for has come
-  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
-  local decisive = good == (own[2] == '1')
-  if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
-  redis.call('ZREM', blocked, id)
-  if good then
-    local due_ms = math.max(conf.now + (own[4] or 0), tonumber(own[5] or 0))
-    redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-    if due_ms > conf.now then
-      delay_until(conf, due_ms, id, own[3] or 'any')
-    else
-      local band = math.floor(score / BAND)
-      if conf.fair then score = band * BAND + share_place(conf, own[3] or 'any', own[7] or '', band) end
-      line_up(batch.by_lane, own[3] or 'any', score, id)
-    end
-    if own[6] then await_deadline(conf, id, due_ms) end
-    batch.freed[#batch.freed + 1] = id
-  elseif own[1] == 'failed' then
-    cancel_task(conf, id, own[6], tally)
-  else
-    redis.call('HSET', task .. id, 'reason', 'after_failed')
-    bury_task(conf, 'task.dead', id, 'after_failed', own[6], tally)
-  end
-end
-
--- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
--- still there or not. Members of one score stand in the order of their bytes.
-local function rank_after(set, score, id)
-  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
-  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
-  while low < high do  -- at most 53: halvings
-    local middle = math.floor((low + high) / 2)
-    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
-    -- at most 200: bytes of an id
-    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
-    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
-  end
-  return low
-end
-
--- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
--- NEEDS delayed blocked leases finished dead
-local function state_of(conf, set, score, record) local leases, delayed, finished, dead, blocked = KEYS[3], KEYS[10], KEYS[11], KEYS[12], KEYS[21]
-  if not set then return nil end
-  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
-  if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
-  return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
-end
-
--- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
--- by itself where nobody waits for it.
--- NEEDS control
-local function push_control(conf, name) local control = KEYS[25]
-  conf.called = conf.called or {}
-  if conf.called[name] then return end
-  conf.called[name] = true
-  if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
-  redis.call('PEXPIRE', control .. name, 60000)
-end
-
--- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
--- task leaves the dead set; it holds nothing any more. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line answer_waiters cancel_task
-local function cancel_one(conf, id, tally, dead_too) local running, leases = KEYS[2], KEYS[3]
-  local record = read_record(id)
-  local set, score = find_set(id, record)
-  local state = state_of(conf, set, score, record)
-  if not state then return 'not_found' end
-  if state == 'cancelled' then return 'cancelled' end
-  local dead_before = state == 'dead'
-  if state == 'completed' or (dead_before and not dead_too) then return 'finished' end
-  if set == leases then
-    local held = redis.call('HGET', running, id)
-    if held and not string.find(held, ' cancel|', 1, true) then
-      redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
-      push_control(conf, string.match(held, '^.* (%S+)$'))
-    end
-    return 'cancelling'
-  end
-  redis.call('ZREM', set, id)
-  if record.limited_by then leave_line(id, record.limited_by) end
-  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(conf, record.lane or 'any') end
-  if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
-  cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
-  return 'cancelled'
-end
-
--- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
--- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
--- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
--- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
--- NEEDS task children rank_after cancel_one note_end
-local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[4], KEYS[20]
-  local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
-  local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
-  for i = 1, #page, 2 do
-    local child = page[i]
-    local row = redis.call('HMGET', task .. child, 'created_ms', 'parent', 'link', 'pruned')
-    local parent = row[3]
-    if row[1] then parent = row[2] end
-    if parent ~= id then
-      redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
-    else
-      if row[1] then cancel_one(conf, child, tally) end
-      local has_own = redis.call('EXISTS', children .. child) == 1
-      if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
-        redis.call('HSET', task .. child, 'pruned', stamp)
-        note_end(conf, 't', child, nil, stamp)
-      elseif not has_own and not row[1] then  -- an older build removed the last child of a link
-        redis.call('ZREM', children .. id, child)
-        redis.call('PEXPIRE', task .. child, 60000)
-      end
-    end
-  end
-  return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
-end
-
--- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
--- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
--- (`o`), or its children are cancelled (`t`).
--- What is left stays noted, at its time. How many.
--- NEEDS ends dependents emit make_ready tell_waiting cancel_children
-local function pass_on(conf, limit, tally) local dependents, ends = KEYS[26], KEYS[28]
-  local batch, told = { by_lane = {}, freed = {} }, 0
-  local function line_up_freed()
-    make_ready(conf, batch.by_lane)
-    for first = 1, #batch.freed, 1000 do
-      emit(conf, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
-    end
-    batch = { by_lane = {}, freed = {} }
-  end
-  local function follow(note, at_ms)
-    local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
-    local count, rest = 0, '- 0'
-    redis.call('ZREM', ends, note)
-    if how == 't' then
-      line_up_freed()  -- or it would miss them
-      count, rest = cancel_children(conf, id, other, at, upto, limit - told, tally)
-    elseif how then  -- else the note is damaged
-      if at ~= '0' then tell_waiting(conf, other, at, how, batch, tally) end
-      local waiting = how == 'o' and {}
-        or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
-      count = #waiting / 2
-      if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
-      for i = 1, #waiting, 2 do tell_waiting(conf, waiting[i], waiting[i + 1], how, batch, tally) end
-    end
-    if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
-    told = told + math.max(count, 1)
-  end
-  while told < limit do  -- at most 1,000: limit
-    local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
-    if #notes == 0 then break end
-    for i = 1, #notes, 2 do
-      if told < limit then follow(notes[i], notes[i + 1]) end
-    end
-  end
-  conf.noted = nil
-  line_up_freed()
-  return told
-end
-
--- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
--- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
--- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
--- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
--- NEEDS task payload result log reply by_user by_tag children shorten_family
-local function remove_tasks(conf, ids, since, why, most) local task, result, payload, by_user, by_tag, children, reply, log = KEYS[4], KEYS[5], KEYS[6], KEYS[18], KEYS[19], KEYS[20], KEYS[22], KEYS[24]
-  if #ids == 0 then return 0, most end
-  local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
-  local function leave(index, id)
-    local members = by_index[index]
-    if not members then members, left = {}, left - 1 end
-    if members[#members] ~= id then members[#members + 1] = id end  -- a tag may be given twice
-    by_index[index] = members
-  end
-  for i, id in ipairs(ids) do families[i] = children .. id end
-  local some_have = 0  -- children
-  for first = 1, #families, 7000 do
-    some_have = some_have + redis.call('EXISTS', unpack(families, first, math.min(first + 6999, #families)))
-  end
-  for i, id in ipairs(ids) do
-    if left <= 0 then break end
-    count, left = i, left - 1
-    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier',
-      'settled_earlier', 'pruned'), #keys
-    local parent = own[3]
-    local linked = some_have > 0 and parent and parent ~= id and redis.call('EXISTS', families[i]) == 1
-    keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
-    if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
-    if own[1] then leave(by_user .. own[1], id) end
-    for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
-    if parent and not linked then leave(children .. parent, id) end
-    if linked then touched[#touched + 1] = id end
-    if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
-    local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
-    if (left_ms > 0 or linked) and own[4] then
-      left = left - 2
-      local stub = { task .. id, 'gone', why, 'rid', own[4] }
-      if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
-      if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
-      if linked then stub[#stub + 1], stub[#stub + 2] = 'link', parent end
-      if linked and own[9] then stub[#stub + 1], stub[#stub + 2] = 'pruned', own[9] end
-      stubs[#stubs + 1] = { not linked and string.format('%.0f', left_ms), stub }
-    end
-  end
-  for first = 1, #keys, 7000 do redis.call('DEL', unpack(keys, first, math.min(first + 6999, #keys))) end
-  for index, members in pairs(by_index) do
-    for first = 1, #members, 7000 do redis.call('ZREM', index, unpack(members, first, math.min(first + 6999, #members))) end
-  end
-  for _, one in ipairs(stubs) do
-    redis.call('HSET', unpack(one[2]))  -- at most 13: the fields above
-    if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
-  end
-  for _, id in ipairs(touched) do shorten_family(conf, id) end
-  return count, left
-end
-
--- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
--- and a number, at most limit, and as many as conf.work allows; how many. conf.untrimmed: there are more. The dead go with an event each.
--- NEEDS dead emit remove_tasks
-local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[12]
-  local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
-  if keep_ms then
-    gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
-  end
-  if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
-  if #gone == 0 then return 0 end
-  local ids, since = {}, {}
-  for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
-  local count, left = remove_tasks(conf, ids, since, 'trimmed', math.max(conf.work, 50))
-  conf.work = left - (set == dead and count or 0)
-  conf.untrimmed = conf.untrimmed or count < #ids
-  for i = 1, set == dead and count or 0 do emit(conf, 'task.removed', ids[i], 'reason=retention') end
-  redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
-  local counter = set == dead and 'dropped' or 'trimmed'
-  tally[counter] = (tally[counter] or 0) + count
-  return count
-end
-
--- start_tied(conf, id): end what a task with ties holds only until its first lease, its scope and its deadline. True if it
--- expired before.
--- NEEDS task once deadlines
-local function start_tied(conf, id) local task, deadlines, once = KEYS[4], KEYS[15], KEYS[16]
-  local own = redis.call('HMGET', task .. id, 'scope', 'expires_at_ms', 'deliveries')
-  redis.call('ZREM', deadlines, id)
-  local field = own[1] and 'scope:' .. own[1]
-  if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
-  return not own[3] and tonumber(own[2] or MAX_SAFE) <= conf.now
-end
-
--- give_timeout(conf, leased): tell the worker the queue's timeout for each task that has none of its own, as if it were the task's.
-local function give_timeout(conf, leased)
-  for _, lease in ipairs(leased) do
-    local record, own = lease[8], false
-    for f = 1, #record, 2 do own = own or record[f] == 'timeout_ms' end
-    if not own then
-      record[#record + 1] = 'timeout_ms'
-      record[#record + 1] = string.format('%.0f', conf.timeout_ms)
-    end
-  end
-end
-
--- settled_as(token, answer): the record's memory of a settlement, as settled_before reads it: '<token> <status>[ <number>]'.
-local function settled_as(token, answer)
-  if not answer[2] then return token .. ' ' .. answer[1] end
-  return token .. ' ' .. answer[1] .. string.format(' %.0f', answer[2])
-end
-
--- describe_death(conf, attempt, error, sealed): what the event of a death says of its last run: which one it was, and the end of the
--- error as a word, percent-encoded, as much as the queue's events show. Not that of a sealed error, which nobody could read.
--- NEEDS config
-local function describe_death(conf, attempt, error, sealed) local config = KEYS[1]
-  local words = ' attempts=' .. attempt
-  if error == '' or sealed or conf.events_max == '0' then return words end
-  conf.error_max = conf.error_max or tonumber(redis.call('HGET', config, 'events_error_max') or 200)
-  if conf.error_max == 0 then return words end
-  local shown = string.gsub(string.sub(error, -conf.error_max), '^[\128-\191]+', '')  -- not from the middle of a character
-  return words .. ' error=' .. string.gsub(shown, '[^%w._:/@+-]', function(one) return string.format('%%%02X', string.byte(one)) end)
-end
-
--- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
--- reason, error, jitter_ppm, pairs. One answer each: retried with the due time, dead, cancelled, lease_lost.
--- NEEDS config running task emit read_lease settled_as settled_before end_leases read_policy backoff delay_until
--- NEEDS await_deadline bury_task cancel_task describe_death
-local function fail_tasks(conf, fails, tally) local config, running, task = KEYS[1], KEYS[2], KEYS[4]
-  local answers, ended = {}, {}
-  local held = redis.call('HMGET', running, unpack(fails.id))  -- at most 1,000: items
-  local all = read_policy(config)
-  for i, id in ipairs(fails.id) do
-    local token, lease, reason, extra = fails.token[i], read_lease(held[i]), fails.reason[i], fails.pairs[i]
-    if not lease or lease.token ~= token or ended[id] then
-      answers[i] = settled_before(id, token, { retried = true, dead = true, cancelled = true })
-    else
-      ended[#ended + 1], ended[id], conf.trace = id, true, lease.trace
-      local own = read_policy(task .. id)
-      if lease.cancelling then
-        answers[i] = { 'cancelled' }
-        cancel_task(conf, id, lease.tied, tally)
-      elseif fails.retryable[i] and lease.attempt < tonumber(own[1] or all[1] or 3) then
-        local due_ms = conf.now + (extra.delay_ms or backoff(own, all, lease.attempt, fails.jitter_ppm[i]))
-        answers[i] = { 'retried', due_ms }
-        delay_until(conf, due_ms, id, lease.lane)
-        emit(conf, 'task.retried', id, string.format('attempt=%d due_ms=%.0f', lease.attempt, due_ms))
-        tally.retried = (tally.retried or 0) + 1
-        if extra.timeout_ms then redis.call('HSET', task .. id, 'timeout_ms', extra.timeout_ms, 'ties', '1') end
-      else
-        answers[i] = { 'dead' }
-        local shown = describe_death(conf, lease.attempt, fails.error[i], extra.sealed)
-        bury_task(conf, 'task.dead', id, reason, lease.tied, tally, fails.error[i], shown)
-      end
-      redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
-        'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
-      if extra.exit_code then
-        redis.call('HSET', task .. id, 'exit_code', extra.exit_code)
-      elseif lease.delivery > 1 then
-        redis.call('HDEL', task .. id, 'exit_code')
-      end
-      if extra.alert then emit(conf, 'task.alert', id, 'reason=' .. reason) end
-      if lease.tied and answers[i][2] then await_deadline(conf, id, answers[i][2]) end
-    end
-  end
-  conf.trace = nil
-  end_leases(conf, ended)
-  return answers
-end
-
--- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
--- that a late re-send of their registration is not taken for a new one.
--- NEEDS worker_hash
-local function retire_worker(name) local worker_hash = KEYS[14]
-  local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced')
-  local replaced = string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')')
-  redis.call('DEL', worker_hash .. name)
-  redis.call('HSET', worker_hash .. name, 'replaced', replaced)
-  redis.call('PEXPIRE', worker_hash .. name, 120000)
-end
-
--- read_presence(): for how many ms a worker may be silent and still counts as alive.
--- NEEDS config
-local function read_presence() local config = KEYS[1]
-  return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
-end
-
--- sweep_workers(conf, tally): forget workers that have been silent for too long, at most 100, as many as conf.work allows, or 20; their leases expire by
--- themselves.
--- NEEDS workers emit retire_worker read_presence
-local function sweep_workers(conf, tally) local workers = KEYS[13]
-  local silent_ms = conf.presence_ms or read_presence()
-  local most = math.max(20, math.min(100, math.floor(conf.work / 6)))
-  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - silent_ms, 'BYSCORE', 'LIMIT', 0, most)
-  conf.work = conf.work - 6 * #gone
-  for _, name in ipairs(gone) do
-    redis.call('ZREM', workers, name)
-    retire_worker(name)
-    emit(conf, 'worker.lost', name, '')
-  end
-  if #gone > 0 then tally.workers_lost = #gone end
-end
-
--- trim_ended(conf, limit, tally): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
--- finished and of the dead; how many. Old events go as well: whole blocks of the stream, which costs next to nothing. The row
--- that it reads has also for how long a worker may be silent, conf.presence_ms.
--- NEEDS config finished dead events trim_set
-local function trim_ended(conf, limit, tally) local config, finished, dead, events = KEYS[1], KEYS[11], KEYS[12], KEYS[37]
-  local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms')
-  local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
-  conf.presence_ms = tonumber(row[5] or 30000)
-  local oldest_ms = math.max(0, conf.now - tonumber(row[4] or 604800000))
-  redis.call('XTRIM', events, 'MINID', '~', string.format('%.0f', oldest_ms))
-  return trim_set(conf, finished, finished_keep_ms, conf.finished_max, limit, tally)
-    + trim_set(conf, dead, dead_keep_ms, tonumber(row[3] or 100000), limit, tally)
-end
-
--- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
--- NEEDS once once_due
-local function sweep_once(conf, limit) local once, once_due = KEYS[16], KEYS[17]
-  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
-  if #fields == 0 then return 0 end
-  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
-  redis.call('ZREM', once_due, unpack(fields))
-  redis.call('HDEL', once, unpack(fields))
-  return #fields
-end
-
--- sweep_rates(conf): forget the rates that let a full burst start by now, 100 of them.
--- NEEDS rates
-local function sweep_rates(conf) local rates = KEYS[34]
-  local over = redis.call('ZRANGE', rates, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 100)
-  if #over > 0 then redis.call('ZREM', rates, unpack(over)) end  -- at most 100: as read above
-end
-
--- sweep_shares(conf, wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their next one
--- starts like a newcomer's. Of more than eight lanes eight others are looked at each second.
--- NEEDS shares
-local function sweep_shares(conf, wanted) local shares = KEYS[36]
-  local first = #wanted > 8 and 8 * math.floor(conf.now / 1000) or 0
-  for at = first, first + math.min(#wanted, 8) - 1 do
-    local lane = wanted[at % #wanted + 1]
-    local claimed = redis.call('ZMSCORE', shares .. lane, '0 claimed', '1 claimed', '2 claimed', '3 claimed', '4 claimed',
-      '5 claimed', '6 claimed', '7 claimed', '8 claimed', '9 claimed')
-    for band = 0, 9 do
-      local upto = claimed[band + 1]
-      local over = upto and redis.call('ZRANGE', shares .. lane, string.format('%.0f', band * BAND), '(' .. upto, 'BYSCORE',
-        'LIMIT', 0, 100) or {}
-      if #over > 0 then redis.call('ZREM', shares .. lane, unpack(over)) end  -- at most 100: as read above
-    end
-  end
-end
-
--- reclaim_tasks(conf, given): answer a re-sent claim: of the tasks it was given, those still under the same token.
--- NEEDS running leases incarnation slot n read_lease read_task give_timeout add_payloads
-local function reclaim_tasks(conf, given) local running, leases = KEYS[2], KEYS[3]
-  local leased, index, deadline_ms = {}, 0, conf.now + conf.lease_ms
-  for id in string.gmatch(given, '%S+') do
-    index = index + 1
-    local lease = read_lease(redis.call('HGET', running, id))
-    if lease and lease.token == incarnation .. '.' .. slot .. '.' .. n .. '/' .. index then
-      leased[#leased + 1] =
-        { 'leased', id, lease.token, lease.fence, lease.attempt, lease.delivery, '', (read_task(id)) }
-      deadline_ms = tonumber(redis.call('ZSCORE', leases, id) or deadline_ms)
-    end
-  end
-  if conf.timeout_ms and leased[1] then give_timeout(conf, leased) end
-  add_payloads(leased)
-  return deadline_ms, leased
+-- move_due(conf, set, tally): see to what is due in a set, at most 100 of it, and as much as conf.work allows: a few in
+-- any case, so that each set has its turn.
+local function move_due(conf, set, tally) local leases, delayed, deadlines, ends = KEYS[3], KEYS[12], KEYS[14], KEYS[27]
+  local moves = {
+    [leases] = reap_expired, [deadlines] = expire_waiting, [delayed] = promote_due, [ends] = pass_on,
+  }
+  conf.work = math.max(conf.work, 50)
+  local moved = moves[set](conf, 100, tally)
+  if set == ends then conf.told = moved end
 end
 
 -- next_firing(conf): when a schedule is due next, of a queue that has any; 0: none is, or the queue takes no new tasks.
--- NEEDS schedules
-local function next_firing(conf) local schedules = KEYS[29]
+local function next_firing(conf) local schedules = KEYS[28]
   if conf.draining then return 0 end
   local head = redis.call('ZRANGE', schedules, 0, 0, 'WITHSCORES')
   local due_ms = tonumber(head[2] or MAX_SAFE)
   return due_ms < MAX_SAFE and due_ms or 0
 end
 
--- read_limits(conf, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
--- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
--- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
--- NEEDS limits
-local function read_limits(conf, keys) local limits = KEYS[30]
-  local names, found = {}, {}
-  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*', ':*')) end
-  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
-  for i, key in ipairs(keys) do
-    local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
-    if rule and not limit then
-      local most, policy, interval_ms, burst = string.match(rule, '^(%d+) (%S+) (%S+) (%d+)$')
-      limit = {
-        key = key, policy = policy, most = most ~= '0' and tonumber(most),
-        interval_ms = interval_ms ~= '0' and tonumber(interval_ms), slack_ms = (burst - 1) * interval_ms,
-      }
-      conf.limit[key] = limit
+-- note_claimed(conf, wanted, from, scores, taken): of fair shares, how far those have come that were claimed, in each lane and band; taken
+-- says which of the tasks that peek_ready found. A lane that stays empty for a day is forgotten.
+local function note_claimed(conf, wanted, from, scores, taken) local ready, shares = KEYS[9], KEYS[35]
+  local highest = {}
+  for _, i in ipairs(taken) do
+    local lane, band = wanted[from[i]], math.floor(scores[i] / BAND)
+    highest[lane] = highest[lane] or {}
+    highest[lane][band] = math.max(highest[lane][band] or 0, scores[i])
+  end
+  for lane, bands in pairs(highest) do
+    for band, score in pairs(bands) do
+      redis.call('ZADD', shares .. lane, 'GT', string.format('%.0f', score), band .. ' claimed')
     end
-    found[#found + 1] = limit
+    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end  -- where this made it
   end
-  return found
-end
-
--- limits_of(conf, user, tags, words): the limits that hold for a task: of all, of its user, its tags and its limit keys, which
--- are given as words with commas between them, or ''.
--- NEEDS read_limits
-local function limits_of(conf, user, tags, words)
-  local known = user .. ' ' .. tags .. ' ' .. words
-  if not conf.limited[known] then
-    local keys, seen = { 'all' }, {}
-    for i, list in ipairs({ user, tags, words }) do
-      for word in string.gmatch(list, '[^,]+') do
-        local key = ({ 'user:', 'tag:', 'key:' })[i] .. word
-        if not seen[key] then keys[#keys + 1], seen[key] = key, true end
-      end
-    end
-    conf.limited[known] = read_limits(conf, keys)
-  end
-  return conf.limited[known]
-end
-
--- room_left(conf, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
--- when to look for one more, in 5 s at the latest. Rates that let none start are looked at together, so that idle workers do not
--- ask for each line on its own. While as many run as may, that is conf.full: the end of a lease opens the line.
--- limit.idle: its rate has let one start for 5 s, and none has.
--- NEEDS holding rates
-local function room_left(conf, limit) local holding, rates = KEYS[31], KEYS[34]
-  local room, look_ms = MAX_SAFE, conf.now + 5000
-  if limit.most then
-    limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
-    if limit.held >= limit.most then return 0, conf.full end
-    room = limit.most - limit.held
-  end
-  if limit.interval_ms then
-    local next_ms = limit.next_ms or tonumber(limit.rate_ms or redis.call('ZSCORE', rates, limit.key) or 0)
-    if next_ms > conf.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end  -- it is of another rule for this key
-    limit.idle = next_ms - limit.slack_ms <= conf.now - 5000
-    limit.next_ms = math.max(conf.now, next_ms)
-    local ahead_ms = limit.next_ms - conf.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
-    local starts = math.max(0, math.floor(-ahead_ms / limit.interval_ms) + 1)
-    local next_look_ms = math.ceil(conf.now + ahead_ms + starts * limit.interval_ms)
-    if starts == 0 and next_look_ms > look_ms then look_ms = conf.now - conf.now % 5000 + 5000 end
-    room, look_ms = math.min(room, starts), math.min(look_ms, next_look_ms)
-  end
-  return room, look_ms
-end
-
--- open_line(conf, key, batch, again): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
--- most. What becomes ready, who is not blocked any more and the score of the line go into the batch. again: some were let go 5 s ago;
--- if there is room still, workers of their lane are perhaps not there, so that more may go.
--- The score of a line in limit_lines says when it is looked at next: at that time, again; at once, if it is negative, and then the
--- time plus BAND is since when; and from BAND on not before a lease ends, for the limit was full at that time, less BAND.
--- NEEDS task blocked waiting limit_lines line_up await_deadline room_left
-local function open_line(conf, key, batch, again) local task, blocked, waiting, limit_lines = KEYS[4], KEYS[21], KEYS[32], KEYS[33]
-  local limit, room, look_ms = conf.limit[key], MAX_SAFE, conf.now
-  if limit then
-    room, look_ms = room_left(conf, limit)
-    if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end
-  end
-  local most = math.min(room, 100, conf.steps)
-  local first = most > 0 and redis.call('ZRANGE', waiting .. key, 0, most + 9, 'WITHSCORES') or {}
-  local passed, full, left = 0, 2 * most + 20, room - most
-  while most > 0 and first[passed + 1] do  -- at most 110: tasks of a page
-    local id, score = first[passed + 1], first[passed + 2]
-    passed = passed + 2
-    -- else an older version of these scripts has left it here
-    local own = redis.call('ZSCORE', blocked, id) == score and redis.call('HMGET', task .. id, 'lane', 'ties', 'limited_by') or {}
-    if own[3] == key then
-      most = most - 1
-      redis.call('HDEL', task .. id, 'limited_by')
-      redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-      line_up(batch.by_lane, own[1] or 'any', score, id)
-      if own[2] then await_deadline(conf, id, conf.now) end
-      batch.freed[#batch.freed + 1] = id
-    end
-  end
-  conf.steps = conf.steps - 1 - passed / 2
-  if passed > 0 then redis.call('ZREMRANGEBYRANK', waiting .. key, 0, passed / 2 - 1) end
-  if room > 0 and #first < full and passed == #first or redis.call('EXISTS', waiting .. key) == 0 then
-    redis.call('ZREM', limit_lines, key)
-  else
-    batch.looks[#batch.looks + 1] = left + most > 0 and conf.now + 1 - BAND or look_ms  -- after those that this call leaves
-    batch.looks[#batch.looks + 1] = key
-  end
-end
-
--- open_lines(conf, keys, again): see to the lines of these limits, as open_line does. What is more than one call may do is left to
--- the next claims.
--- NEEDS blocked limit_lines emit make_ready read_limits open_line
-local function open_lines(conf, keys, again) local blocked, limit_lines = KEYS[21], KEYS[33]
-  local batch, later = { by_lane = {}, freed = {}, looks = {} }, {}
-  for i, key in ipairs(keys) do
-    if conf.steps > 0 then
-      -- at most 1,000: a page of keys
-      if i % 1000 == 1 then read_limits(conf, { unpack(keys, i, math.min(i + 999, #keys)) }) end
-      open_line(conf, key, batch, again)
-    elseif not again then  -- else it is due still
-      later[#later + 1] = conf.now - BAND
-      later[#later + 1] = key
-    end
-  end
-  local freed, looks = batch.freed, batch.looks
-  for first = 1, #freed, 7000 do redis.call('ZREM', blocked, unpack(freed, first, math.min(first + 6999, #freed))) end
-  for first = 1, #looks, 7000 do
-    redis.call('ZADD', limit_lines, unpack(looks, first, math.min(first + 6999, #looks)))
-  end
-  for first = 1, #later, 7000 do
-    redis.call('ZADD', limit_lines, 'XX', 'LT', unpack(later, first, math.min(first + 6999, #later)))
-  end
-  make_ready(conf, batch.by_lane)
-  for first = 1, #freed, 1000 do
-    emit(conf, 'task.unblocked', table.concat(freed, ' ', first, math.min(first + 999, #freed)), '')
-  end
-end
-
--- mend_holders(conf, key): forget holders of a limit without a lease, as an evicting server leaves them: in a page of 100, each minute
--- the next one. Tasks that this claim leases have no lease yet; their fences are above conf.fence.
--- NEEDS leases holding
-local function mend_holders(conf, key) local leases, holding = KEYS[3], KEYS[31]
-  local upto = conf.fence and string.format('%.0f', conf.fence) or '+inf'
-  local pages = math.max(1, math.ceil(redis.call('ZCOUNT', holding .. key, '-inf', upto) / 100))
-  local from = math.floor(conf.now / 60000) % pages * 100
-  local ids = redis.call('ZRANGE', holding .. key, '-inf', upto, 'BYSCORE', 'LIMIT', from, 100)
-  local deadlines_ms = ids[1] and redis.call('ZMSCORE', leases, unpack(ids)) or {}  -- at most 100: a page
-  for i, id in ipairs(ids) do
-    if not deadlines_ms[i] then redis.call('ZREM', holding .. key, id) end
-  end
-end
-
--- mend_lines(conf): look at lines whose limit was full a minute ago, 25 of them, though the end of a lease opens them. Holders without
--- a lease, as an evicting server leaves them, are forgotten, and so is who is not blocked, as older versions of these scripts left it.
--- NEEDS blocked waiting limit_lines open_lines mend_holders
-local function mend_lines(conf) local blocked, waiting, limit_lines = KEYS[21], KEYS[32], KEYS[33]
-  local keys = redis.call('ZRANGE', limit_lines, BAND, BAND + conf.now - 60000, 'BYSCORE', 'LIMIT', 0, 25)
-  for _, key in ipairs(keys) do
-    mend_holders(conf, key)
-    local ids = redis.call('ZRANGE', waiting .. key, 0, 99)
-    local scores = ids[1] and redis.call('ZMSCORE', blocked, unpack(ids)) or {}  -- at most 100: a page
-    for i, id in ipairs(ids) do
-      if not scores[i] then redis.call('ZREM', waiting .. key, id) end
-    end
-  end
-  if keys[1] then open_lines(conf, keys) end
-end
-
--- housekeep(conf, tally, wanted): once a second for each slot that claims: note the worker's presence, mend lines of limits, forget silent workers, old
--- ended tasks and keys of `once` whose time is over. False if more of these are left, for the next call.
--- NEEDS workers worker sweep_workers sweep_rates mend_lines sweep_shares trim_ended sweep_once
-local function housekeep(conf, tally, wanted) local workers = KEYS[13]
-  redis.call('ZADD', workers, conf.now_text, worker)
-  local trimmed = trim_ended(conf, 100, tally)
-  sweep_workers(conf, tally)
-  if conf.limits then
-    sweep_rates(conf)
-    mend_lines(conf)
-  end
-  if conf.fair then sweep_shares(conf, wanted) end
-  return trimmed + sweep_once(conf, 100) < 100 and not conf.untrimmed
-end
-
--- free_limits(conf, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
--- NEEDS running holding limit_lines open_lines
-local function free_limits(conf, ids) local running, holding, limit_lines = KEYS[2], KEYS[31], KEYS[33]
-  local freed, keys, lined = {}, {}, {}
-  for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
-    for key in string.gmatch(lease and string.match(lease, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
-      if not freed[key] then keys[#keys + 1], freed[key] = key, {} end
-      table.insert(freed[key], ids[i])
-    end
-  end
-  conf.steps = conf.steps + 2 * #ids
-  for first = 1, #keys, 1000 do
-    local looks = redis.call('ZMSCORE', limit_lines, unpack(keys, first, math.min(first + 999, #keys)))  -- at most 1,000: a page
-    for i = first, math.min(first + 999, #keys) do
-      local key = keys[i]
-      redis.call('ZREM', holding .. key, unpack(freed[key]))  -- at most 1,000: ids
-      if conf.limit[key] then conf.limit[key].held = nil end
-      if looks[i - first + 1] then lined[#lined + 1] = key end
-    end
-  end
-  if #lined > 0 then open_lines(conf, lined) end
-end
-
--- hold_limits(conf, id, limited, fence): a task starts: it counts for its limits until its lease ends. The keys of those that it
--- holds, for its lease. note_starts writes what it does to their rates.
--- NEEDS holding
-local function hold_limits(conf, id, limited, fence) local holding = KEYS[31]
-  local keys = {}
-  for _, limit in ipairs(limited) do
-    if limit.most then
-      redis.call('ZADD', holding .. limit.key, fence, id)
-      limit.held = limit.held + 1
-      keys[#keys + 1] = limit.key
-    end
-    if limit.interval_ms then
-      conf.timed[conf.lane] = true
-      limit.next_ms = limit.next_ms + limit.interval_ms
-      if not limit.started then conf.started[#conf.started + 1], limit.started = limit, true end
-    end
-  end
-  return table.concat(keys, ',')
-end
-
--- note_starts(conf): write when the rates of limits let the next tasks start, after this claim's.
--- NEEDS rates
-local function note_starts(conf) local rates = KEYS[34]
-  local due = {}
-  for i, limit in ipairs(conf.started) do
-    due[2 * i - 1], due[2 * i] = string.format('%.3f', limit.next_ms), limit.key
-  end
-  for first = 1, #due, 7000 do redis.call('ZADD', rates, unpack(due, first, math.min(first + 6999, #due))) end
-end
-
--- find_full(conf, limited): the first of these limits that lets no task start now, and the score of its line until it does; nil if all let one.
--- NEEDS rates room_left
-local function find_full(conf, limited) local rates = KEYS[34]
-  local names, unread = {}, {}
-  for _, limit in ipairs(limited) do
-    if limit.interval_ms and not limit.next_ms then names[#names + 1], unread[#unread + 1] = limit.key, limit end
-  end
-  local due = names[2] and redis.call('ZMSCORE', rates, unpack(names)) or {}  -- at most 26: limits of a task
-  for i, limit in ipairs(unread) do limit.rate_ms = due[i] or names[2] and 0 end
-  for _, limit in ipairs(limited) do
-    local room, look_ms = room_left(conf, limit)
-    if room == 0 then return limit, look_ms end
-  end
-end
-
--- make_way(conf, limit): another task of a full limit has come, and the oldest is to go for it: of those that run one that
--- nobody in line goes for already, or, where there is one for each, the first in line. It is cancelled by end_limited, for what
--- this claim does with it is not written yet.
--- NEEDS blocked holding waiting
-local function make_way(conf, limit) local blocked, holding, waiting = KEYS[21], KEYS[31], KEYS[32]
-  local lined = redis.call('ZCARD', waiting .. limit.key)
-  if lined < limit.most then
-    local oldest = redis.call('ZRANGE', holding .. limit.key, lined, lined)[1]
-    conf.victims[#conf.victims + 1] = oldest
-    return
-  end
-  for _ = 1, 100 do
-    local first = redis.call('ZPOPMIN', waiting .. limit.key)
-    if not first[1] then return end
-    if redis.call('ZSCORE', blocked, first[1]) == first[2] then
-      conf.victims[#conf.victims + 1] = first[1]
-      return
-    end
-  end
-end
-
--- join_limit(conf, id, score, limit, look_ms, tied): let a task wait in the line of a limit, by its place; look_ms is the score of the
--- line in limit_lines, unless it is looked at before. Meanwhile it may expire, but it does not wait for a worker to come.
--- NEEDS task blocked deadlines waiting limit_lines
-local function join_limit(conf, id, score, limit, look_ms, tied) local task, deadlines, blocked, waiting, limit_lines = KEYS[4], KEYS[15], KEYS[21], KEYS[32], KEYS[33]
-  redis.call('ZADD', blocked, score, id)
-  redis.call('ZADD', waiting .. limit.key, score, id)
-  redis.call('ZADD', limit_lines, 'LT', look_ms, limit.key)
-  redis.call('HSET', task .. id, 'limited_by', limit.key)
-  conf.in_line[limit.key] = true
-  if not tied then return end
-  local own = redis.call('HMGET', task .. id, 'expires_at_ms', 'deliveries')
-  redis.call('ZREM', deadlines, id)
-  if own[1] and not own[2] then redis.call('ZADD', deadlines, own[1], id) end
-end
-
--- held_back(conf, id, record, score, tied, tally): whether a limit does not let a task start now: then it waits in its line, or is
--- dead or cancelled, as the limit's policy says. Else the limits that it is to hold. conf.met counts all limits.
--- NEEDS task emit bury_task cancel_task limits_of find_full make_way join_limit mend_holders
-local function held_back(conf, id, record, score, tied, tally) local task = KEYS[4]
-  local user, tags, words = '', '', ''
-  for f = 1, #record, 2 do
-    local name = record[f]
-    if name == 'user' then user = record[f + 1]
-    elseif name == 'tags' then tags = record[f + 1]
-    elseif name == 'limits' then words = record[f + 1]
-    end
-  end
-  local limited = limits_of(conf, user, tags, words)
-  conf.met = conf.met + #limited
-  local full, look_ms = find_full(conf, limited)
-  -- A task that would end for others that run, while these may have been lost: a line is mended in time, but these have none.
-  -- at most 26: each limit of a task once
-  while full and full.policy ~= 'queue' and full.policy ~= 'cancel_oldest' and full.most and full.held >= full.most
-    and not full.mended do
-    mend_holders(conf, full.key)
-    full.mended, full.held = true, nil
-    full, look_ms = find_full(conf, limited)
-  end
-  if not full then return false, limited end
-  if full.policy == 'reject' then
-    redis.call('HSET', task .. id, 'reason', 'limited')
-    bury_task(conf, 'task.dead', id, 'limited', tied, tally)
-  elseif full.policy == 'cancel_newest' then
-    cancel_task(conf, id, tied, tally)
-  else
-    if full.policy == 'cancel_oldest' and full.held >= full.most then make_way(conf, full) end
-    join_limit(conf, id, score, full, look_ms, tied)
-    emit(conf, 'task.limited', id, 'limit=' .. full.key)
-    if look_ms < BAND then conf.timed[conf.lane] = true end
-  end
-  for _, other in ipairs(limited) do  -- where it may have been let go, and another may start instead
-    if other ~= full then conf.spared[#conf.spared + 1] = other.key end
-  end
-  return true
 end
 
 -- open_due_lines(conf): see to the lines of limits that are to be looked at by now, and to those that were full before a limit of
 -- their kind was changed, 100 in all, or 140 where as many are due each time. conf.lines_left: there may be more.
--- NEEDS limit_lines open_lines
-local function open_due_lines(conf) local limit_lines = KEYS[33]
+local function open_due_lines(conf) local limit_lines = KEYS[32]
   local due = redis.call('ZRANGE', limit_lines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 100, 'WITHSCORES')
   local fresh, again = {}, {}
   for i = 1, #due, 2 do table.insert(tonumber(due[i + 1]) < 0 and fresh or again, due[i]) end
@@ -2035,71 +1992,38 @@ local function open_due_lines(conf) local limit_lines = KEYS[33]
   if fresh[1] then open_lines(conf, fresh) end
 end
 
--- note_claimed(conf, wanted, from, scores, taken): of fair shares, how far those have come that were claimed, in each lane and band; taken
--- says which of the tasks that peek_ready found. A lane that stays empty for a day is forgotten.
--- NEEDS ready shares
-local function note_claimed(conf, wanted, from, scores, taken) local ready, shares = KEYS[7], KEYS[36]
-  local highest = {}
-  for _, i in ipairs(taken) do
-    local lane, band = wanted[from[i]], math.floor(scores[i] / BAND)
-    highest[lane] = highest[lane] or {}
-    highest[lane][band] = math.max(highest[lane][band] or 0, scores[i])
-  end
-  for lane, bands in pairs(highest) do
-    for band, score in pairs(bands) do
-      redis.call('ZADD', shares .. lane, 'GT', string.format('%.0f', score), band .. ' claimed')
+-- reclaim_tasks(conf, given): answer a re-sent claim: of the tasks it was given, those still under the same token.
+local function reclaim_tasks(conf, given) local running, leases = KEYS[2], KEYS[3]
+  local leased, index, deadline_ms = {}, 0, conf.now + conf.lease_ms
+  for id in string.gmatch(given, '%S+') do
+    index = index + 1
+    local lease = read_lease(redis.call('HGET', running, id))
+    if lease and lease.token == incarnation .. '.' .. slot .. '.' .. n .. '/' .. index then
+      leased[#leased + 1] =
+        { 'leased', id, lease.token, lease.fence, lease.attempt, lease.delivery, '', (read_task(id)) }
+      deadline_ms = tonumber(redis.call('ZSCORE', leases, id) or deadline_ms)
     end
-    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end  -- where this made it
   end
+  if conf.timeout_ms and leased[1] then give_timeout(conf, leased) end
+  add_payloads(leased)
+  return deadline_ms, leased
 end
 
--- end_limited(conf, next_ms, tally): after a claim: cancel those that are to go for others of their limit, let others start where
--- one was let go that waits for another limit now, and answer the earlier of a time (0: none) and that when the line of a limit
--- is looked at next. While there are lines that is in 5 s at the latest, for nobody is told of a limit that is changed.
--- conf.timed: lanes in which this claim has met a rate. It leaves a token there, for its worker may be busy when the next may start.
--- NEEDS limit_lines note_starts cancel_one open_lines push_due
-local function end_limited(conf, next_ms, tally) local limit_lines = KEYS[33]
-  if conf.started[1] then note_starts(conf) end
-  for _, id in ipairs(conf.victims) do cancel_one(conf, id, tally) end
-  local lined, seen = {}, {}
-  for _, key in ipairs(conf.spared) do
-    if not seen[key] and redis.call('ZSCORE', limit_lines, key) then lined[#lined + 1] = key end
-    seen[key] = true
-  end
-  if lined[1] then open_lines(conf, lined) end
-  local look_ms = redis.call('ZRANGE', limit_lines, 0, 0, 'WITHSCORES')[2]
-  if not look_ms then return next_ms end
-  if look_ms - conf.now < 10000 then
-    for lane in pairs(conf.timed) do push_due(lane) end
-  end
-  look_ms = conf.lines_left and conf.now or math.max(conf.now, math.min(look_ms, conf.now + 5000))
-  return next_ms == 0 and look_ms or math.min(look_ms, next_ms)
+-- start_tied(conf, id): end what a task with ties holds only until its first lease, its scope and its deadline. True if it
+-- expired before.
+local function start_tied(conf, id) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[20]
+  local own = redis.call('HMGET', task .. id, 'scope', 'expires_at_ms', 'deliveries')
+  redis.call('ZREM', deadlines, id)
+  local field = own[1] and 'scope:' .. own[1]
+  if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  return not own[3] and tonumber(own[2] or MAX_SAFE) <= conf.now
 end
 
--- move_due(conf, set, tally): see to what is due in a set, at most 100 of it, and as much as conf.work allows: a few in
--- any case, so that each set has its turn.
--- NEEDS delayed leases deadlines ends promote_due reap_expired expire_waiting pass_on
-local function move_due(conf, set, tally) local leases, delayed, deadlines, ends = KEYS[3], KEYS[10], KEYS[15], KEYS[28]
-  local moves = {
-    [leases] = reap_expired, [deadlines] = expire_waiting, [delayed] = promote_due, [ends] = pass_on,
-  }
-  conf.work = math.max(conf.work, 50)
-  local moved = moves[set](conf, 100, tally)
-  if set == ends then conf.told = moved end
-end
-
--- comes_alone(conf, record): whether a task is of one of the kinds that this call leases alone.
-local function comes_alone(conf, record)
-  for f = 1, #record, 2 do
-    if record[f] == 'kind' then return conf.alone[record[f + 1]] end
-  end
-end
-
-  arg_made = { has_other_result = has_other_result, join_traces = join_traces, is_full = is_full, answer_waiters = answer_waiters, settled_before = settled_before, untie = untie, drop_task = drop_task, bury_task = bury_task, pass_on = pass_on, trim_set = trim_set, start_tied = start_tied, give_timeout = give_timeout, fail_tasks = fail_tasks, reclaim_tasks = reclaim_tasks, next_firing = next_firing, housekeep = housekeep, free_limits = free_limits, hold_limits = hold_limits, held_back = held_back, open_due_lines = open_due_lines, note_claimed = note_claimed, end_limited = end_limited, move_due = move_due, comes_alone = comes_alone }
+  arg_made = { answer_waiters = answer_waiters, untie = untie, bury_task = bury_task, comes_alone = comes_alone, drop_task = drop_task, end_limited = end_limited, settled_before = settled_before, fail_tasks = fail_tasks, free_limits = free_limits, give_timeout = give_timeout, has_other_result = has_other_result, held_back = held_back, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, is_full = is_full, join_traces = join_traces, pass_on = pass_on, move_due = move_due, next_firing = next_firing, note_claimed = note_claimed, open_due_lines = open_due_lines, reclaim_tasks = reclaim_tasks, start_tied = start_tied }
   return arg_made
 end
 
-local ends = KEYS[28]
+local ends = KEYS[27]
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -4,22 +4,21 @@
 -- `attempts:<b>` counts completions that took more than one run. `stalled` is a part of `running`. At most 1,000 lanes
 -- are listed, `more_lanes` says how many were not; `ready` counts those of 10,000.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   leases    zset          {base}:leases
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   lanes     set           {base}:lanes
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   blocked   zset          {base}:blocked
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   workers   zset          {base}:workers
--- KEYS   counters  hash          {base}:counters
+-- KEYS   config   hash        {base}:config
+-- KEYS   leases   zset        {base}:leases
+-- KEYS   ready    prefix/zset {base}:ready:   lane
+-- KEYS   lanes    set         {base}:lanes
+-- KEYS   delayed  zset        {base}:delayed
+-- KEYS   blocked  zset        {base}:blocked
+-- KEYS   finished zset        {base}:finished
+-- KEYS   dead     zset        {base}:dead
+-- KEYS   workers  zset        {base}:workers
+-- KEYS   counters hash        {base}:counters
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int mode:text ready:int delayed:int blocked:int running:int stalled:int finished:int dead:int workers:int lanes:pairs(lanes) more_lanes:int counters:pairs(counters)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   13 + l commands for l lanes; at most 12,000 commands, 45,000 steps
--- INCLUDE base_time open_queue read_presence
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -57,7 +56,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -75,7 +73,6 @@ local function base_time(layout_min, clock)
 end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
@@ -113,7 +110,6 @@ local function open_queue() local config = KEYS[1]
 end
 
 -- read_presence(): for how many ms a worker may be silent and still counts as alive.
--- NEEDS config
 local function read_presence() local config = KEYS[1]
   return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
 end

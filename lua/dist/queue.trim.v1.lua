@@ -4,22 +4,22 @@
 -- Workers' claims do it too. It removes nothing else; `more` is 1 where some may be left, for a call
 -- sends about 1,500 commands at most. Idempotent in state, not in its count.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   payload   prefix/string {base}:payload:  id
--- KEYS   result    prefix/string {base}:result:   id
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   by_user   prefix/zset   {base}:by:user:  label
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
--- KEYS   children  prefix/zset   {base}:children: id
--- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   reply     prefix/string {base}:reply:    id
--- KEYS   ends      zset          {base}:ends
--- KEYS   events    stream        {base}:events
--- KEYS   counters  hash          {base}:counters
+-- KEYS   config   hash          {base}:config
+-- KEYS   task     prefix/hash   {base}:task:     id
+-- KEYS   payload  prefix/string {base}:payload:  id
+-- KEYS   result   prefix/string {base}:result:   id
+-- KEYS   log      prefix/list   {base}:log:      id
+-- KEYS   reply    prefix/string {base}:reply:    id
+-- KEYS   finished zset          {base}:finished
+-- KEYS   dead     zset          {base}:dead
+-- KEYS   once     hash          {base}:once
+-- KEYS   once_due zset          {base}:once:due
+-- KEYS   by_user  prefix/zset   {base}:by:user:  label
+-- KEYS   by_tag   prefix/zset   {base}:by:tag:   label
+-- KEYS   children prefix/zset   {base}:children: id
+-- KEYS   ends     zset          {base}:ends
+-- KEYS   counters hash          {base}:counters
+-- KEYS   events   stream        {base}:events
 -- ARGV   limit     int 1..1000   ?=1000
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -31,8 +31,6 @@
 -- REPLAY state
 -- FLAGS  allow-oom
 -- COST   15 + n commands, 1 more for a dead one, 2 for a stub, 1 for each user, tag and parent, O(n log m); at most 1,900 commands, 19,000 steps
--- INCLUDE base_time open_queue emit add_counts remove_tasks trim_set trim_ended sweep_once
--- RARELY shorten_family
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -86,9 +84,20 @@ end
 
 local arg_rare
 
+-- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- counter, a table of buckets to one counter per bucket.
+local function add_counts(tally) local counters = KEYS[15]
+  for name, counted in pairs(tally) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -105,8 +114,24 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
+-- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is conf.trace, that of the task, or else that of the call.
+local function emit(conf, event, id, detail) local events = KEYS[16]
+  if conf.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not conf.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  local traced = conf.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
+  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
@@ -143,43 +168,11 @@ local function open_queue() local config = KEYS[1]
   return conf
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
--- NEEDS events trace source
-local function emit(conf, event, id, detail) local events = KEYS[15]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
-      'payload', detail)
-    return
-  end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
-  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
-  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
-  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
-end
-
--- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
--- counter, a table of buckets to one counter per bucket.
--- NEEDS counters
-local function add_counts(tally) local counters = KEYS[16]
-  for name, counted in pairs(tally) do
-    if type(counted) == 'number' then
-      redis.call('HINCRBY', counters, name, counted)
-    else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
-    end
-  end
-end
-
 -- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
 -- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
--- NEEDS task payload result log reply by_user by_tag children shorten_family
-local function remove_tasks(conf, ids, since, why, most) local task, payload, result, by_user, by_tag, children, log, reply = KEYS[2], KEYS[3], KEYS[4], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
+local function remove_tasks(conf, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[11], KEYS[12], KEYS[13]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -230,10 +223,19 @@ local function remove_tasks(conf, ids, since, why, most) local task, payload, re
   return count, left
 end
 
+-- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
+local function sweep_once(conf, limit) local once, once_due = KEYS[9], KEYS[10]
+  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
+end
+
 -- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as conf.work allows; how many. conf.untrimmed: there are more. The dead go with an event each.
--- NEEDS dead emit remove_tasks
-local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[6]
+local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[8]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
     gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
@@ -255,8 +257,7 @@ end
 -- trim_ended(conf, limit, tally): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
 -- finished and of the dead; how many. Old events go as well: whole blocks of the stream, which costs next to nothing. The row
 -- that it reads has also for how long a worker may be silent, conf.presence_ms.
--- NEEDS config finished dead events trim_set
-local function trim_ended(conf, limit, tally) local config, finished, dead, events = KEYS[1], KEYS[5], KEYS[6], KEYS[15]
+local function trim_ended(conf, limit, tally) local config, finished, dead, events = KEYS[1], KEYS[7], KEYS[8], KEYS[16]
   local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
   conf.presence_ms = tonumber(row[5] or 30000)
@@ -266,17 +267,6 @@ local function trim_ended(conf, limit, tally) local config, finished, dead, even
     + trim_set(conf, dead, dead_keep_ms, tonumber(row[3] or 100000), limit, tally)
 end
 
--- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
--- NEEDS once once_due
-local function sweep_once(conf, limit) local once, once_due = KEYS[7], KEYS[8]
-  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
-  if #fields == 0 then return 0 end
-  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
-  redis.call('ZREM', once_due, unpack(fields))
-  redis.call('HDEL', once, unpack(fields))
-  return #fields
-end
-
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
@@ -284,8 +274,8 @@ function arg_rare()
 -- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
 -- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
 -- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
--- NEEDS task children ends
-local function shorten_family(conf, id) local task, children, ends = KEYS[2], KEYS[11], KEYS[14]
+-- LATE
+local function shorten_family(conf, id) local task, children, ends = KEYS[2], KEYS[13], KEYS[14]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do

@@ -3,8 +3,8 @@
 -- queue.weights.v1: the weights that users have in a queue with fair shares, in percent; or those of users that are named.
 -- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   weights   hash          {base}:weights
+-- KEYS   config  hash {base}:config
+-- KEYS   weights hash {base}:weights
 -- ARGV   cursor    bytes 0..19   ?=
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   user      label
@@ -13,7 +13,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   2 or 3 commands, O(n); at most 3 commands, 6,700 steps
--- INCLUDE base_time open_queue
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -83,7 +82,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -101,7 +99,6 @@ local function base_time(layout_min, clock)
 end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')

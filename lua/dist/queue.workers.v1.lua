@@ -5,9 +5,9 @@
 -- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. Who is alive
 -- all the while is listed, in rare cases twice.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   id
+-- KEYS   config      hash        {base}:config
+-- KEYS   workers     zset        {base}:workers
+-- KEYS   worker_hash prefix/hash {base}:worker: id
 -- ARGV   name      id            ?=
 -- ARGV   group     name          ?=
 -- ARGV   capability id           ?=
@@ -19,7 +19,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   4 + 2n commands, O(n); at most 460 commands, 17,000 steps
--- INCLUDE base_time open_queue shown_worker read_presence
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -81,7 +80,6 @@ end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
 -- these scripts, or the clock that the call assumes, do not fit what is stored.
--- NEEDS now_ms
 local function base_time(layout_min, clock)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -99,7 +97,6 @@ local function base_time(layout_min, clock)
 end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue() local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
@@ -136,9 +133,13 @@ local function open_queue() local config = KEYS[1]
   return conf
 end
 
+-- read_presence(): for how many ms a worker may be silent and still counts as alive.
+local function read_presence() local config = KEYS[1]
+  return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
+end
+
 -- shown_worker(name): what is known of a worker, as a flat list, without what is only for its calls; nil if it is not of the
 -- group or lacks the capability that is asked for.
--- NEEDS worker_hash group capability
 local function shown_worker(name) local worker_hash = KEYS[3]
   local names, shown, own = {}, {}, {}
   -- at most 300: what a worker says of itself, and 256 slots, which may be long and are not read
@@ -153,12 +154,6 @@ local function shown_worker(name) local worker_hash = KEYS[3]
   end
   local able = capability == '' or string.find(',' .. (own.capabilities or '') .. ',', ',' .. capability .. ',', 1, true)
   if own.incarnation and able and (group == '' or own.group == group) then return shown end
-end
-
--- read_presence(): for how many ms a worker may be silent and still counts as alive.
--- NEEDS config
-local function read_presence() local config = KEYS[1]
-  return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
 end
 
 local workers = KEYS[2]

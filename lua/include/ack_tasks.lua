@@ -1,5 +1,4 @@
 -- ack_tasks(conf, ids, tokens, results, tally): complete tasks whose lease is this token's; one answer each.
--- NEEDS running task finished emit observe settled_before untie is_full keep_result answer_waiters end_leases join_traces has_other_result
 local function ack_tasks(conf, ids, tokens, results, tally)
   local answers, done, by_time, kept, ended, traces = {}, {}, {}, {}, {}, nil
   if #ids == 0 then return answers end

@@ -1,6 +1,5 @@
 -- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
--- NEEDS counters
 local function add_counts(tally)
   for name, counted in pairs(tally) do
     if type(counted) == 'number' then

@@ -1,6 +1,6 @@
 -- add_payloads(leased): fill in the payloads of claimed tasks, entry 7 of each; the ids of those that have none. An empty
 -- payload is stored too, so one that is not there was evicted.
--- NEEDS payload
+-- EARLY
 local function add_payloads(leased)
   if #leased == 0 then return {} end
   local keys, missing = {}, {}

@@ -1,7 +1,6 @@
 -- add_tasks(conf, ids, data, envelopes, stamps, tally): take in those tasks that are new, each with what its envelope says
 -- and the stamp of the call and its index in it. One answer each.
--- NEEDS config payload ready shares emit known_as find_twin find_missing merge_task write_record hold_keys index_task place_task
--- NEEDS make_ready sweep_once is_here join_order
+-- EARLY
 local function add_tasks(conf, ids, data, envelopes, stamps, tally)
   local last = redis.call('HINCRBY', config, 'place', #ids)
   local place = last - #ids

@@ -1,6 +1,5 @@
 -- admit(conf, rid, request): grant a new request, or let it wait, or refuse it: the status, and what goes with it.
--- NEEDS requests read_rules end_around cover_parts unavailable refuse_rate find_obstacle grant tell waits_as is_idle find_place
--- NEEDS circle_of break_circle join_line remember
+-- LATE
 local function admit(conf, rid, request)
   read_rules(conf)
   end_around(conf, request.parts)

@@ -1,6 +1,6 @@
 -- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
 -- it is not shown; the server deletes it later, by its own clock.
--- NEEDS config reply channel
+-- EARLY
 local function answer_waiters(conf, id, how, value)
   conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or DEFAULT_reply_ms)
   redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,

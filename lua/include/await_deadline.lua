@@ -1,6 +1,5 @@
 -- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
 -- last, fails; or expires, if it was never leased: the earlier of the two.
--- NEEDS task deadlines push_due
 local function await_deadline(conf, id, since_ms)
   local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE

@@ -1,6 +1,5 @@
 -- await_others(conf, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
 -- `gather` children, which may come later; or those before it of its ordering key. What has ended before is noted as if it ended now.
--- NEEDS task blocked deadlines dependents begin_chains make_awaited
 local function await_others(conf, id, own, place)
   local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
   for _, other in ipairs(own.after or {}) do

@@ -1,6 +1,5 @@
 -- break_circle(conf, request, search): end the wait that the policy names of those that make a circle. The circle as
 -- text, and the rid that was ended; none where it is for the request itself to give way.
--- NEEDS record_of read_request circle_of choose_victim end_deadlock promote_freed
 local function break_circle(conf, request, search)
   local circle, nodes = circle_of(request, search)
   local victim = choose_victim(conf, request, nodes)

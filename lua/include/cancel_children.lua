@@ -2,7 +2,6 @@
 -- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
 -- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
 -- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
--- NEEDS task children rank_after cancel_one note_end
 local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally)
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')

@@ -1,6 +1,6 @@
 -- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
 -- task leaves the dead set; it holds nothing any more. The answer.
--- NEEDS running leases read_record find_set state_of push_control lane_emptied leave_line answer_waiters cancel_task
+-- LATE
 local function cancel_one(conf, id, tally, dead_too)
   local record = read_record(id)
   local set, score = find_set(id, record)

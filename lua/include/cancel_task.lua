@@ -1,5 +1,5 @@
 -- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
--- NEEDS task finished emit untie answer_waiters
+-- EARLY
 local function cancel_task(conf, id, tied, tally, detail)
   if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)

@@ -1,6 +1,5 @@
 -- check_slot(): what this call is to its slot: 'fresh', with when the slot kept house last; 'replay',
 -- with the ids that the call was given before; 'stale'; or 'unregistered'.
--- NEEDS worker_hash worker incarnation slot n
 local function check_slot()
   local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot)
   if not row[1] then return 'unregistered' end

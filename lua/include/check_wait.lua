@@ -1,8 +1,6 @@
 -- check_wait(conf, rid, begun): search again for cycles that a waiter is part of; begun: from there, where an earlier call
 -- has begun. What was ended for it; false if nothing had to be; nil if its agent has had its turn a short while ago. The
 -- second: the search, where it was too long for this call.
--- NEEDS graph saved unchecked rates live_request members_of link_request write_request find_place find_obstacle hand_over
--- NEEDS tell break_circle end_deadlock promote_freed still_waits save_search
 local function check_wait(conf, rid, begun)
   local request = live_request(conf, rid)
   if not request or request.order == '-' then return nil end -- an earlier one of this call has seen to it

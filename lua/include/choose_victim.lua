@@ -1,6 +1,5 @@
 -- choose_victim(conf, request, nodes): which of the waits of a circle is to end, by the policy; nil: that of the
 -- request.
--- NEEDS record_of
 local function choose_victim(conf, request, nodes)
   if conf.policy == 'requester' then return nil end
   local victim, rank, born = nil, tonumber(request.priority), tonumber(request.born_ms)

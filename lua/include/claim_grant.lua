@@ -1,5 +1,4 @@
 -- claim_grant(conf, rid, request): a waiter has seen that it was granted: from now on it has its full time.
--- NEEDS set_deadline write_request tell
 local function claim_grant(conf, rid, request)
   request.state, request.deadline_ms = 'held', conf.now + tonumber(request.ttl_ms)
   write_request(conf, rid, request)

@@ -1,6 +1,6 @@
 -- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,
 -- and publish what this call has told.
--- NEEDS requests channel create_base mirror_hint
+-- LATE
 local function close_domain(conf)
   local changes = { '#now', conf.now_text, '#offset', conf.offset, '#fence', string.format('%.0f', conf.fence),
     '#waiting', conf.waiting, '#due', conf.due }

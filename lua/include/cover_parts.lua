@@ -1,7 +1,6 @@
 -- cover_parts(conf, request): what its owner holds already, strongly enough, is granted under the highest fence it has
 -- for it: the part gets that fence. A shared hold that is to become exclusive makes the request an upgrade. Whether
 -- all are covered.
--- NEEDS graph record_of read_request
 local function cover_parts(conf, request)
   local covered, fences = true, {}
   for _, part in ipairs(request.parts) do

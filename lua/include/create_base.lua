@@ -1,5 +1,4 @@
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
--- NEEDS config
 local function create_base()
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
 end

@@ -1,6 +1,6 @@
 -- decide(conf, rid, parts): what a request for these locks is answered, be it new or known: the status, what goes with
 -- it, and the request itself if it lives.
--- NEEDS issued_ms catch_up new_request record_of recall admit
+-- LATE
 local function decide(conf, rid, parts)
   catch_up(conf, { rid })
   if record_of(conf, rid) then return recall(conf, rid) end

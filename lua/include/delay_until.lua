@@ -1,5 +1,4 @@
 -- delay_until(conf, due_ms, id, lane): put a task aside.
--- NEEDS delayed push_due
 local function delay_until(conf, due_ms, id, lane)
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - conf.now < 10000 then push_due(lane) end

@@ -1,5 +1,4 @@
 -- describe(rid, request): a live request as list and show answer it. Holders have place 0.
--- NEEDS deadlines parts_text place_of
 local function describe(rid, request)
   local waits = request.order ~= '-'
   return { 'found', rid, waits and 'waiting' or request.state, request.owner, request.agent, tonumber(request.priority),

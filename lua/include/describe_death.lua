@@ -1,6 +1,5 @@
 -- describe_death(conf, attempt, error, sealed): what the event of a death says of its last run: which one it was, and the end of the
 -- error as a word, percent-encoded, as much as the queue's events show. Not that of a sealed error, which nobody could read.
--- NEEDS config
 local function describe_death(conf, attempt, error, sealed)
   local words = ' attempts=' .. attempt
   if error == '' or sealed or conf.events_max == '0' then return words end

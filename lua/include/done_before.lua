@@ -1,5 +1,4 @@
 -- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
--- NEEDS once rid
 local function done_before(conf, verb)
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')

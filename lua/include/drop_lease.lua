@@ -1,6 +1,5 @@
 -- drop_lease(conf, id, held): end what is left of a lease, an entry of `running` or nil. The next claims look at the lines of
 -- its limits.
--- NEEDS running leases holding limit_lines
 local function drop_lease(conf, id, held)
   for key in string.gmatch(held and string.match(held, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
     redis.call('ZREM', holding .. key, id)

@@ -2,7 +2,6 @@
 -- place on, and of its edges from the one with that number on. Who comes behind another that it has to wait for waits
 -- for the nearest one; a run of shared waiters waits together. Where the page is full: with which waiter and edge to go
 -- on. page: `left`, how many edges it may still have, and `work`, how much may still be looked at.
--- NEEDS members_below
 local function edges_of(resource, answers, page, order, at)
   local line = 'r ' .. resource
   local waiters = members_below(line .. ' q', 1000)

@@ -1,6 +1,5 @@
 -- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
 -- trace is conf.trace, that of the task, or else that of the call.
--- NEEDS events trace source
 local function emit(conf, event, id, detail)
   if conf.events_max == '0' then return end
   if detail ~= '' and source == '' and trace == '' and not conf.trace then

@@ -1,6 +1,5 @@
 -- end_around(conf, parts): end what is overdue, as much as one call may, among the first to hold these resources or to wait for them; 256 are looked
 -- at in a call.
--- NEEDS members_below end_overdue
 local function end_around(conf, parts)
   local rids, spare = {}, conf.spare or 256
   for _, part in ipairs(conf.caught_up and {} or parts) do

@@ -2,7 +2,7 @@
 -- ended two minutes ago; how many were ended. conf.caught_up: there are no more. conf.due is when there is something
 -- to do again; what can be forgotten may wait for a second, so that not every call has to see to it.
 -- Requests with many locks count for several.
--- NEEDS deadlines end_rids sweep_ended
+-- LATE
 local function end_due(conf, limit)
   conf.caught_up = conf.now < conf.due
   if conf.caught_up then return 0 end

@@ -1,5 +1,4 @@
 -- end_leases(conf, ids): nobody holds these tasks any more.
--- NEEDS running leases free_limits
 local function end_leases(conf, ids)
   if #ids == 0 then return end
   if conf.limits then free_limits(conf, ids) end

@@ -2,7 +2,6 @@
 -- one was let go that waits for another limit now, and answer the earlier of a time (0: none) and that when the line of a limit
 -- is looked at next. While there are lines that is in 5 s at the latest, for nobody is told of a limit that is changed.
 -- conf.timed: lanes in which this claim has met a rate. It leaves a token there, for its worker may be busy when the next may start.
--- NEEDS limit_lines note_starts cancel_one open_lines push_due
 local function end_limited(conf, next_ms, tally)
   if conf.started[1] then note_starts(conf) end
   for _, id in ipairs(conf.victims) do cancel_one(conf, id, tally) end

@@ -1,5 +1,4 @@
 -- end_overdue(conf, rids, work): end those of some requests whose deadline has come, where end_due has not seen to all.
--- NEEDS deadlines end_rids
 local function end_overdue(conf, rids, work)
   if conf.caught_up or #rids == 0 then return end
   local due = {}

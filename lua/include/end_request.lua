@@ -1,6 +1,6 @@
 -- end_request(conf, rid, request, outcome, event, detail): take a request out of everything, and remember how it
 -- ended.
--- NEEDS graph members_of forget_search remember tell note_freed permits_of use_permits
+-- LATE
 local function end_request(conf, rid, request, outcome, event, detail)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
   remember(conf, rid, outcome)

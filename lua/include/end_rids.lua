@@ -1,6 +1,5 @@
 -- end_rids(conf, rids, work): end requests whose deadline has come: all of them first, for none may be granted what
 -- another leaves. Then the next in line have their turn. How many were ended: `work` counts their locks, and more.
--- NEEDS deadlines note_line live_request end_wait end_request promote_freed
 local function end_rids(conf, rids, work)
   local count = 0
   for _, rid in ipairs(rids) do

@@ -1,6 +1,5 @@
 -- end_ties(conf, id, record, how): end what a task that has ended may hold still: its keys, its deadline, its place among those of its
 -- ordering key; and answer those that wait for its reply, unless there is an answer. What was done before is not done again.
--- NEEDS result reply untie answer_waiters
 local function end_ties(conf, id, record, how)
   local tied = record.ties and untie(conf, id, (how == 'completed' or how == 'result_dropped') and 'c' or 'f')
   if tied and redis.call('EXISTS', reply .. id) == 0 then

@@ -1,6 +1,5 @@
 -- ended_as(conf, id, state, record): the answer to those who wait for a task that has ended, or that is not there: what it left
 -- as its reply, else what is kept with its record.
--- NEEDS result reply
 local function ended_as(conf, id, state, record)
   local left = (record.reply or not state) and redis.call('GET', reply .. id)
   local until_ms, how, value = string.match(left or '', '^(%d+) (.-)\n(.*)$')

@@ -2,7 +2,6 @@
 -- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
 -- lane, at its old place; as many as conf.work allows; how many. A task with a lease or an end waits no more: a deadline that an older
 -- version left is only removed.
--- NEEDS task ready deadlines leases finished dead read_record find_set lane_emptied line_up make_ready next_lane share_place await_deadline leave_line bury_task drop_task
 local function expire_waiting(conf, limit, tally)
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end

@@ -1,7 +1,5 @@
 -- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
 -- reason, error, jitter_ppm, pairs. One answer each: retried with the due time, dead, cancelled, lease_lost.
--- NEEDS config running task emit read_lease settled_as settled_before end_leases read_policy backoff delay_until
--- NEEDS await_deadline bury_task cancel_task describe_death
 local function fail_tasks(conf, fails, tally)
   local answers, ended = {}, {}
   local held = redis.call('HMGET', running, unpack(fails.id))  -- at most 1,000: items

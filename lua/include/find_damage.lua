@@ -1,7 +1,7 @@
 -- find_damage(ids): what is wrong with each of these tasks: `lost` (in no set), `twice` (in several), `lease` (a lease of which
 -- a part is not there, or that a limit does not count), `line` (it waits for a limit in no line); false if nothing is. An id
 -- without a record is sound but for a lease that it has left: what else is left of it goes when a call meets it.
--- NEEDS task ready delayed blocked running leases finished dead holding waiting
+-- EARLY
 local function find_damage(ids)
   local scores, found = {}, {}
   local sets = { delayed, blocked, leases, finished, dead }

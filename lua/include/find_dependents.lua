@@ -1,7 +1,6 @@
 -- find_dependents(conf, search, request): go on with a search until all are found that wait for the owner of the request,
 -- directly or through others, if it waits at its place; or until a cycle is certain. False where that takes more than
 -- conf.visits, which counts the commands and all that they read.
--- NEEDS scan_line visit_waiter
 local function find_dependents(conf, search, request)
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then search.wants[part.resource] = part.code end

@@ -1,5 +1,4 @@
 -- find_full(conf, limited): the first of these limits that lets no task start now, and the score of its line until it does; nil if all let one.
--- NEEDS rates room_left
 local function find_full(conf, limited)
   local names, unread = {}, {}
   for _, limit in ipairs(limited) do

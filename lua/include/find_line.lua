@@ -1,5 +1,4 @@
 -- find_line(conf, own): the first of the limits of a new task in whose line others wait; it goes behind them at once.
--- NEEDS waiting limits_of
 local function find_line(conf, own)
   local limited = limits_of(conf, own.user or '', table.concat(own.tags or {}, ','), table.concat(own.limits or {}, ','))
   for _, limit in ipairs(limited) do

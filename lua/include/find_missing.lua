@@ -1,6 +1,5 @@
 -- find_missing(conf, ids, stamp): the first of these tasks that there is not, or that a later item of the call makes; nil if
 -- all are there. Those that are there are not looked up again in this call.
--- NEEDS task is_later
 local function find_missing(conf, ids, stamp)
   for _, id in ipairs(ids) do
     if not conf.there[id] then

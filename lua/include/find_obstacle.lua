@@ -1,6 +1,5 @@
 -- find_obstacle(conf, request, order): why a request for that place in line has to wait: the resource, and whether it
 -- is for its holders (else for those ahead); nil if it need not.
--- NEEDS is_held_against is_behind
 local function find_obstacle(conf, request, order)
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then

@@ -3,7 +3,6 @@
 -- on: any other place has a cycle if these have one. With permits not every cycle is for ever, so there it moves ahead
 -- of those that are stuck. Nil, or the search that has found a cycle wherever it stands. request.unchecked: the
 -- search was too long; request.search is how far it has come, and `search` that of an earlier call.
--- NEEDS new_search find_dependents place_before is_stuck left_over
 local function find_place(conf, request, tail, search)
   local moved = search ~= nil or request.order == tail
   search = search or new_search(request)

@@ -1,5 +1,4 @@
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
--- NEEDS ready delayed blocked leases finished dead
 local function find_set(id, record)
   if not record then return nil end
   for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do

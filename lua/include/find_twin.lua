@@ -1,7 +1,6 @@
 -- find_twin(conf, own, stamp): the task that stands for a new one, and by what: by what this call was answered before
 -- (rid), its idempotency key (key), its scope, or its unique key; and whether a later item of this call made it, where that
 -- matters. nil if none does.
--- NEEDS once task is_later
 local function find_twin(conf, own, stamp)
   local names = { 'rid', 'key', 'scope', 'unique' }
   local found = redis.call('HMGET', once, 'rid:' .. stamp, 'key:' .. (own.idempotency_key or ''),

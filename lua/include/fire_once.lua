@@ -1,7 +1,7 @@
 -- fire_once(conf, id, at_text, data, envelope, stamp, tally): enqueue a schedule's task for a time, as its overlap policy has it:
 -- with tasks of it that have not ended this one is left out, or follows them, or they are cancelled first. fired, exists
 -- (there is a task of that id) or skipped. What this call itself made before is `fired` again.
--- NEEDS name schedule task emit known_as read_open cancel_one add_tasks
+-- LATE
 local function fire_once(conf, id, at_text, data, envelope, stamp, tally)
   local key = schedule .. name
   local known = known_as(id, stamp)

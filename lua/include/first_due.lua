@@ -1,6 +1,5 @@
 -- first_due(page, limit): where tasks are due at the same time and some of them crashed again: who is promoted, at most limit, of one
 -- time the first in line when they were leased, others before. 1,000 are looked at. nil where none of them crashed again.
--- NEEDS config task delayed
 local function first_due(page, limit)
   local last = page[2 * limit]
   if tonumber(redis.call('HGET', config, 'crashed_due_ms') or 0) < tonumber(page[2]) then return nil end

@@ -1,6 +1,5 @@
 -- first_leases(conf, limit): where more leases have expired than a sweep takes back: those that end first, and of those that share a
 -- deadline the first in line, not those whose ids sort first. 1,000 are looked at.
--- NEEDS running leases
 local function first_leases(conf, limit)
   local page = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
   local ids, due, place, first = {}, {}, {}, {}

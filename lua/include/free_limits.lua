@@ -1,5 +1,4 @@
 -- free_limits(conf, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
--- NEEDS running holding limit_lines open_lines
 local function free_limits(conf, ids)
   local freed, keys, lined = {}, {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases

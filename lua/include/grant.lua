@@ -1,6 +1,5 @@
 -- grant(conf, rid, request, status, deadline_ms): make it a holder. A lock that its owner did not hold before gets a
 -- fence above all that were given out before.
--- NEEDS next_fence permits_of set_deadline link_request write_request use_permits
 local function grant(conf, rid, request, status, deadline_ms)
   local fence = next_fence(conf)
   for _, part in ipairs(request.parts) do

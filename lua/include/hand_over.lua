@@ -1,6 +1,5 @@
 -- hand_over(conf, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
 -- it may follow it, in every line where it stood, but for what it has alone.
--- NEEDS graph note_line members_of forget_search grant read_rules tell
 local function hand_over(conf, rid, request)
   read_rules(conf)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request

@@ -1,6 +1,5 @@
 -- held_back(conf, id, record, score, tied, tally): whether a limit does not let a task start now: then it waits in its line, or is
 -- dead or cancelled, as the limit's policy says. Else the limits that it is to hold. conf.met counts all limits.
--- NEEDS task emit bury_task cancel_task limits_of find_full make_way join_limit mend_holders
 local function held_back(conf, id, record, score, tied, tally)
   local user, tags, words = '', '', ''
   for f = 1, #record, 2 do

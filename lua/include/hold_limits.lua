@@ -1,6 +1,5 @@
 -- hold_limits(conf, id, limited, fence): a task starts: it counts for its limits until its lease ends. The keys of those that it
 -- holds, for its lease. note_starts writes what it does to their rates.
--- NEEDS holding
 local function hold_limits(conf, id, limited, fence)
   local keys = {}
   for _, limit in ipairs(limited) do

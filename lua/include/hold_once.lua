@@ -1,6 +1,5 @@
 -- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
 -- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
--- NEEDS once once_due
 local function hold_once(conf, field, id, keep_ms, stamp)
   if not keep_ms then
     redis.call('HSET', once, field, id)

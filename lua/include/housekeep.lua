@@ -1,6 +1,5 @@
 -- housekeep(conf, tally, wanted): once a second for each slot that claims: note the worker's presence, mend lines of limits, forget silent workers, old
 -- ended tasks and keys of `once` whose time is over. False if more of these are left, for the next call.
--- NEEDS workers worker sweep_workers sweep_rates mend_lines sweep_shares trim_ended sweep_once
 local function housekeep(conf, tally, wanted)
   redis.call('ZADD', workers, conf.now_text, worker)
   local trimmed = trim_ended(conf, 100, tally)

@@ -1,5 +1,5 @@
 -- index_task(conf, by_index, id, own): note a new task for the indexes of its user, tags and parent.
--- NEEDS by_user by_tag children line_up
+-- EARLY
 local function index_task(conf, by_index, id, own)
   if own.user then line_up(by_index, by_user .. own.user, conf.now_text, id) end
   if own.tags then

@@ -1,6 +1,5 @@
 -- is_behind(conf, part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
 -- pass those shared waiters that wait for something else as well, up to 63 of them.
--- NEEDS graph line_of
 local function is_behind(conf, part, order)
   local line, queue, most = line_of(conf, part.resource), 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
   if part.code == 's' and not line.read or part.code ~= 's' and line.first == nil then

@@ -1,6 +1,5 @@
 -- is_held_against(conf, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
 -- order permits, shared, exclusive.
--- NEEDS graph permits_of read_capacity line_of
 local function is_held_against(conf, part, owner)
   local line, held = line_of(conf, part.resource), 'r ' .. part.resource .. ' h'
   local low, high = '[' .. held .. ' ', '(' .. held .. '!'

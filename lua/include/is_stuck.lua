@@ -2,7 +2,6 @@
 -- is let run and give back what it has, as long as there is somebody; what is left over is a deadlock. Who does not wait
 -- for the request, even through others, can run in the end. If it is: the lines, and who could run, for left_over.
 -- nil: too much to tell.
--- NEEDS load_waits lines_of
 local function is_stuck(conf, search, request)
   if not load_waits(conf, search) or conf.visits < #search.entries / 2 then return nil end -- that is what lines_of takes
   local state = lines_of(conf, search, request)

@@ -1,6 +1,5 @@
 -- join_limit(conf, id, score, limit, look_ms, tied): let a task wait in the line of a limit, by its place; look_ms is the score of the
 -- line in limit_lines, unless it is looked at before. Meanwhile it may expire, but it does not wait for a worker to come.
--- NEEDS task blocked deadlines waiting limit_lines
 local function join_limit(conf, id, score, limit, look_ms, tied)
   redis.call('ZADD', blocked, score, id)
   redis.call('ZADD', waiting .. limit.key, score, id)

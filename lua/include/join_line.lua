@@ -1,5 +1,4 @@
 -- join_line(conf, rid, request): let a request wait at its place.
--- NEEDS set_deadline unchecked link_request write_request tell
 local function join_line(conf, rid, request)
   request.state = 'waits'
   link_request(conf, rid, request)

@@ -1,6 +1,5 @@
 -- join_order(id, own, place): put a new task at the end of the line of its ordering key. Behind others it waits for its turn,
 -- which comes when it is the first.
--- NEEDS order
 local function join_order(id, own, place)
   local line = order .. own.ordering_key
   own.behind = redis.call('EXISTS', line) == 1

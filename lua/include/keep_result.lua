@@ -1,6 +1,6 @@
 -- keep_result(conf, id, value, own_ms, kept): keep a result with its record, or for a time, or not at all, as the task or
 -- the queue has it; kept is the MSET of the call. False if it was dropped because the server is full.
--- NEEDS task result is_full
+-- EARLY
 local function keep_result(conf, id, value, own_ms, kept)
   local keep_ms = own_ms or conf.result_ms
   if value == '' or keep_ms == 0 then return true end

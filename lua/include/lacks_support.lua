@@ -1,5 +1,4 @@
 -- lacks_support(request): whether a waiter rests on holds of its owner's of which one is gone.
--- NEEDS strongest
 local function lacks_support(request)
   for _, part in ipairs(request.parts) do
     if part.leans ~= '' then

@@ -1,7 +1,6 @@
 -- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
 -- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
 -- tasks of the lane may wait for one.
--- NEEDS lanes wake delayed deadlines shares
 local function lane_emptied(conf, lane)
   redis.call('SREM', lanes, lane)
   if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end

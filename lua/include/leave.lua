@@ -1,6 +1,6 @@
 -- leave(conf, rid): end a request because its client says so. `released` or `cancelled`; of one that has ended: how;
 -- nil if it is not known.
--- NEEDS record_of live_request end_request
+-- LATE
 local function leave(conf, rid)
   local request = live_request(conf, rid)
   if not request then return string.match(record_of(conf, rid) or '', '^ended (%S+)') end

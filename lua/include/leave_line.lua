@@ -1,5 +1,4 @@
 -- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
--- NEEDS task waiting limit_lines
 local function leave_line(id, key)
   redis.call('HDEL', task .. id, 'limited_by')
   redis.call('ZREM', waiting .. key, id)

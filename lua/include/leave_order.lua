@@ -1,6 +1,5 @@
 -- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
 -- the next one has come, which pass_on tells it.
--- NEEDS order note_end
 local function leave_order(conf, id, key)
   local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
   redis.call('ZREM', order .. key, id)

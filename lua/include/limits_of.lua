@@ -1,6 +1,5 @@
 -- limits_of(conf, user, tags, words): the limits that hold for a task: of all, of its user, its tags and its limit keys, which
 -- are given as words with commas between them, or ''.
--- NEEDS read_limits
 local function limits_of(conf, user, tags, words)
   local known = user .. ' ' .. tags .. ' ' .. words
   if not conf.limited[known] then

@@ -2,7 +2,6 @@
 -- is_stuck plays it through: `lines` by resource, waiters in order, with how many holds are left (`all`), how many that
 -- are not shared (`alone`), that are not permits (`solid`), and the permits (`taken`); `holds` and `waits` by owner, and
 -- `need`, for how many of its waits it is not yet free.
--- NEEDS permits_of read_capacity
 local function lines_of(conf, search, request)
   local state = search.state or { lines = {}, holds = {}, waits = {}, size = 0 }
   local function add(owner, resource, order, code)

@@ -1,6 +1,5 @@
 -- link_request(conf, rid, request): add its members to the graph. What was read of its lines (line_of) is to be read
 -- again, but for one more who shares a lock that is shared or free: that keeps nobody away who would share it, too.
--- NEEDS graph members_of
 local function link_request(conf, rid, request)
   for _, part in ipairs(conf.lines and request.parts or {}) do
     local line = conf.lines[part.resource]

@@ -1,5 +1,4 @@
 -- live_request(conf, rid): a request that holds or waits; nil if it has ended or is not known.
--- NEEDS record_of read_request
 local function live_request(conf, rid)
   local text = record_of(conf, rid)
   if text and string.sub(text, 1, 6) ~= 'ended ' then return read_request(text) end

@@ -1,6 +1,5 @@
 -- load_waits(conf, search): read what all hold and wait for that a search has found, for is_stuck, into `entries`; and how
 -- many permits there are. False where that takes more than conf.visits.
--- NEEDS members_below permits_of read_capacity
 local function load_waits(conf, search)
   for n = search.loaded + 1, search.count do
     local owner = search.todo[n].owner

@@ -1,6 +1,5 @@
 -- make_awaited(conf, id): somebody waits for the end of this task: it has ties from now on; or, if it has ended, its end is noted
 -- for all that this call adds.
--- NEEDS task running finished dead note_end
 local function make_awaited(conf, id)
   if conf.there[id] == 'awaited' then return end
   conf.there[id] = 'awaited'

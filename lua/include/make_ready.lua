@@ -1,6 +1,5 @@
 -- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- The shares of a lane with tasks in line do not end, wherever the tasks came from.
--- NEEDS ready lanes push_wake shares
 local function make_ready(conf, by_lane)
   for lane, members in pairs(by_lane) do
     for first = 1, #members, 7000 do

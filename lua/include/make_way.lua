@@ -1,7 +1,6 @@
 -- make_way(conf, limit): another task of a full limit has come, and the oldest is to go for it: of those that run one that
 -- nobody in line goes for already, or, where there is one for each, the first in line. It is cancelled by end_limited, for what
 -- this claim does with it is not written yet.
--- NEEDS blocked holding waiting
 local function make_way(conf, limit)
   local lined = redis.call('ZCARD', waiting .. limit.key)
   if lined < limit.most then

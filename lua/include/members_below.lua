@@ -1,5 +1,5 @@
 -- members_below(words, limit): the first members of the graph that begin with these words, and go on.
--- NEEDS graph
+-- LATE
 local function members_below(words, limit)
   return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
 end

@@ -1,6 +1,5 @@
 -- mend_holders(conf, key): forget holders of a limit without a lease, as an evicting server leaves them: in a page of 100, each minute
 -- the next one. Tasks that this claim leases have no lease yet; their fences are above conf.fence.
--- NEEDS leases holding
 local function mend_holders(conf, key)
   local upto = conf.fence and string.format('%.0f', conf.fence) or '+inf'
   local pages = math.max(1, math.ceil(redis.call('ZCOUNT', holding .. key, '-inf', upto) / 100))

@@ -1,6 +1,5 @@
 -- mend_lines(conf): look at lines whose limit was full a minute ago, 25 of them, though the end of a lease opens them. Holders without
 -- a lease, as an evicting server leaves them, are forgotten, and so is who is not blocked, as older versions of these scripts left it.
--- NEEDS blocked waiting limit_lines open_lines mend_holders
 local function mend_lines(conf)
   local keys = redis.call('ZRANGE', limit_lines, BAND, BAND + conf.now - 60000, 'BYSCORE', 'LIMIT', 0, 25)
   for _, key in ipairs(keys) do

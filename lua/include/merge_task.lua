@@ -1,7 +1,6 @@
 -- merge_task(conf, twin, by, stamp, own, data): answer an enqueue with a task that is there, and was found by that name. The
 -- call may come again when that task has ended, so the answer is remembered; and with coalesce=last, a scope's task gets the
 -- newcomer's payload.
--- NEEDS task payload hold_once hold_keys
 local function merge_task(conf, twin, by, stamp, own, data)
   if by == 'rid' then return end
   hold_once(conf, 'rid:' .. stamp, twin, WAIT_rid_ms)

@@ -1,6 +1,5 @@
 -- move_due(conf, set, tally): see to what is due in a set, at most 100 of it, and as much as conf.work allows: a few in
 -- any case, so that each set has its turn.
--- NEEDS delayed leases deadlines ends promote_due reap_expired expire_waiting pass_on
 local function move_due(conf, set, tally)
   local moves = {
     [leases] = reap_expired, [deadlines] = expire_waiting, [delayed] = promote_due, [ends] = pass_on,

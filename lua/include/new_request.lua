@@ -1,5 +1,4 @@
 -- new_request(conf, parts): a request for these locks that is neither granted nor in line.
--- NEEDS owner agent priority ttl_ms wait_ms born_ms purpose
 local function new_request(conf, parts)
   return {
     state = 'held', owner = owner, agent = agent ~= '' and agent or owner, priority = priority, since_ms = conf.now,

@@ -1,5 +1,4 @@
 -- next_firing(conf): when a schedule is due next, of a queue that has any; 0: none is, or the queue takes no new tasks.
--- NEEDS schedules
 local function next_firing(conf)
   if conf.draining then return 0 end
   local head = redis.call('ZRANGE', schedules, 0, 0, 'WITHSCORES')

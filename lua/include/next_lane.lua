@@ -1,5 +1,4 @@
 -- next_lane(conf, id, record): let a task that nobody has taken wait in the next of its fallback lanes; which that is.
--- NEEDS task emit
 local function next_lane(conf, id, record)
   local lane, rest = string.match(record.fallback, '^([^,]+),?(.*)$')
   redis.call('HSET', task .. id, 'lane', lane, 'fallback', rest)

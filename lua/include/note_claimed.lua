@@ -1,6 +1,5 @@
 -- note_claimed(conf, wanted, from, scores, taken): of fair shares, how far those have come that were claimed, in each lane and band; taken
 -- says which of the tasks that peek_ready found. A lane that stays empty for a day is forgotten.
--- NEEDS ready shares
 local function note_claimed(conf, wanted, from, scores, taken)
   local highest = {}
   for _, i in ipairs(taken) do

@@ -1,5 +1,4 @@
 -- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
--- NEEDS rid hold_once sweep_once
 local function note_done(conf, verb, word)
   if rid == '' then return end
   hold_once(conf, 'done:' .. verb .. ':' .. rid, word, WAIT_rid_ms)

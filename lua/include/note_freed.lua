@@ -1,5 +1,4 @@
 -- note_freed(conf, request): note the lines of what a request has left, and who may have lost what its own wait rests on.
--- NEEDS note_line
 local function note_freed(conf, request)
   for _, part in ipairs(request.parts) do
     note_line(conf, part.resource, part.code == 's')

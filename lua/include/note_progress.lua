@@ -1,6 +1,5 @@
 -- note_progress(conf, id, own): write how far a running task has come. False if its record is gone. A line of the log alone is no
 -- event.
--- NEEDS task log emit
 local function note_progress(conf, id, own)
   if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then return false end
   local fields = { 'progress_ms', conf.now_text }

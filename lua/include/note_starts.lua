@@ -1,5 +1,4 @@
 -- note_starts(conf): write when the rates of limits let the next tasks start, after this claim's.
--- NEEDS rates
 local function note_starts(conf)
   local due = {}
   for i, limit in ipairs(conf.started) do

@@ -1,4 +1,5 @@
 -- observe(tally, name, value): count a value in the bucket of the next power of two: counter '<name>:<upper bound>'.
+-- EARLY
 local function observe(tally, name, value)
   local bound = 1
   while bound < value and bound < 2147483648 do bound = bound * 2 end  -- at most 31: doublings

@@ -1,7 +1,6 @@
 -- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
 -- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
 -- with.
--- NEEDS config requests base_time
 local function open_domain(rids)
   local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms',
     'mirror')

@@ -1,6 +1,5 @@
 -- open_due_lines(conf): see to the lines of limits that are to be looked at by now, and to those that were full before a limit of
 -- their kind was changed, 100 in all, or 140 where as many are due each time. conf.lines_left: there may be more.
--- NEEDS limit_lines open_lines
 local function open_due_lines(conf)
   local due = redis.call('ZRANGE', limit_lines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 100, 'WITHSCORES')
   local fresh, again = {}, {}

@@ -3,7 +3,6 @@
 -- if there is room still, workers of their lane are perhaps not there, so that more may go.
 -- The score of a line in limit_lines says when it is looked at next: at that time, again; at once, if it is negative, and then the
 -- time plus BAND is since when; and from BAND on not before a lease ends, for the limit was full at that time, less BAND.
--- NEEDS task blocked waiting limit_lines line_up await_deadline room_left
 local function open_line(conf, key, batch, again)
   local limit, room, look_ms = conf.limit[key], MAX_SAFE, conf.now
   if limit then

@@ -1,6 +1,5 @@
 -- open_lines(conf, keys, again): see to the lines of these limits, as open_line does. What is more than one call may do is left to
 -- the next claims.
--- NEEDS blocked limit_lines emit make_ready read_limits open_line
 local function open_lines(conf, keys, again)
   local batch, later = { by_lane = {}, freed = {}, looks = {} }, {}
   for i, key in ipairs(keys) do

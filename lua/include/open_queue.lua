@@ -1,5 +1,4 @@
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
--- NEEDS config base_time
 local function open_queue()
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')

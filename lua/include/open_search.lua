@@ -1,6 +1,6 @@
 -- open_search(conf): the search that the call before has not ended, its rid, and where that stood then; nil if there is
 -- none. What was found is read where it is needed.
--- NEEDS saved
+-- LATE
 local function open_search(conf)
   local row = redis.call('HMGET', saved, '#rid', '#stands', '#order', '#place', '#numbers', '#cursor', '#hard', '#maybe',
     '#soft', '#permits', '#short', '#confirmed')

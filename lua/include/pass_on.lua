@@ -2,7 +2,6 @@
 -- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
 -- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
--- NEEDS ends dependents emit make_ready tell_waiting cancel_children
 local function pass_on(conf, limit, tally)
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()

@@ -1,6 +1,5 @@
 -- peek_ready(wanted, limit): the next tasks of these lanes: lowest priority band first and, inside a band, the lanes
 -- in order; or with lane_first the other way round. Lists of ids, scores and lane numbers, and per lane how many have been seen, one more than are taken if there are.
--- NEEDS ready lane_first
 local function peek_ready(wanted, limit)
   local size = math.min(limit, math.ceil(limit / #wanted) + 15) + 1
   local pages, at, there, named = {}, {}, {}, {}

@@ -1,6 +1,6 @@
 -- place_task(conf, id, own, place, by_lane): let a new task wait for what it says: for other tasks, for its time, or in line; or
 -- in the line of a limit, where others wait already.
--- NEEDS await_others join_gathering delay_until line_up await_deadline share_place find_line join_limit
+-- EARLY
 local function place_task(conf, id, own, place, by_lane)
   if own.parent and conf.chains then join_gathering(conf, id, own.parent) end
   if own.after or own.gather or own.behind then return await_others(conf, id, own, place) end

@@ -1,5 +1,5 @@
 -- plan_firing(conf, next_ms): note when this schedule is due next; 0: never by itself. Who waits for work learns of it.
--- NEEDS name schedules schedule push_due
+-- LATE
 local function plan_firing(conf, next_ms)
   local due_ms = next_ms > 0 and next_ms or MAX_SAFE
   redis.call('ZADD', schedules, string.format('%.0f', due_ms), name)

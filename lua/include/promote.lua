@@ -2,7 +2,6 @@
 -- run of shared waiters together. Grants and ends are `left` at most; answers how many are left then, and, where that
 -- was too much for a call, the place up to which all had their turn. What stands in a waiter's way is the same in all
 -- its lines, so it is looked for once (conf.tried) until somebody else is granted. conf.looks: how much may be done.
--- NEEDS graph deadlines record_of read_request end_wait find_obstacle hand_over
 local function promote(conf, freed, left)
   local line, most, skipped, had = 'r ' .. freed.resource .. ' q ', 64, 0, left
   local low, high = freed.from == '' and '[' .. line or '(' .. line .. freed.from .. '!', '(' .. line .. '~'

@@ -1,6 +1,5 @@
 -- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
 -- that crashed again keep the order that they had in line, not that of their ids. As many as conf.work allows.
--- NEEDS config task delayed emit line_up make_ready drop_task share_place first_due
 local function promote_due(conf, limit, tally)
   limit = math.min(limit, math.ceil(conf.work / (conf.fair and 3 or 2)))
   local page = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')

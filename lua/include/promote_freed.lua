@@ -1,6 +1,6 @@
 -- promote_freed(conf): give their turn to those in line for what this call has freed; first end the waits of owners
 -- that have lost what they rest on. What is too much for one call is left to the next.
--- NEEDS set_deadline waits_as live_request lacks_support end_request promote
+-- LATE
 local function promote_freed(conf)
   local left, at = conf.grants or 64, 1
   conf.tried, conf.looks = {}, conf.looks or 1300

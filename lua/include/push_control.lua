@@ -1,6 +1,5 @@
 -- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
 -- by itself where nobody waits for it.
--- NEEDS control
 local function push_control(conf, name)
   conf.called = conf.called or {}
   if conf.called[name] then return end

@@ -1,5 +1,4 @@
 -- read_capacity(conf, resource): its permits and whether they may be given out; nil if it has none.
--- NEEDS capacity
 local function read_capacity(conf, resource)
   local max, status, silent_ms, seen_ms, used =
     string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')

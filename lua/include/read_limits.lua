@@ -1,7 +1,6 @@
 -- read_limits(conf, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
 -- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
 -- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
--- NEEDS limits
 local function read_limits(conf, keys)
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*', ':*')) end

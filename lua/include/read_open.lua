@@ -1,5 +1,4 @@
 -- read_open(ids): which of these tasks, named with blanks between them, have not ended.
--- NEEDS task finished dead
 local function read_open(ids)
   local open = {}
   for id in string.gmatch(ids, '%S+') do

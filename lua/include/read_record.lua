@@ -1,5 +1,4 @@
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
--- NEEDS task
 local function read_record(id)
   local flat, record, bytes = redis.call('HGETALL', task .. id), {}, 0  -- at most 70: fields of a record
   if #flat == 0 then return nil, 0 end

@@ -1,5 +1,4 @@
 -- read_rules(conf): the settings that few calls need, added to conf.
--- NEEDS config
 local function read_rules(conf)
   if conf.claim_ms then return end
   local row = redis.call('HMGET', config, 'poll_ms', 'claim_ms', 'waiter_ms', 'priority_step_ms', 'policy',

@@ -1,7 +1,6 @@
 -- read_task(id): the record as a flat list; the attempts, crashes and deliveries it counts; since when the task was
 -- ready, nil if the record is gone; about how many bytes it and its payload take in a reply; and whether it has ties; and
 -- the trace of its enqueue, if it had one. A payload above 1 KiB has its size in the record.
--- NEEDS task
 local function read_task(id)
   local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
   local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied, traced = 0, 0, 0, nil, nil, 2048, false, nil

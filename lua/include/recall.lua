@@ -1,6 +1,5 @@
 -- recall(conf, rid): what a request that is known is answered: the status, what goes with it, and, if it lives,
 -- itself.
--- NEEDS deadlines record_of read_request
 local function recall(conf, rid)
   local text = record_of(conf, rid)
   local outcome, detail = string.match(text, '^ended (%S+) ?(.*)$')

@@ -1,5 +1,4 @@
 -- recall_answers(conf, verb, count): what the same call of so many items was answered within the last minute, or nil.
--- NEEDS done_before
 local function recall_answers(conf, verb, count)
   local answers = {}
   for status, value in string.gmatch(done_before(conf, verb) or '', '([^=,]+)=?([^,]*)') do

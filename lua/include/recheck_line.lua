@@ -1,7 +1,6 @@
 -- recheck_line(conf, resource, from): let detect look at those who wait for permits of a resource, behind that place in
 -- its line: with fewer permits than before they may be part of a deadlock. 500 waiters at a time; the rest of a longer
 -- line is noted for the next detect. Answers how much it has looked at.
--- NEEDS graph unchecked permits_of
 local function recheck_line(conf, resource, from)
   local line = 'r ' .. resource .. ' q '
   local low = from == '' and '[' .. line or '(' .. line .. from .. '!'

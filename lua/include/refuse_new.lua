@@ -1,6 +1,5 @@
 -- refuse_new(conf, ids, envelopes, stamps): the error of a queue that is being drained, unless no task of the call is new. One that
 -- would be answered `unknown` makes no task.
--- NEEDS known_as find_twin find_missing
 local function refuse_new(conf, ids, envelopes, stamps)
   local seen = {}
   conf.there = {}

@@ -1,6 +1,5 @@
 -- refuse_rate(conf, agent): the ms after which an agent that asks too often may ask again; nil, and one more counted,
 -- if it may now. GCRA: the score is the time (µs) at which all it asked for would have come at the allowed rate.
--- NEEDS rates
 local function refuse_rate(conf, agent)
   if not conf.rate_per_minute then return nil end
   local now, gap = conf.now * 1000, math.floor(60000000 / conf.rate_per_minute)

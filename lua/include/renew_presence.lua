@@ -1,6 +1,5 @@
 -- renew_presence(conf): a worker's sign of life, if it is known; what is wanted of it, and how many tasks at a time (0: nobody
 -- said).
--- NEEDS workers worker_hash worker busy
 local function renew_presence(conf)
   local own = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'mode', 'wanted', 'heard')
   if not own[1] then return 'run', 0 end

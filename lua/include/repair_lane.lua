@@ -1,6 +1,6 @@
 -- repair_lane(conf, lane): let `lanes` have this one just if tasks are in line there. sound, damaged (where nothing is to be
 -- written), or repaired.
--- NEEDS dry_run ready lanes push_wake lane_emptied
+-- LATE
 local function repair_lane(conf, lane)
   local there = redis.call('EXISTS', ready .. lane)
   if redis.call('SISMEMBER', lanes, lane) == there then return 'sound' end

@@ -1,6 +1,6 @@
 -- repair_line(conf, key, from): take out of the holders of a limit whoever has no lease that says so, and out of its line whoever does
 -- not wait there; and have the line looked at. How many were seen in the longer one, and what was wrong.
--- NEEDS dry_run task running leases blocked holding waiting limit_lines
+-- LATE
 local function repair_line(conf, key, from)
   local stale, wrong, long = {}, 0, 0
   local ids = redis.call('ZRANGE', holding .. key, from, from + 999)

@@ -1,8 +1,6 @@
 -- repair_task(conf, id, tally): put a task that find_damage has found back into one set, that which says most: that it has ended;
 -- that a worker has it; that it is in line. A lease whose settlement the record knows has ended, unless it is whole:
 -- then the settlement failed, and comes again. Another goes on, with a new deadline where it had none. The state then, or `gone`.
--- NEEDS ready delayed blocked running leases finished dead deadlines holding waiting limit_lines read_record read_lease lane_emptied
--- NEEDS leave_line drop_lease restore_task emit end_ties ended_how
 local function repair_task(conf, id, tally)
   local record, held = read_record(id), redis.call('HGET', running, id)
   if not record or not record.created_ms then

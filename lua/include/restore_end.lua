@@ -1,6 +1,5 @@
 -- restore_end(conf, id, record, how, tally): put a task that has ended among those that have. When it ended is not known, unless
 -- it was cancelled; it is kept as if it ended now. The set that it is in then.
--- NEEDS finished dead end_ties
 local function restore_end(conf, id, record, how, tally)
   end_ties(conf, id, record, how)
   if how == 'dead' then

@@ -1,6 +1,5 @@
 -- restore_task(conf, id, record, score, tally): put a task that is in no set where its record says; score: its place in line, where
 -- a lease knows it. The state that it has then.
--- NEEDS ended_how restore_indexes restore_end restore_wait
 local function restore_task(conf, id, record, score, tally)
   restore_indexes(id, record)
   local how = ended_how(record)

@@ -1,7 +1,5 @@
 -- restore_wait(conf, id, record, score): let a task that has not ended wait where it did: for other tasks, for its time, or in line
 -- at its old place, which a score or the line of its ordering key or a set of dependents may still know. The state.
--- NEEDS task order dependents waiting once await_others delay_until await_deadline line_up make_ready share_place place_by_age
--- NEEDS gather_left
 local function restore_wait(conf, id, record, score)
   local key, lane, band = task .. id, record.lane or 'any', tonumber(record.priority) or 5
   local status, number = string.match(record.settled or '', '^%S+ (%l+) (%d+)$')

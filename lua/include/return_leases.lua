@@ -1,8 +1,6 @@
 -- return_leases(conf, ids, tokens, delays, tally): give leased tasks back at no attempt cost: each to its old place in
 -- line, or, where delays are given, aside for so many ms. Past its deadline a lease is lost here. One answer each:
 -- released with the place, snoozed with the due time, cancelled, lease_lost.
--- NEEDS running leases task emit line_up make_ready delay_until await_deadline read_lease settled_as settled_before
--- NEEDS end_leases cancel_task
 local function return_leases(conf, ids, tokens, delays, tally)
   -- at most 1,000: items
   local held = redis.call('HMGET', running, unpack(ids))

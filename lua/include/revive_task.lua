@@ -1,5 +1,5 @@
 -- revive_task(conf, id, unique, scope): take a task out of the dead set, as if it had not run; it takes its keys again.
--- NEEDS task dead hold_once
+-- EARLY
 local function revive_task(conf, id, unique, scope)
   redis.call('ZREM', dead, id)
   redis.call('HDEL', task .. id, 'attempts', 'crashes', 'expires_at_ms', 'reason', 'error', 'exit_code',

@@ -2,7 +2,6 @@
 -- when to look for one more, in 5 s at the latest. Rates that let none start are looked at together, so that idle workers do not
 -- ask for each line on its own. While as many run as may, that is conf.full: the end of a lease opens the line.
 -- limit.idle: its rate has let one start for 5 s, and none has.
--- NEEDS holding rates
 local function room_left(conf, limit)
   local room, look_ms = MAX_SAFE, conf.now + 5000
   if limit.most then

@@ -1,7 +1,6 @@
 -- scan_line(conf, search, scan): look who waits, behind a place in the line of a resource, for what stands there, or for
 -- somebody who does: whoever conflicts with it, and all behind. A holder's place is ''. Each is noted once, with whom it
 -- waits for. counted: permits play a part. 64 at a time; true once the line has been read.
--- NEEDS graph permits_of
 local function scan_line(conf, search, scan)
   local resource, line = scan.resource, 'r ' .. scan.resource .. ' q '
   if not scan.begun then

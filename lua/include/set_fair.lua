@@ -1,6 +1,5 @@
 -- set_fair(conf, changes): switch fair shares on or off, once: the setting is the place from which they hold, 0 for none. Who comes
 -- after the change stands behind all who are in line.
--- NEEDS config
 local function set_fair(conf, changes)
   local place = math.max(tonumber(redis.call('HGET', config, 'place') or 0), conf.fair_top)
   local value = string.format('%.0f', conf.fair or 0)

@@ -1,5 +1,4 @@
 -- set_mode(conf, mode, event): let a queue run, or hold tasks back, or take in no new ones; once for each rid.
--- NEEDS config emit create_base done_before note_done
 local function set_mode(conf, mode, event)
   if done_before(conf, mode) then return end
   if not conf.exists then create_base() end

@@ -1,6 +1,5 @@
 -- shown_worker(name): what is known of a worker, as a flat list, without what is only for its calls; nil if it is not of the
 -- group or lacks the capability that is asked for.
--- NEEDS worker_hash group capability
 local function shown_worker(name)
   local names, shown, own = {}, {}, {}
   -- at most 300: what a worker says of itself, and 256 slots, which may be long and are not read

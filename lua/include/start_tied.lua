@@ -1,6 +1,5 @@
 -- start_tied(conf, id): end what a task with ties holds only until its first lease, its scope and its deadline. True if it
 -- expired before.
--- NEEDS task once deadlines
 local function start_tied(conf, id)
   local own = redis.call('HMGET', task .. id, 'scope', 'expires_at_ms', 'deliveries')
   redis.call('ZREM', deadlines, id)

@@ -1,5 +1,4 @@
 -- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
--- NEEDS delayed blocked leases finished dead
 local function state_of(conf, set, score, record)
   if not set then return nil end
   if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end

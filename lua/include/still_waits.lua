@@ -1,6 +1,5 @@
 -- still_waits(conf, request, state): whether the cycle that calls before have found is there still: each of it has waited
 -- all the time, and for the next one of it. nil where that takes more than conf.visits.
--- NEEDS members_below strongest
 local function still_waits(conf, request, state)
   local block = state.hard or state.maybe
   local owner = state.confirmed or block.owner

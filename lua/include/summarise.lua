@@ -1,6 +1,5 @@
 -- summarise(id, state, score, record): a task as get and list answer it: its state, the time or place that its score
 -- says, and its record with the parts of the current or last lease spelled out.
--- NEEDS running
 local function summarise(id, state, score, record)
   local held = redis.call('HGET', running, id)
   local started, attempt, delivery, crashes, fence, worker =

@@ -1,6 +1,5 @@
 -- sweep(conf, tally): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
 -- of each; the time of the next of them, but for the lines, or 0.
--- NEEDS delayed leases deadlines ends next_due open_due_lines
 local function sweep(conf, tally)
   if conf.limits then conf.steps = math.min(conf.steps, 100) end
   local next_ms = next_due(conf, leases, tally)

@@ -1,6 +1,5 @@
 -- sweep_ended(conf, limit): forget how requests ended two minutes ago, and agents whose rate is not used, a hundred times
 -- the limit at most; when that is to be done again.
--- NEEDS requests deadlines rates
 local function sweep_ended(conf, limit)
   local most = math.min(1000, 100 * limit)
   local rids = redis.call('ZRANGE', deadlines, '-inf', conf.now - 1e15, 'BYSCORE', 'LIMIT', 0, most)

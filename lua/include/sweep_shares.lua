@@ -1,6 +1,5 @@
 -- sweep_shares(conf, wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their next one
 -- starts like a newcomer's. Of more than eight lanes eight others are looked at each second.
--- NEEDS shares
 local function sweep_shares(conf, wanted)
   local first = #wanted > 8 and 8 * math.floor(conf.now / 1000) or 0
   for at = first, first + math.min(#wanted, 8) - 1 do

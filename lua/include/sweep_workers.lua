@@ -1,6 +1,5 @@
 -- sweep_workers(conf, tally): forget workers that have been silent for too long, at most 100, as many as conf.work allows, or 20; their leases expire by
 -- themselves.
--- NEEDS workers emit retire_worker read_presence
 local function sweep_workers(conf, tally)
   local silent_ms = conf.presence_ms or read_presence()
   local most = math.max(20, math.min(100, math.floor(conf.work / 6)))

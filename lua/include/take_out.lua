@@ -1,6 +1,5 @@
 -- take_out(conf, wanted, counts, there): remove the first counts[i] tasks of each lane. A lane that still has tasks keeps
 -- a wake-up token, for a worker that is free.
--- NEEDS ready push_wake lane_emptied
 local function take_out(conf, wanted, counts, there)
   for i, lane in ipairs(wanted) do
     local count = counts[i] or 0

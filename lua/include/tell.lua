@@ -1,7 +1,6 @@
 -- tell(conf, event, rid, request, detail): one event, and a hint to whoever listens to one of its resources; to who waits
 -- for the request itself, if it has got what it waits for or has ended without. detail is words of ours with a space
 -- before each, or ''.
--- NEEDS emit parts_text
 local function tell(conf, event, rid, request, detail)
   local agent, hints = request.agent, conf.hints or {}
   emit(conf, event, rid, 'owner=' .. request.owner .. ' agent=' .. agent .. ' locks=' .. parts_text(request) .. detail)

@@ -1,7 +1,6 @@
 -- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
--- NEEDS task blocked delay_until await_deadline line_up share_place bury_task cancel_task
 local function tell_waiting(conf, id, place, how, batch, tally)
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end

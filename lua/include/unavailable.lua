@@ -1,5 +1,4 @@
 -- unavailable(conf, request): why permits that a request wants will not be given out as things stand; nil if they may.
--- NEEDS permits_of read_capacity
 local function unavailable(conf, request)
   for _, part in ipairs(request.parts) do
     local wanted = permits_of(part.code)

@@ -1,5 +1,4 @@
 -- use_permits(conf, part, sign): count the permits of a part as taken (1) or given back (-1).
--- NEEDS permits_of read_capacity write_capacity
 local function use_permits(conf, part, sign)
   local room = read_capacity(conf, part.resource)
   if not room then return end

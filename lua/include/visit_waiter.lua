@@ -1,7 +1,6 @@
 -- visit_waiter(conf, search, request, node): look at what one that a search has found holds and waits for, 32 at a time: the
 -- lines behind that are to be read, and the request itself may wait for it. `hard`: for what it holds, and that is a
 -- cycle; `maybe`: so, too, but permits play a part; `soft`: it stands ahead of the request, the foremost of these.
--- NEEDS graph permits_of
 local function visit_waiter(conf, search, request, node)
   local all = 'o ' .. node.owner
   local members = redis.call('ZRANGE', graph, search.cursor and '(' .. search.cursor or '[' .. all .. ' ', '(' .. all .. '!',

@@ -1,5 +1,4 @@
 -- waits_as(owner): the rid under which an owner waits already; nil if it does not.
--- NEEDS members_below
 local function waits_as(owner)
   local member = members_below('o ' .. owner .. ' w', 1)[1]
   return member and string.match(member, '^.* (%S+)$')

@@ -1,5 +1,4 @@
 -- wake_lanes(conf): leave a token in the lanes that hold tasks, in 1,000 of them; workers of others look again within 10 s.
--- NEEDS lanes push_wake
 local function wake_lanes(conf)
   for _, lane in ipairs(redis.call('SRANDMEMBER', lanes, 1000)) do push_wake(conf, lane) end
 end

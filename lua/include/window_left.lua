@@ -1,7 +1,6 @@
 -- window_left(conf, wanted, window_ms, limit): for how many ms more the first in line of these lanes waits for company; 0 once
 -- one of them has waited for the window or comes alone, or so many are in line as can be taken, or none. Whoever asks has the token of the
 -- lane; it is left for others, should he not come again.
--- NEEDS task ready push_wake
 local function window_left(conf, wanted, window_ms, limit)
   local left_ms
   for _, lane in ipairs(wanted) do

@@ -2,7 +2,7 @@
 -- first lease, its return or its end. An older task of this id may have left a stub: its settlement, as `settled_earlier`, and
 -- the calls that enqueued it, the last eight, stay known.
 -- `source` is the task's own, or that of the call. A link of another family (shorten_family) is one no more.
--- NEEDS task children trace source shorten_family
+-- EARLY
 local function write_record(id, stamp, conf, own, size)
   local key = task .. id
   local old = conf.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled', 'link') or {}

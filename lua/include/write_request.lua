@@ -1,5 +1,4 @@
 -- write_request(conf, rid, request): note the record of a live request; read_request reads it.
--- NEEDS parts_text set_record
 local function write_request(conf, rid, request)
   set_record(conf, rid, string.format('%s %s %s %.0f %.0f %.0f %.0f %.0f %s %.0f ', request.state, request.owner,
     request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms, request.until_ms, request.order,

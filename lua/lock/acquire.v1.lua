@@ -9,15 +9,6 @@
 -- ahead for; 256 at most, and `+<n>` for those that are not named. checked=0: call detect. Where a call that is sent again hears `granted` of what was handed over meanwhile,
 -- poll or renew before deadline_ms.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   graph     zset           {base}:graph
--- KEYS   deadlines zset           {base}:deadlines
--- KEYS   unchecked zset           {base}:unchecked
--- KEYS   capacity  hash           {base}:capacity
--- KEYS   rates     zset           {base}:rates
--- KEYS   events    stream         {base}:events
--- KEYS   channel   prefix/channel {base}:channel: id
 -- ARGV   rid       id
 -- ARGV   resource  id
 -- ARGV   owner     id
@@ -47,14 +38,6 @@
 -- ROLE   work
 -- REPLAY rid
 -- COST   9 commands where nobody holds it, 19 to wait for somebody, more where its owner holds others that are waited for; at most 460 commands, 22,000 steps
--- INCLUDE base_time open_domain emit
--- RARELY code_of note_line record_of read_request live_request members_of set_record remember parts_text tell
--- RARELY note_freed permits_of read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below
--- RARELY waits_as strongest lacks_support line_of is_held_against is_behind find_obstacle next_fence link_request
--- RARELY write_request grant read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue
--- RARELY catch_up new_request recall end_around cover_parts unavailable refuse_rate is_idle new_search scan_line
--- RARELY visit_waiter find_dependents place_before load_waits lines_of is_stuck left_over find_place circle_of
--- RARELY choose_victim end_deadlock break_circle join_line admit decide create_base mirror_hint close_domain place_of wait_answer
 
 local conf, refused = open_domain({ rid })
 if refused then return refused end
@@ -82,7 +65,7 @@ if fresh and conf.exists and not conf.stepped and conf.now < conf.due and conf.d
   redis.pcall('SPUBLISH', channel .. resource, 'acquired:' .. agent)
   return { 'granted', conf.now, fence, deadline_ms }
 end
--- RARELY
+-- LATE BODY
 local parts = { { code = code_of(mode, permits), fence = '0', leans = '', resource = resource } }
 local status, detail, request = decide(conf, rid, parts)
 close_domain(conf)

@@ -1,15 +1,6 @@
 -- lock.acquire_many.v1: take several locks, all or none, with one place in every line; otherwise as acquire. No
 -- resource may be named twice. A granted lock has a fence of its own; `place` is the last of its places.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   graph     zset           {base}:graph
--- KEYS   deadlines zset           {base}:deadlines
--- KEYS   unchecked zset           {base}:unchecked
--- KEYS   capacity  hash           {base}:capacity
--- KEYS   rates     zset           {base}:rates
--- KEYS   events    stream         {base}:events
--- KEYS   channel   prefix/channel {base}:channel: id
 -- ARGV   rid       id
 -- ARGV   owner     id
 -- ARGV   agent     id             ?=
@@ -41,14 +32,6 @@
 -- ROLE   work
 -- REPLAY rid
 -- COST   12 + 5n commands where nobody holds them; at most 460 commands, 22,000 steps
--- INCLUDE code_of base_time open_domain fences_of
--- RARELY note_line record_of read_request live_request members_of set_record remember emit parts_text tell note_freed
--- RARELY permits_of read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as
--- RARELY strongest lacks_support line_of is_held_against is_behind find_obstacle next_fence link_request write_request
--- RARELY grant read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up new_request
--- RARELY recall end_around cover_parts unavailable refuse_rate is_idle new_search scan_line visit_waiter
--- RARELY find_dependents place_before load_waits lines_of is_stuck left_over find_place circle_of choose_victim
--- RARELY end_deadlock break_circle join_line admit decide create_base mirror_hint close_domain place_of wait_answer
 
 local parts, seen = {}, {}
 for i = 1, item_count do

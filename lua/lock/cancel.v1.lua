@@ -1,15 +1,6 @@
 -- lock.cancel.v1: end requests, whether they wait or hold, and those that have not come yet: an acquire that arrives
 -- after its cancel is refused. For a client that gives up and cannot know how far its request has come.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   graph     zset           {base}:graph
--- KEYS   deadlines zset           {base}:deadlines
--- KEYS   unchecked zset           {base}:unchecked
--- KEYS   capacity  hash           {base}:capacity
--- KEYS   rates     zset           {base}:rates
--- KEYS   events    stream         {base}:events
--- KEYS   channel   prefix/channel {base}:channel: id
 -- ARGV   trace     bytes 0..128   ?=
 -- ARGV   source    bytes 0..200   ?=
 -- ARGV   now_ms    int 0..9000000000000 ?=0
@@ -25,12 +16,6 @@
 -- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   8 commands for one that nobody waits for; at most 630 commands, 95,000 steps
--- INCLUDE base_time open_domain
--- RARELY note_line record_of read_request live_request members_of set_record remember emit parts_text tell note_freed
--- RARELY permits_of read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as
--- RARELY strongest lacks_support line_of is_held_against is_behind find_obstacle next_fence link_request write_request
--- RARELY grant read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up leave
--- RARELY create_base mirror_hint close_domain
 
 local conf, refused = open_domain(item_rid)
 if refused then return refused end

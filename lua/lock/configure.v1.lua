@@ -1,8 +1,6 @@
 -- lock.configure.v1: change settings of a domain, and create it if need be. The clock is chosen at creation, once.
 -- Without settings it answers those that are stored; others are at their defaults. Sent again, it sets the same again.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
 -- ARGV   clock     enum keep|server|test ?=keep
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- SETTINGS settings
@@ -12,7 +10,6 @@
 -- ROLE   operate
 -- REPLAY idempotent
 -- COST   7 commands; at most 5 commands, 220 steps
--- INCLUDE base_time
 
 local stored = redis.call('HMGET', config, 'layout_min', 'clock', 'poll_ms', 'claim_ms', 'waiter_ms', 'lease_ms',
   'max_ttl_ms', 'heartbeat_ms')

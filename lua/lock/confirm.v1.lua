@@ -1,15 +1,12 @@
 -- lock.confirm.v1: make one small write, on every path, for WAITAOF or WAIT to wait for on the same connection. Those
 -- cover the writes of their own connection only, and a call that is sent again may find nothing left to write.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- RETURN confirmed now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   4 commands; at most 4 commands, 46 steps
--- INCLUDE base_time open_domain
 
 local conf, refused = open_domain({})
 if refused then return refused end

@@ -6,16 +6,6 @@
 -- waiter has to be looked at in one call: if that is more than `visits`, its next turn is in 30 seconds; then call with
 -- limit=1 and the largest `visits`. Where the setting `detection` is off it does nothing. `circle` names 256 owners at most; `+<n>` at its end: so many are not named.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   graph     zset           {base}:graph
--- KEYS   deadlines zset           {base}:deadlines
--- KEYS   unchecked zset           {base}:unchecked
--- KEYS   saved     hash           {base}:search
--- KEYS   capacity  hash           {base}:capacity
--- KEYS   rates     zset           {base}:rates
--- KEYS   events    stream         {base}:events
--- KEYS   channel   prefix/channel {base}:channel: id
 -- ARGV   limit     int 1..16      ?=4
 -- ARGV   visits    int 100..20000 ?=2000
 -- ARGV   trace     bytes 0..128   ?=
@@ -29,13 +19,6 @@
 -- REPLAY goes_on
 -- FLAGS  allow-oom
 -- COST   6 commands, 30 and more for each waiter; looks at `visits` commands, holds and waits in all, then hands over; at most 2,300 commands, 110,000 steps
--- INCLUDE base_time open_domain read_rules
--- RARELY note_line record_of read_request live_request members_of set_record remember emit parts_text tell note_freed
--- RARELY permits_of read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as
--- RARELY strongest lacks_support line_of is_held_against is_behind find_obstacle next_fence link_request write_request
--- RARELY grant hand_over promote promote_freed end_rids sweep_ended end_due new_search scan_line visit_waiter
--- RARELY find_dependents place_before load_waits lines_of is_stuck left_over find_place circle_of choose_victim
--- RARELY end_deadlock break_circle still_waits save_search open_search check_wait recheck_line create_base mirror_hint close_domain
 
 local conf, refused = open_domain({})
 if refused then return refused end

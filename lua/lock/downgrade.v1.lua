@@ -1,14 +1,5 @@
 -- lock.downgrade.v1: make exclusive holds of a request shared, under the same fence, and let those in that may follow.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   graph     zset           {base}:graph
--- KEYS   deadlines zset           {base}:deadlines
--- KEYS   unchecked zset           {base}:unchecked
--- KEYS   capacity  hash           {base}:capacity
--- KEYS   rates     zset           {base}:rates
--- KEYS   events    stream         {base}:events
--- KEYS   channel   prefix/channel {base}:channel: id
 -- ARGV   rid       id
 -- ARGV   trace     bytes 0..128   ?=
 -- ARGV   source    bytes 0..200   ?=
@@ -23,11 +14,8 @@
 -- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   9 commands where nobody waits; at most 580 commands, 13,000 steps
--- INCLUDE base_time open_domain record_of members_of link_request
--- RARELY note_line read_request live_request set_record remember emit parts_text tell note_freed permits_of
--- RARELY read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as strongest
--- RARELY lacks_support line_of is_held_against is_behind find_obstacle next_fence write_request grant read_rules
--- RARELY hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up create_base mirror_hint close_domain
+-- EARLY  link_request record_of
+-- LATE   live_request
 
 local conf, refused = open_domain({ rid })
 if refused then return refused end

@@ -1,10 +1,6 @@
 -- lock.drain.v1: give out no more permits of a resource, until set_capacity. Those that are out stay until they are
 -- given back; who waits for one hears it at the next poll.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   capacity  hash           {base}:capacity
--- KEYS   channel   prefix/channel {base}:channel: id
 -- ARGV   resource  id
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- RETURN draining  now_ms:int
@@ -14,7 +10,6 @@
 -- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   7 commands; at most 7 commands, 82 steps
--- INCLUDE base_time open_domain read_capacity write_capacity create_base mirror_hint close_domain
 
 local conf, refused = open_domain({})
 if refused then return refused end

@@ -4,9 +4,6 @@
 -- both are there, so is the edge. A page ends at its limit, or when it has looked at enough; the
 -- next one goes on where it ended, also inside a resource. Of each resource it reads the first 1,000 holders and waiters.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   graph     zset           {base}:graph
 -- ARGV   cursor    bytes 0..2000  ?=
 -- ARGV   limit     int 1..1000    ?=1000
 -- ARGV   now_ms    int 0..9000000000000 ?=0
@@ -15,7 +12,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   4 + 3n commands for n resources; looks at 2,000 commands and edges, two holders or waiters counting as one; at most 6 commands, 12,000 steps
--- INCLUDE base_time open_domain members_below edges_of
 
 local conf, refused = open_domain({})
 if refused then return refused end

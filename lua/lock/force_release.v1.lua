@@ -3,15 +3,6 @@
 -- ones. Sent again with its rid, it answers the same and leaves the next holders alone. It ends 100 holds at most;
 -- more=1: there are more.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   graph     zset           {base}:graph
--- KEYS   deadlines zset           {base}:deadlines
--- KEYS   unchecked zset           {base}:unchecked
--- KEYS   capacity  hash           {base}:capacity
--- KEYS   rates     zset           {base}:rates
--- KEYS   events    stream         {base}:events
--- KEYS   channel   prefix/channel {base}:channel: id
 -- ARGV   rid       id
 -- ARGV   resource  id
 -- ARGV   owner     id             ?=
@@ -26,11 +17,7 @@
 -- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   8 + 3n commands where nobody waits; at most 570 commands, 11,000 steps
--- INCLUDE base_time open_domain record_of read_request members_below next_fence
--- RARELY note_line live_request members_of set_record remember emit parts_text tell note_freed permits_of read_capacity
--- RARELY write_capacity use_permits forget_search end_request end_wait set_deadline waits_as strongest lacks_support line_of
--- RARELY is_held_against is_behind find_obstacle link_request write_request grant read_rules hand_over promote
--- RARELY promote_freed end_rids sweep_ended end_due create_base mirror_hint close_domain
+-- EARLY  members_below next_fence read_request
 
 local conf, refused = open_domain({ '#forced:' .. rid })
 if refused then return refused end

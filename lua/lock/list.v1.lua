@@ -3,10 +3,6 @@
 -- that there is no more. By resource, unless an owner or an agent is named; a request for several resources comes
 -- once. A page may hold fewer than limit, above all where requests have many locks each. `locks` as show has them.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   graph     zset           {base}:graph
--- KEYS   deadlines zset           {base}:deadlines
 -- ARGV   of_type   name           ?=
 -- ARGV   owner     id             ?=
 -- ARGV   agent     id             ?=
@@ -19,7 +15,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   4 + 3n commands, and one for each lock of a waiter; ends at 20 x limit; at most 2,300 commands, 83,000 steps
--- INCLUDE base_time open_domain read_request record_of parts_text place_of describe
 
 local conf, refused = open_domain({})
 if refused then return refused end

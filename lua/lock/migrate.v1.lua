@@ -2,8 +2,6 @@
 -- stored already they read in either form, until all of it is rewritten, which `done` notes. Where nothing is stored, or the
 -- layout is not older, nothing changes. It answers the layout, and that in which everything is by now; 0 where nothing is stored.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
 -- ARGV   done      bool          ?=0
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- RETURN ok        now_ms:int layout:int rewritten:int
@@ -12,7 +10,6 @@
 -- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   4 commands; at most 4 commands, 58 steps
--- INCLUDE base_time open_domain raise_layout
 
 local conf, refused = open_domain({})
 if refused then return refused end

@@ -3,15 +3,6 @@
 -- leaves newer requests alone. It ends 100 requests at most, fewer where they have many locks; more=1: there are more,
 -- call again with a new rid.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   graph     zset           {base}:graph
--- KEYS   deadlines zset           {base}:deadlines
--- KEYS   unchecked zset           {base}:unchecked
--- KEYS   capacity  hash           {base}:capacity
--- KEYS   rates     zset           {base}:rates
--- KEYS   events    stream         {base}:events
--- KEYS   channel   prefix/channel {base}:channel: id
 -- ARGV   rid       id
 -- ARGV   who       id
 -- ARGV   by        enum owner|agent ?=owner
@@ -25,11 +16,7 @@
 -- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   8 + 3n commands where nobody waits; at most 570 commands, 14,000 steps
--- INCLUDE base_time open_domain record_of members_below
--- RARELY note_line read_request live_request members_of set_record remember emit parts_text tell note_freed permits_of
--- RARELY read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline waits_as strongest lacks_support
--- RARELY line_of is_held_against is_behind find_obstacle next_fence link_request write_request grant read_rules
--- RARELY hand_over promote promote_freed end_rids sweep_ended end_due leave create_base mirror_hint close_domain
+-- EARLY  members_below
 
 local memory = '#offline:' .. rid
 local conf, refused = open_domain({ memory })

@@ -1,15 +1,6 @@
 -- lock.poll.v1: how requests stand. It shows that their clients live: a waiter stays in line for `waiter_ms` more, and
 -- what was handed over is claimed, which gives it its full time. Sent again, it only prolongs.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   graph     zset           {base}:graph
--- KEYS   deadlines zset           {base}:deadlines
--- KEYS   unchecked zset           {base}:unchecked
--- KEYS   capacity  hash           {base}:capacity
--- KEYS   rates     zset           {base}:rates
--- KEYS   events    stream         {base}:events
--- KEYS   channel   prefix/channel {base}:channel: id
 -- ARGV   trace     bytes 0..128   ?=
 -- ARGV   source    bytes 0..200   ?=
 -- ARGV   now_ms    int 0..9000000000000 ?=0
@@ -29,12 +20,7 @@
 -- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   4 + 4n commands; at most 3,800 commands, 41,000 steps
--- INCLUDE base_time open_domain record_of read_request live_request emit parts_text tell set_deadline write_request
--- INCLUDE claim_grant fences_of mirror_hint close_domain
--- RARELY note_line members_of set_record remember note_freed permits_of read_capacity write_capacity use_permits
--- RARELY forget_search end_request end_wait members_below waits_as strongest lacks_support line_of is_held_against is_behind
--- RARELY find_obstacle next_fence link_request grant read_rules hand_over promote promote_freed end_rids sweep_ended
--- RARELY end_due end_overdue catch_up end_around unavailable place_of wait_answer create_base
+-- EARLY  claim_grant close_domain mirror_hint read_request
 
 local conf, refused = open_domain(item_rid)
 if refused then return refused end

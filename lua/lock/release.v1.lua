@@ -1,15 +1,6 @@
 -- lock.release.v1: give back what was taken, and hand it to the next in line. A request that still waits is cancelled.
 -- `lost`: its time was over before, or somebody has released it by force; nothing was changed.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   graph     zset           {base}:graph
--- KEYS   deadlines zset           {base}:deadlines
--- KEYS   unchecked zset           {base}:unchecked
--- KEYS   capacity  hash           {base}:capacity
--- KEYS   rates     zset           {base}:rates
--- KEYS   events    stream         {base}:events
--- KEYS   channel   prefix/channel {base}:channel: id
 -- ARGV   trace     bytes 0..128   ?=
 -- ARGV   source    bytes 0..200   ?=
 -- ARGV   now_ms    int 0..9000000000000 ?=0
@@ -26,12 +17,6 @@
 -- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   8 commands for one that nobody waits for, 21 to hand it over; at most 600 commands, 97,000 steps
--- INCLUDE base_time open_domain emit
--- RARELY note_line record_of read_request live_request members_of set_record remember parts_text tell note_freed
--- RARELY permits_of read_capacity write_capacity use_permits forget_search end_request end_wait set_deadline members_below waits_as
--- RARELY strongest lacks_support line_of is_held_against is_behind find_obstacle next_fence link_request write_request
--- RARELY grant read_rules hand_over promote promote_freed end_rids sweep_ended end_due end_overdue catch_up leave
--- RARELY create_base mirror_hint close_domain
 
 local conf, refused = open_domain(item_rid)
 if refused then return refused end
@@ -49,7 +34,7 @@ if item_count == 1 and not conf.stepped and conf.waiting == 0 and conf.now < con
     return { 'ok', conf.now, { { 'released' } } }
   end
 end
--- RARELY
+-- LATE BODY
 catch_up(conf, item_rid)
 local answers = {}
 for i, rid in ipairs(item_rid) do

@@ -1,10 +1,6 @@
 -- lock.remove.v1: forget the capacity of a resource that nobody has permits of. Who waits for one hears it at the next
 -- poll.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   capacity  hash           {base}:capacity
--- KEYS   channel   prefix/channel {base}:channel: id
 -- ARGV   resource  id
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- RETURN removed   now_ms:int
@@ -15,7 +11,6 @@
 -- REPLAY state
 -- FLAGS  allow-oom
 -- COST   7 commands; at most 5 commands, 73 steps
--- INCLUDE base_time open_domain read_capacity create_base mirror_hint close_domain
 
 local conf, refused = open_domain({})
 if refused then return refused end

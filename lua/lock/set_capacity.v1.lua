@@ -3,15 +3,6 @@
 -- were none: who waits for some is `checked` 0 then, for detect to look at. With silent_ms, it counts as offline when no heartbeat
 -- came for so long: nothing more is given out until one comes.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   graph     zset           {base}:graph
--- KEYS   deadlines zset           {base}:deadlines
--- KEYS   unchecked zset           {base}:unchecked
--- KEYS   capacity  hash           {base}:capacity
--- KEYS   rates     zset           {base}:rates
--- KEYS   events    stream         {base}:events
--- KEYS   channel   prefix/channel {base}:channel: id
 -- ARGV   resource  id
 -- ARGV   max       int 0..1000000
 -- ARGV   silent_ms int 0..86400000 ?=0
@@ -24,11 +15,6 @@
 -- ROLE   operate
 -- REPLAY idempotent
 -- COST   8 commands, 2 more where there are fewer permits than before; at most 930 commands, 15,000 steps
--- INCLUDE base_time open_domain note_line read_capacity write_capacity
--- RARELY record_of read_request live_request members_of set_record remember emit parts_text tell note_freed permits_of
--- RARELY use_permits forget_search end_request end_wait set_deadline members_below waits_as strongest lacks_support line_of
--- RARELY is_held_against is_behind find_obstacle next_fence link_request write_request grant read_rules hand_over
--- RARELY promote promote_freed end_rids sweep_ended end_due recheck_line create_base mirror_hint close_domain
 
 local conf, refused = open_domain({})
 if refused then return refused end

@@ -3,11 +3,6 @@
 -- locks: `<code>/<fence>=<resource>`, several with commas; code is x, s or p and the number of permits; fence 0 while
 -- waiting.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   graph     zset           {base}:graph
--- KEYS   deadlines zset           {base}:deadlines
--- KEYS   capacity  hash           {base}:capacity
 -- ARGV   resource  id
 -- ARGV   limit     int 1..500     ?=100
 -- ARGV   now_ms    int 0..9000000000000 ?=0
@@ -16,8 +11,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   8 + 3n commands, and one for each lock of a waiter; ends at 20 x limit; at most 2,800 commands, 40,000 steps
--- INCLUDE base_time open_domain read_capacity members_below read_request record_of
--- RARELY parts_text place_of describe
+-- LATE   describe parts_text place_of
 
 local conf, refused = open_domain({})
 if refused then return refused end

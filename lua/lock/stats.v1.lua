@@ -1,18 +1,11 @@
 -- lock.stats.v1: how much there is in a domain, its settings as far as they are configured, and when detect looked for
 -- deadlocks last (0: never).
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   graph     zset           {base}:graph
--- KEYS   deadlines zset           {base}:deadlines
--- KEYS   unchecked zset           {base}:unchecked
--- KEYS   capacity  hash           {base}:capacity
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- RETURN ok        now_ms:int held:int waiting:int ended:int unchecked:int capacities:int settings:pairs(settings) detected_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   9 commands; at most 9 commands, 50 steps
--- INCLUDE base_time open_domain
 
 local conf, refused = open_domain({})
 if refused then return refused end

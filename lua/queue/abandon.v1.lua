@@ -1,20 +1,5 @@
 -- queue.abandon.v1: delete dead tasks. The same call, sent again, deletes nothing more and answers the same.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   payload   prefix/string {base}:payload:  id
--- KEYS   result    prefix/string {base}:result:   id
--- KEYS   dead      zset          {base}:dead
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   by_user   prefix/zset   {base}:by:user:  label
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
--- KEYS   children  prefix/zset   {base}:children: id
--- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   reply     prefix/string {base}:reply:    id
--- KEYS   ends      zset          {base}:ends
--- KEYS   events    stream        {base}:events
--- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id            ?=
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -30,9 +15,7 @@
 -- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   14 + 5n commands, 1 more for each user, tag and parent, O(n log m); at most 27,000 commands, 230,000 steps
--- INCLUDE base_time open_queue emit add_counts remove_tasks done_before recall_answers sweep_once hold_once note_done
--- INCLUDE note_answers
--- RARELY shorten_family
+-- EARLY  add_counts emit
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -1,9 +1,6 @@
 -- queue.configure.v1: change settings of a queue, and create it if need be. The clock is chosen at creation, once. The same
 -- call, sent again, sets nothing again. Without settings it answers those that are stored; others are at their defaults.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
 -- ARGV   rid       id            ?=
 -- ARGV   clock     enum keep|server|test ?=keep
 -- ARGV   now_ms    int 0..       ?=0
@@ -14,8 +11,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- COST   10 commands; at most 13 commands, 340 steps
--- INCLUDE base_time open_queue done_before sweep_once hold_once note_done
--- RARELY set_fair
+-- LATE   set_fair
 
 local stored = redis.call('HGET', config, 'clock')
 if stored then

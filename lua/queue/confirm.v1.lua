@@ -1,14 +1,12 @@
 -- queue.confirm.v1: make one small write, on every path, for WAITAOF or WAIT to wait for on the same connection.
 -- Those cover the writes of their own connection only, and a call that is sent again may find nothing left to write.
 --
--- KEYS   config    hash          {base}:config
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN confirmed now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   3 commands; at most 3 commands, 64 steps
--- INCLUDE base_time open_queue
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -2,12 +2,6 @@
 -- ends a pause. The same call, sent again,
 -- changes nothing more.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   lanes     set           {base}:lanes
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   events    stream        {base}:events
 -- ARGV   rid       id            ?=
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -19,8 +13,6 @@
 -- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   10 + 2l commands for l lanes; at most 1,200 commands, 5,700 steps
--- INCLUDE base_time open_queue create_base emit done_before sweep_once hold_once note_done set_mode push_wake
--- INCLUDE wake_lanes
 
 local conf, refused = open_queue()
 if refused then return refused end

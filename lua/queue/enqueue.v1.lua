@@ -10,37 +10,6 @@
 -- where it waits for a failure. Of one ordering key each starts when the one before it has ended, however. `epoch` is that of the
 -- map of partitions by which the call came here; a task that has `moved` to another is made where its key or family still is.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   payload   prefix/string {base}:payload:  id
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   lanes     set           {base}:lanes
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   deadlines zset          {base}:deadlines
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   by_user   prefix/zset   {base}:by:user:  label
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
--- KEYS   children  prefix/zset   {base}:children: id
--- KEYS   reply     prefix/string {base}:reply:    id
--- KEYS   channel   prefix/channel {base}:channel: id
--- KEYS   control   prefix/list   {base}:control:  id
--- KEYS   blocked   zset          {base}:blocked
--- KEYS   dependents prefix/zset  {base}:dependents: id
--- KEYS   order     prefix/zset   {base}:order:    id
--- KEYS   ends      zset          {base}:ends
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   running   hash          {base}:running
--- KEYS   leases    zset          {base}:leases
--- KEYS   limits    hash          {base}:limits
--- KEYS   waiting   prefix/zset   {base}:waiting:  limit
--- KEYS   limit_lines zset        {base}:limit:lines
--- KEYS   weights   hash          {base}:weights
--- KEYS   shares    prefix/zset   {base}:shares:   lane
--- KEYS   events    stream        {base}:events
--- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -93,10 +62,7 @@
 -- ROLE   produce
 -- REPLAY rid
 -- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 6 for an ordering key, 2 for one that has moved, 1 with fair shares and 3 for each user, 2 where there are limits and 4 for each in the line of one, O(n log m); at most 63,000 commands, 970,000 steps
--- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task add_tasks check_parts
--- RARELY shorten_family begin_chains note_end make_awaited await_others join_gathering push_due delay_until await_deadline is_later known_as
--- RARELY find_twin find_missing hold_once hold_keys merge_task sweep_once create_base refuse_new leave_order untie answer_waiters
--- RARELY bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of push_control lane_emptied leave_line cancel_one cancel_children pass_on join_limit read_limits limits_of find_line is_here join_order refuse_epoch
+-- LATE   answer_waiters cancel_task
 
 local conf, refused = open_queue()
 if refused then return refused end

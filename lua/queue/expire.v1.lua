@@ -2,37 +2,6 @@
 -- fallback lane. Claim does it too; this is for queues that nobody claims from. Idempotent in state, not in its
 -- count. Fewer than the limit where tasks have many tags, limits or keys: 0 says that no more is due.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   leases    zset          {base}:leases
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   payload   prefix/string {base}:payload:  id
--- KEYS   result    prefix/string {base}:result:   id
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   lanes     set           {base}:lanes
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   blocked   zset          {base}:blocked
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   deadlines zset          {base}:deadlines
--- KEYS   once      hash          {base}:once
--- KEYS   by_user   prefix/zset   {base}:by:user:  label
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
--- KEYS   children  prefix/zset   {base}:children: id
--- KEYS   reply     prefix/string {base}:reply:    id
--- KEYS   channel   prefix/channel {base}:channel: id
--- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   control   prefix/list   {base}:control:  id
--- KEYS   dependents prefix/zset  {base}:dependents: id
--- KEYS   order     prefix/zset   {base}:order:    id
--- KEYS   ends      zset          {base}:ends
--- KEYS   running   hash          {base}:running
--- KEYS   weights   hash          {base}:weights
--- KEYS   shares    prefix/zset   {base}:shares:   lane
--- KEYS   waiting   prefix/zset   {base}:waiting:  limit
--- KEYS   limit_lines zset        {base}:limit:lines
--- KEYS   events    stream        {base}:events
--- KEYS   counters  hash          {base}:counters
 -- ARGV   limit     int 1..1000   ?=100
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -44,11 +13,8 @@
 -- REPLAY state
 -- FLAGS  allow-oom
 -- COST   10 + 13n commands, 3 for one in the line of a limit, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m); at most 14,000 commands, 130,000 steps
--- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline leave_order untie
--- INCLUDE answer_waiters bury_task drop_task read_record find_set lane_emptied next_lane leave_line expire_waiting remove_tasks
--- INCLUDE trim_set retain
--- RARELY shorten_family note_end delay_until cancel_task share_place tell_waiting rank_after state_of push_control
--- RARELY cancel_one cancel_children pass_on
+-- EARLY  await_deadline bury_task lane_emptied leave_line leave_order next_lane push_due read_record trim_set untie
+-- LATE   cancel_task
 
 local conf, refused = open_queue()
 if refused then return refused end

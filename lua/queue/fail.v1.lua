@@ -3,40 +3,6 @@
 -- the next run. alert adds an event for people. sealed: the
 -- error is encrypted, so the event of a death leaves it out. A task that was being cancelled ends as cancelled. Replays answer the same.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   running   hash          {base}:running
--- KEYS   leases    zset          {base}:leases
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   payload   prefix/string {base}:payload:  id
--- KEYS   result    prefix/string {base}:result:   id
--- KEYS   deadlines zset          {base}:deadlines
--- KEYS   once      hash          {base}:once
--- KEYS   by_user   prefix/zset   {base}:by:user:  label
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
--- KEYS   children  prefix/zset   {base}:children: id
--- KEYS   reply     prefix/string {base}:reply:    id
--- KEYS   channel   prefix/channel {base}:channel: id
--- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   control   prefix/list   {base}:control:  id
--- KEYS   blocked   zset          {base}:blocked
--- KEYS   dependents prefix/zset  {base}:dependents: id
--- KEYS   order     prefix/zset   {base}:order:    id
--- KEYS   ends      zset          {base}:ends
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   lanes     set           {base}:lanes
--- KEYS   limits    hash          {base}:limits
--- KEYS   holding   prefix/zset   {base}:holding:  limit
--- KEYS   waiting   prefix/zset   {base}:waiting:  limit
--- KEYS   limit_lines zset        {base}:limit:lines
--- KEYS   rates     zset          {base}:rates
--- KEYS   weights   hash          {base}:weights
--- KEYS   shares    prefix/zset   {base}:shares:   lane
--- KEYS   events    stream        {base}:events
--- KEYS   counters  hash          {base}:counters
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
 -- ARGV   now_ms    int 0..       ?=0
@@ -62,12 +28,8 @@
 -- REPLAY token
 -- FLAGS  allow-oom
 -- COST   8 + 6n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m); at most 42,000 commands, 370,000 steps
--- INCLUDE base_time open_queue emit add_counts push_due delay_until await_deadline read_lease settled_as settled_before
--- INCLUDE leave_order untie end_leases read_policy backoff answer_waiters cancel_task bury_task describe_death fail_tasks remove_tasks trim_set
--- INCLUDE retain
--- RARELY shorten_family note_end push_wake make_ready line_up share_place tell_waiting rank_after read_record find_set state_of
--- RARELY push_control lane_emptied leave_line cancel_one cancel_children pass_on read_limits room_left open_line
--- RARELY open_lines free_limits
+-- EARLY  await_deadline backoff bury_task delay_until describe_death leave_order push_due settled_before trim_set untie
+-- LATE   line_up
 
 local conf, refused = open_queue()
 if refused then return refused end

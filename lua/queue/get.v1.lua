@@ -2,17 +2,6 @@
 -- `at_ms` is the due time of a delayed task, the deadline of a running one, the time of the end of an ended one, else 0.
 -- The answers stop before 4 MiB but for one; `missed` says how many items were left out at the end.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   running   hash          {base}:running
--- KEYS   leases    zset          {base}:leases
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   payload   prefix/string {base}:payload:  id
--- KEYS   result    prefix/string {base}:result:   id
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   blocked   zset          {base}:blocked
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   id        id
 -- RETURN ok        now_ms:int missed:int items:list(item)
@@ -21,7 +10,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   2 + 4n to 2 + 9n commands, O(n log m); at most 2,300 commands, 96,000 steps
--- INCLUDE base_time open_queue read_record find_set state_of summarise
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -4,12 +4,6 @@
 -- A worker that names itself hears what is wanted of it: to run, to be quiet, to stop or to restart; and how many tasks at a
 -- time, 0 where nobody said.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   running   hash          {base}:running
--- KEYS   leases    zset          {base}:leases
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   id
 -- ARGV   worker    id            ?=
 -- ARGV   busy      int -1..100000 ?=-1
 -- ARGV   lease_ms  int 0..86400000 ?=0
@@ -27,8 +21,7 @@
 -- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   9 commands, 1 more for each task with ties, O(n log m); at most 1,200 commands, 29,000 steps
--- INCLUDE base_time open_queue flags_of renew_presence
--- RARELY over_time
+-- LATE   over_time
 
 local conf, refused = open_queue()
 if refused then return refused end

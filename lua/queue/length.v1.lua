@@ -1,7 +1,5 @@
 -- queue.length.v1: how many tasks are in line in some lanes, ready to be taken.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   ready     prefix/zset   {base}:ready:    lane
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   lane      lane
 -- RETURN ok        now_ms:int items:list(item)
@@ -9,7 +7,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   2 + n commands; at most 1,200 commands, 13,000 steps
--- INCLUDE base_time open_queue
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -2,11 +2,6 @@
 -- and when its rate lets the next one start.
 -- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   limits    hash          {base}:limits
--- KEYS   holding   prefix/zset   {base}:holding:  limit
--- KEYS   waiting   prefix/zset   {base}:waiting:  limit
--- KEYS   rates     zset          {base}:rates
 -- ARGV   cursor    bytes 0..19   ?=
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   key       limit
@@ -17,7 +12,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   3 + 4n commands, O(n); at most 890 commands, 4,500 steps
--- INCLUDE base_time open_queue
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -1,7 +1,5 @@
 -- queue.log.v1: the last lines, at most 100, that the runs of a task have logged, the oldest first.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   log       prefix/list   {base}:log:      id
 -- ARGV   id        id
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int lines:list(line)
@@ -9,7 +7,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   3 commands; at most 3 commands, 400 steps
--- INCLUDE base_time open_queue
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -2,8 +2,6 @@
 -- already they read in either form, until all of it is rewritten, which `done` notes. Where nothing is stored, or the layout is
 -- not older, nothing changes. It answers the layout, and that in which everything is by now; 0 where nothing is stored.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   events    stream        {base}:events
 -- ARGV   done      bool          ?=0
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -15,7 +13,6 @@
 -- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   5 commands; at most 3 commands, 84 steps
--- INCLUDE base_time open_queue emit raise_layout
 
 local conf, refused = open_queue()
 if refused then return refused end

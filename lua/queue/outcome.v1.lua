@@ -4,16 +4,6 @@
 -- it is the error.
 -- The answers stop before 4 MiB but for one; `missed` says how many items were left out at the end.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   leases    zset          {base}:leases
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   result    prefix/string {base}:result:   id
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   blocked   zset          {base}:blocked
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   reply     prefix/string {base}:reply:    id
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   id        id
 -- RETURN ok        now_ms:int missed:int items:list(item)
@@ -27,7 +17,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   2 + 3n to 2 + 9n commands, O(n log m); at most 7,800 commands, 130,000 steps
--- INCLUDE base_time open_queue read_record find_set state_of ended_as
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -4,9 +4,6 @@
 -- before; but no longer, with `settle`, those that there are by then (`settled` counts them). `conflict` if the queue has another epoch than the
 -- one before; the same call, sent again, answers the same.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
 -- ARGV   epoch     int 1..
 -- ARGV   settle    bool          ?=0
 -- ARGV   rid       id            ?=
@@ -19,7 +16,6 @@
 -- ROLE   operate
 -- REPLAY rid
 -- COST   10 commands; at most 9 commands, 3,000 steps
--- INCLUDE base_time open_queue create_base done_before hold_once sweep_once note_done
 
 local conf, refused = open_queue()
 if refused then return refused end

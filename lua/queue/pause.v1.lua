@@ -2,10 +2,6 @@
 -- that are there cost each a worker one look. The same call, sent again,
 -- changes nothing more.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   events    stream        {base}:events
 -- ARGV   rid       id            ?=
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -17,7 +13,6 @@
 -- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   9 commands; at most 9 commands, 130 steps
--- INCLUDE base_time open_queue create_base emit done_before sweep_once hold_once note_done set_mode
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -2,14 +2,6 @@
 -- line for their log, of which the last 100 are kept. What is not given stays as it was. Past its deadline a lease is lost
 -- here. The same call, sent again, does nothing again and answers the same.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   running   hash          {base}:running
--- KEYS   leases    zset          {base}:leases
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   events    stream        {base}:events
 -- ARGV   rid       id
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -30,8 +22,6 @@
 -- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   9 + 5n commands, O(n log m); at most 5,600 commands, 140,000 steps
--- INCLUDE base_time open_queue emit read_lease note_progress done_before recall_answers sweep_once
--- INCLUDE hold_once note_done note_answers
 
 local conf, refused = open_queue()
 if refused then return refused end

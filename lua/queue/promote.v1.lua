@@ -1,20 +1,6 @@
 -- queue.promote.v1: move tasks whose time has come into line. Claim does it too; this is for queues that nobody claims from.
 -- Idempotent in state, not in its count. 0 says that no more is due.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   payload   prefix/string {base}:payload:  id
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   lanes     set           {base}:lanes
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   dependents prefix/zset  {base}:dependents: id
--- KEYS   ends      zset          {base}:ends
--- KEYS   weights   hash          {base}:weights
--- KEYS   shares    prefix/zset   {base}:shares:   lane
--- KEYS   events    stream        {base}:events
--- KEYS   counters  hash          {base}:counters
 -- ARGV   limit     int 1..1000   ?=100
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -26,8 +12,6 @@
 -- REPLAY state
 -- FLAGS  allow-oom
 -- COST   10 + 2n commands, 1 more with fair shares and 2 for each user, 1 for each of up to 1,000 that are due at the same time after crashes, O(n log m); at most 5,800 commands, 45,000 steps
--- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready drop_task promote_due
--- RARELY note_end share_place first_due
 
 local conf, refused = open_queue()
 if refused then return refused end

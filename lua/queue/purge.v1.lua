@@ -2,33 +2,6 @@
 -- in line in one lane. Running tasks stay. `more` is 1 where some may be left, for a call sends
 -- about 2,000 commands at most. The same call, sent again, deletes nothing more and answers the same.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   payload   prefix/string {base}:payload:  id
--- KEYS   result    prefix/string {base}:result:   id
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   lanes     set           {base}:lanes
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   blocked   zset          {base}:blocked
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   deadlines zset          {base}:deadlines
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   by_user   prefix/zset   {base}:by:user:  label
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
--- KEYS   children  prefix/zset   {base}:children: id
--- KEYS   reply     prefix/string {base}:reply:    id
--- KEYS   channel   prefix/channel {base}:channel: id
--- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   order     prefix/zset   {base}:order:    id
--- KEYS   ends      zset          {base}:ends
--- KEYS   waiting   prefix/zset   {base}:waiting:  limit
--- KEYS   limit_lines zset        {base}:limit:lines
--- KEYS   shares    prefix/zset   {base}:shares:   lane
--- KEYS   events    stream        {base}:events
--- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id            ?=
 -- ARGV   what      enum waiting|all ?=waiting
 -- ARGV   lane      lane          ?=
@@ -43,9 +16,7 @@
 -- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   24 + 4n commands, 3 for one in the line of a limit, 8 more for unique and idempotency key, 1 for each user, tag and parent, 5 for one that others wait for, O(n log m); at most 2,800 commands, 19,000 steps
--- INCLUDE base_time open_queue emit add_counts leave_order untie lane_emptied answer_waiters remove_tasks done_before sweep_once
--- INCLUDE hold_once note_done leave_line
--- RARELY shorten_family note_end
+-- EARLY  emit lane_emptied leave_line leave_order untie
 
 local conf, refused = open_queue()
 if refused then return refused end

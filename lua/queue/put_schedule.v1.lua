@@ -5,14 +5,6 @@
 -- pause lasts. If nothing differs the answer is `unchanged`. Each change has a new `rev`, which `fire` must know. A new one is
 -- refused where the queue has partitions that `epoch` does not know: it may be in another one.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   schedules zset          {base}:schedules
--- KEYS   schedule  prefix/hash   {base}:schedule: name
--- KEYS   runs      prefix/string {base}:runs:     name
--- KEYS   events    stream        {base}:events
 -- ARGV   name      name
 -- ARGV   rid       id
 -- ARGV   timing    bytes 1..4096
@@ -34,7 +26,6 @@
 -- ROLE   operate
 -- REPLAY rid
 -- COST   14 commands, up to 3 more where it is due within 10 s, O(log m); at most 16 commands, 200 steps
--- INCLUDE base_time open_queue emit create_base done_before sweep_once hold_once note_done push_due plan_firing refuse_epoch
 
 local conf, refused = open_queue()
 if refused then return refused end

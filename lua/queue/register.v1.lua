@@ -2,11 +2,6 @@
 -- The calls of an older incarnation answer `stale` from then on, and so does a late re-send of its registration. A worker that
 -- waits under the name is told to ask, and so learns of it.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   id
--- KEYS   control   prefix/list   {base}:control:  id
--- KEYS   events    stream        {base}:events
 -- ARGV   worker    id
 -- ARGV   incarnation name
 -- ARGV   trace     bytes 0..128  ?=
@@ -30,7 +25,6 @@
 -- REPLAY idempotent
 -- FLAGS  allow-oom
 -- COST   14 commands; at most 15 commands, 1,200 steps
--- INCLUDE base_time open_queue emit retire_worker push_control
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -5,37 +5,6 @@
 -- looked at anew, so tasks that are sound are never touched. `line`: 1,000 members of each set of a key, from a rank on.
 -- dry_run writes nothing. Idempotent in state, not in its answers.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   result    prefix/string {base}:result:   id
--- KEYS   payload   prefix/string {base}:payload:  id
--- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   lanes     set           {base}:lanes
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   blocked   zset          {base}:blocked
--- KEYS   running   hash          {base}:running
--- KEYS   leases    zset          {base}:leases
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   deadlines zset          {base}:deadlines
--- KEYS   once      hash          {base}:once
--- KEYS   by_user   prefix/zset   {base}:by:user:  label
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
--- KEYS   children  prefix/zset   {base}:children: id
--- KEYS   reply     prefix/string {base}:reply:    id
--- KEYS   channel   prefix/channel {base}:channel: id
--- KEYS   dependents prefix/zset  {base}:dependents: id
--- KEYS   order     prefix/zset   {base}:order:    id
--- KEYS   ends      zset          {base}:ends
--- KEYS   holding   prefix/zset   {base}:holding:  limit
--- KEYS   waiting   prefix/zset   {base}:waiting:  limit
--- KEYS   limit_lines zset        {base}:limit:lines
--- KEYS   weights   hash          {base}:weights
--- KEYS   shares    prefix/zset   {base}:shares:   lane
--- KEYS   events    stream        {base}:events
--- KEYS   counters  hash          {base}:counters
 -- ARGV   dry_run   bool          ?=0
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -59,10 +28,8 @@
 -- REPLAY state
 -- FLAGS  allow-oom
 -- COST   9 + 2n commands, 10 to 60 more for each task that is put back, 20 + n for a line, O(n log m); at most 49,000 commands, 280,000 steps
--- INCLUDE base_time open_queue emit find_damage
--- RARELY shorten_family add_counts push_wake line_up make_ready push_due delay_until await_deadline begin_chains note_end make_awaited await_others
--- RARELY leave_order untie answer_waiters remove_tasks trim_set retain lane_emptied share_place read_record read_lease
--- RARELY ended_how place_by_age restore_indexes end_ties restore_end gather_left restore_wait restore_task drop_lease leave_line repair_task repair_lane repair_line
+-- EARLY  emit
+-- LATE   answer_waiters line_up
 
 local conf, refused = open_queue()
 if refused then return refused end

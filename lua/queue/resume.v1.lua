@@ -1,11 +1,5 @@
 -- queue.resume.v1: end pause or drain, and wake the workers of the lanes that hold tasks. The same call, sent again, changes nothing more.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   lanes     set           {base}:lanes
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   events    stream        {base}:events
 -- ARGV   rid       id            ?=
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -17,9 +11,7 @@
 -- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   10 + 2l commands for l lanes, up to 3 more where the queue has schedules; at most 1,200 commands, 5,700 steps
--- INCLUDE base_time open_queue create_base emit done_before sweep_once hold_once note_done set_mode push_wake
--- INCLUDE wake_lanes
--- RARELY push_due
+-- EARLY  create_base
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -2,19 +2,6 @@
 -- have expired no longer does. `conflict` names the task that has the same unique key or scope now. The same call,
 -- sent again, answers the same.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   lanes     set           {base}:lanes
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   dead      zset          {base}:dead
--- KEYS   deadlines zset          {base}:deadlines
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   weights   hash          {base}:weights
--- KEYS   shares    prefix/zset   {base}:shares:   lane
--- KEYS   events    stream        {base}:events
--- KEYS   counters  hash          {base}:counters
 -- ARGV   rid       id            ?=
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -30,9 +17,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- COST   12 + 6n commands, 1 more with fair shares and 2 for each user, O(n log m); at most 17,000 commands, 92,000 steps
--- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready push_due await_deadline holder_of hold_once
--- INCLUDE revive_task done_before recall_answers sweep_once note_done note_answers
--- RARELY share_place
+-- EARLY  add_counts await_deadline emit push_due
 
 local conf, refused = open_queue()
 if refused then return refused end

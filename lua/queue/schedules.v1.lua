@@ -3,9 +3,6 @@
 -- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. One that fires
 -- meanwhile may come twice, one that is resumed not at all. A page stops before 4 MiB.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   schedules zset          {base}:schedules
--- KEYS   schedule  prefix/hash   {base}:schedule: name
 -- ARGV   name      name          ?=
 -- ARGV   due       bool          ?=0
 -- ARGV   cursor    bytes 0..128  ?=
@@ -16,7 +13,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   3 + n commands where they are due, else 3 + 2n, 2 more on a page that follows another, O(n log m); at most 450 commands, 18,000 steps
--- INCLUDE base_time open_queue rank_after
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -5,12 +5,6 @@
 -- cancel_oldest, the oldest of those that run is. What runs already does not count for a new limit. It holds for the next claim, which
 -- looks at those in line, too; where there are many lines, the next ones go on with it.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   limits    hash          {base}:limits
--- KEYS   limit_lines zset        {base}:limit:lines
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   events    stream        {base}:events
 -- ARGV   rid       id
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -30,7 +24,6 @@
 -- ROLE   operate
 -- REPLAY rid
 -- COST   9 + 3n commands, O(n); at most 3,400 commands, 140,000 steps
--- INCLUDE base_time open_queue emit create_base done_before recall_answers sweep_once hold_once note_done note_answers
 
 local conf, refused = open_queue()
 if refused then return refused end

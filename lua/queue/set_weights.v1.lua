@@ -2,11 +2,6 @@
 -- percent starts two tasks for each of one with 100, while both have some in line. 0 takes the weight away: 100. It holds for
 -- tasks that are enqueued from now on.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   weights   hash          {base}:weights
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   events    stream        {base}:events
 -- ARGV   rid       id
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -19,7 +14,6 @@
 -- ROLE   operate
 -- REPLAY rid
 -- COST   8 + 2n commands, O(n); at most 2,300 commands, 26,000 steps
--- INCLUDE base_time open_queue emit create_base done_before sweep_once hold_once note_done
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -1,12 +1,10 @@
 -- queue.settings.v1: all settings of a queue that are stored; others are at their defaults.
 --
--- KEYS   config    hash          {base}:config
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int settings:pairs(settings)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   3 commands; at most 3 commands, 58 steps
--- INCLUDE base_time open_queue
 
 local conf, refused = open_queue()
 if refused then return refused end

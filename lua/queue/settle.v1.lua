@@ -1,44 +1,6 @@
 -- queue.settle.v1: a worker's hot path: complete some tasks, fail others and lease the next, in one call. Slot, incarnation,
 -- n, busy and lane_first are as in claim; acks and fails as in ack and fail. Sent again, it answers the same.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   running   hash          {base}:running
--- KEYS   leases    zset          {base}:leases
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   result    prefix/string {base}:result:   id
--- KEYS   payload   prefix/string {base}:payload:  id
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   lanes     set           {base}:lanes
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   id
--- KEYS   deadlines zset          {base}:deadlines
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   by_user   prefix/zset   {base}:by:user:  label
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
--- KEYS   children  prefix/zset   {base}:children: id
--- KEYS   blocked   zset          {base}:blocked
--- KEYS   reply     prefix/string {base}:reply:    id
--- KEYS   channel   prefix/channel {base}:channel: id
--- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   control   prefix/list   {base}:control:  id
--- KEYS   dependents prefix/zset  {base}:dependents: id
--- KEYS   order     prefix/zset   {base}:order:    id
--- KEYS   ends      zset          {base}:ends
--- KEYS   schedules zset          {base}:schedules
--- KEYS   limits    hash          {base}:limits
--- KEYS   holding   prefix/zset   {base}:holding:  limit
--- KEYS   waiting   prefix/zset   {base}:waiting:  limit
--- KEYS   limit_lines zset        {base}:limit:lines
--- KEYS   rates     zset          {base}:rates
--- KEYS   weights   hash          {base}:weights
--- KEYS   shares    prefix/zset   {base}:shares:   lane
--- KEYS   events    stream        {base}:events
--- KEYS   counters  hash          {base}:counters
 -- ARGV   worker    id
 -- ARGV   incarnation name
 -- ARGV   slot      int 0..255
@@ -85,10 +47,8 @@
 -- REPLAY slot
 -- FLAGS  allow-oom
 -- COST   23 + 2n commands, 26 + 2n once a second, 1 more where the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 7 more where there are limits, 2 for each that a task holds, 6 for a task that joins or leaves a line, of which it looks at 100, O(n log m); at most 53,000 commands, 780,000 steps
--- INCLUDE base_time open_queue emit add_counts observe end_leases keep_result ack_tasks next_due sweep retain push_wake lane_emptied check_slot peek_ready read_task take_out write_lease add_payloads claim_tasks
--- RARELY has_other_result join_traces shorten_family is_full answer_waiters settled_before note_end leave_order untie line_up make_ready drop_task share_place first_due promote_due read_lease read_policy backoff push_due delay_until await_deadline bury_task cancel_task first_leases reap_expired
--- RARELY read_record find_set next_lane leave_line expire_waiting tell_waiting rank_after state_of push_control cancel_one cancel_children pass_on remove_tasks trim_set start_tied give_timeout settled_as describe_death fail_tasks retire_worker read_presence sweep_workers
--- RARELY trim_ended sweep_once sweep_rates sweep_shares reclaim_tasks next_firing read_limits limits_of room_left open_line open_lines mend_holders mend_lines housekeep free_limits hold_limits note_starts find_full make_way join_limit held_back open_due_lines note_claimed end_limited move_due comes_alone
+-- EARLY  lane_emptied push_wake
+-- LATE   answer_waiters cancel_task drop_task line_up settled_as
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -2,22 +2,11 @@
 -- `attempts:<b>` counts completions that took more than one run. `stalled` is a part of `running`. At most 1,000 lanes
 -- are listed, `more_lanes` says how many were not; `ready` counts those of 10,000.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   leases    zset          {base}:leases
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   lanes     set           {base}:lanes
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   blocked   zset          {base}:blocked
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   workers   zset          {base}:workers
--- KEYS   counters  hash          {base}:counters
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int mode:text ready:int delayed:int blocked:int running:int stalled:int finished:int dead:int workers:int lanes:pairs(lanes) more_lanes:int counters:pairs(counters)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   13 + l commands for l lanes; at most 12,000 commands, 45,000 steps
--- INCLUDE base_time open_queue read_presence
 
 local conf, refused = open_queue()
 if refused then return refused end

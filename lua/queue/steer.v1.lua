@@ -2,13 +2,6 @@
 -- of tasks at a time (0: as many as now). Each hears it at once, with its next heartbeat; it holds until it is changed or
 -- the worker registers anew. The same call, sent again, says nothing again and answers the same.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   id
--- KEYS   control   prefix/list   {base}:control:  id
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   events    stream        {base}:events
 -- ARGV   rid       id            ?=
 -- ARGV   mode      enum keep|run|quiet|stop|restart ?=keep
 -- ARGV   capacity  int 0..100000 ?=0
@@ -25,7 +18,6 @@
 -- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   10 + 5n commands, O(n log m); at most 5,600 commands, 29,000 steps
--- INCLUDE base_time open_queue emit push_control read_presence done_before recall_answers sweep_once hold_once note_done note_answers
 
 local conf, refused = open_queue()
 if refused then return refused end

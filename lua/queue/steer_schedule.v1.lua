@@ -2,17 +2,6 @@
 -- without a count. A pause is a new revision. To go on, the caller says which one it reckoned with, and the first time from now
 -- on; another revision answers `stale`. The same call, sent again, does nothing again and answers the same.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   schedules zset          {base}:schedules
--- KEYS   schedule  prefix/hash   {base}:schedule: name
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   runs      prefix/string {base}:runs:     name
--- KEYS   events    stream        {base}:events
 -- ARGV   name      name
 -- ARGV   rid       id
 -- ARGV   verb      enum pause|resume|remove
@@ -31,8 +20,7 @@
 -- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   12 commands, up to 3 more where it is due within 10 s, O(log m); at most 4 commands, 120 steps
--- INCLUDE base_time open_queue emit done_before sweep_once hold_once note_done push_due plan_firing
--- RARELY read_open
+-- LATE   read_open
 
 local conf, refused = open_queue()
 if refused then return refused end

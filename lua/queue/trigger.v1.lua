@@ -2,40 +2,6 @@
 -- holds; the next time stays as it is, and a paused schedule paused. `rev` must be the schedule's, else it is `stale`; `id`
 -- names the task. The same call, sent again, answers the same.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   running   hash          {base}:running
--- KEYS   leases    zset          {base}:leases
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   payload   prefix/string {base}:payload:  id
--- KEYS   result    prefix/string {base}:result:   id
--- KEYS   ready     prefix/zset   {base}:ready:    lane
--- KEYS   lanes     set           {base}:lanes
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   delayed   zset          {base}:delayed
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   deadlines zset          {base}:deadlines
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   by_user   prefix/zset   {base}:by:user:  label
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
--- KEYS   children  prefix/zset   {base}:children: id
--- KEYS   blocked   zset          {base}:blocked
--- KEYS   reply     prefix/string {base}:reply:    id
--- KEYS   channel   prefix/channel {base}:channel: id
--- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   control   prefix/list   {base}:control:  id
--- KEYS   dependents prefix/zset  {base}:dependents: id
--- KEYS   order     prefix/zset   {base}:order:    id
--- KEYS   ends      zset          {base}:ends
--- KEYS   schedule  prefix/hash   {base}:schedule: name
--- KEYS   limits    hash          {base}:limits
--- KEYS   waiting   prefix/zset   {base}:waiting:  limit
--- KEYS   limit_lines zset        {base}:limit:lines
--- KEYS   weights   hash          {base}:weights
--- KEYS   shares    prefix/zset   {base}:shares:   lane
--- KEYS   events    stream        {base}:events
--- KEYS   counters  hash          {base}:counters
 -- ARGV   name      name
 -- ARGV   rid       id
 -- ARGV   rev       int 1..
@@ -78,13 +44,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- COST   23 commands, 3 more for each task of it that has not ended, 10 where it waits for them, up to 20 where it cancels them, more for what the task says, as in enqueue, O(log m); at most 940 commands, 11,000 steps
--- INCLUDE base_time open_queue emit add_counts push_wake line_up make_ready index_task write_record place_task
--- INCLUDE add_tasks
--- RARELY shorten_family sweep_once push_due await_deadline delay_until join_gathering begin_chains note_end make_awaited
--- RARELY await_others hold_once hold_keys merge_task is_later find_missing find_twin known_as remove_tasks trim_set retain
--- RARELY leave_order untie answer_waiters bury_task cancel_task share_place tell_waiting rank_after read_record find_set state_of
--- RARELY push_control lane_emptied leave_line cancel_one cancel_children pass_on note_done read_open fire_once refuse_new
--- RARELY done_before join_limit read_limits limits_of find_line is_here join_order
+-- LATE   answer_waiters cancel_task done_before note_done retain
 
 local conf, refused = open_queue()
 if refused then return refused end

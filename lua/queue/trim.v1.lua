@@ -2,22 +2,6 @@
 -- Workers' claims do it too. It removes nothing else; `more` is 1 where some may be left, for a call
 -- sends about 1,500 commands at most. Idempotent in state, not in its count.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   task      prefix/hash   {base}:task:     id
--- KEYS   payload   prefix/string {base}:payload:  id
--- KEYS   result    prefix/string {base}:result:   id
--- KEYS   finished  zset          {base}:finished
--- KEYS   dead      zset          {base}:dead
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   by_user   prefix/zset   {base}:by:user:  label
--- KEYS   by_tag    prefix/zset   {base}:by:tag:   label
--- KEYS   children  prefix/zset   {base}:children: id
--- KEYS   log       prefix/list   {base}:log:      id
--- KEYS   reply     prefix/string {base}:reply:    id
--- KEYS   ends      zset          {base}:ends
--- KEYS   events    stream        {base}:events
--- KEYS   counters  hash          {base}:counters
 -- ARGV   limit     int 1..1000   ?=1000
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -29,8 +13,7 @@
 -- REPLAY state
 -- FLAGS  allow-oom
 -- COST   15 + n commands, 1 more for a dead one, 2 for a stub, 1 for each user, tag and parent, O(n log m); at most 1,900 commands, 19,000 steps
--- INCLUDE base_time open_queue emit add_counts remove_tasks trim_set trim_ended sweep_once
--- RARELY shorten_family
+-- LATE   shorten_family
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -1,8 +1,6 @@
 -- queue.weights.v1: the weights that users have in a queue with fair shares, in percent; or those of users that are named.
 -- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   weights   hash          {base}:weights
 -- ARGV   cursor    bytes 0..19   ?=
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   user      label
@@ -11,7 +9,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   2 or 3 commands, O(n); at most 3 commands, 6,700 steps
--- INCLUDE base_time open_queue
 
 local conf, refused = open_queue()
 if refused then return refused end

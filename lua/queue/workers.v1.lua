@@ -3,9 +3,6 @@
 -- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. Who is alive
 -- all the while is listed, in rare cases twice.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   workers   zset          {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:   id
 -- ARGV   name      id            ?=
 -- ARGV   group     name          ?=
 -- ARGV   capability id           ?=
@@ -17,7 +14,6 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
 -- COST   4 + 2n commands, O(n); at most 460 commands, 17,000 steps
--- INCLUDE base_time open_queue shown_worker read_presence
 
 local conf, refused = open_queue()
 if refused then return refused end

@@ -17,10 +17,6 @@ ROOT = Path(__file__).parents[2]
 REWRITE = """\
 -- queue.rewrite.v1: bring some of what is stored to layout 2: entries of `running`, then records of dead tasks.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   running   hash          {base}:running
--- KEYS   dead      zset          {base}:dead
--- KEYS   task      prefix/hash   {base}:task:     id
 -- ARGV   cursor    bytes 0..30   ?=
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN more      now_ms:int rewritten:int cursor:text
@@ -30,7 +26,6 @@ REWRITE = """\
 -- REPLAY state
 -- FLAGS  allow-oom
 -- COST   4 + n commands for n entries, about 100
--- INCLUDE base_time open_queue newer_ran
 
 local conf, refused = open_queue()
 if refused then return refused end

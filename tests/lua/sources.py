@@ -75,7 +75,7 @@ def origins(source: str, text: str) -> dict[int, tuple[str, int]]:
         parts = {0: lines}
         if path == LUA / source:
             body, _, _ = header.divided(lines)
-            rest = lines.index(header.RARELY) if header.RARELY in lines else len(lines)
+            rest = lines.index(header.LATE_BODY) if header.LATE_BODY in lines else len(lines)
             parts = {body: lines[body:rest], rest + 1: lines[rest + 1 :]}
         name = path.relative_to(LUA).as_posix()
         for skip, part in parts.items():

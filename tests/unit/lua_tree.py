@@ -18,9 +18,14 @@ import vectors as vectors  # noqa: E402
 
 HEADER = """\
 -- demo.run.v1: a demonstration
--- in two lines.
+-- in two
+-- lines.
 --
--- KEYS   config  hash         {base}:config
+"""
+CONFIG = 'config = { type = "hash", doc = "settings" }\n'
+KEYS = f"""\
+{CONFIG}tasks = {{ type = "hash", doc = "all" }}
+wake = {{ type = "list", suffix = "lane", doc = "a hint" }}
 """
 BODY = """
 return { 'ok' }
@@ -94,8 +99,6 @@ SCRIPTS = {
     "run": """\
 -- demo.run.v1: x
 --
--- KEYS   config    hash         {base}:config
--- KEYS   wake      prefix/list  {base}:wake:  lane
 -- PAIR   how       enum a|b
 -- RETURN ok        mode:text  record:pairs(task)
 -- RETURN gone
@@ -111,7 +114,6 @@ return row[1] == '1' and { 'gone' } or { 'ok', row[1] and 'up' or 'down', { 'tas
     "back": """\
 -- demo.back.v1: x
 --
--- KEYS   config    hash         {base}:config
 -- SETTINGS settings
 -- GROUP  settings  0..1
 -- RETURN ok        cursor:text  settings:pairs(settings)  counters:pairs(counters)  mode:text(up)
@@ -134,10 +136,14 @@ class Sources:
         for folder in ("demo", "include"):
             (root / folder).mkdir()
         (root / "errors.toml").write_text(ERRORS)
+        self.keys(KEYS)
 
     def script(self, lines: str, body: str = BODY, *, header: str = HEADER, path: str = "demo/run.v1.lua") -> None:
         declared = "".join(f"-- {line}\n" for line in lines.strip("\n").splitlines())
         (self.root / path).write_text(header + declared + body)
+
+    def keys(self, text: str) -> None:
+        (self.root / "demo/keys.toml").write_text(text)
 
     def include(self, name: str, text: str) -> None:
         (self.root / "include" / f"{name}.lua").write_text(text)

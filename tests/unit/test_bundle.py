@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Iterable
 
 import pytest
 from lupa.lua51 import LuaRuntime
@@ -15,7 +17,7 @@ from tests.unit.lua_tree import Sources, bundle
 @pytest.mark.parametrize(
     ("lines", "line", "message"),
     [
-        ("RETRUN ok", 5, "unknown line 'RETRUN': allowed are KEYS, ARGV, ITEM, PAIR"),
+        ("RETRUN ok", 5, "unknown line 'RETRUN': allowed are ARGV, ITEM, PAIR"),
         (
             "ARGV a text\nRETURN ok",
             5,
@@ -44,7 +46,6 @@ from tests.unit.lua_tree import Sources, bundle
         ("ARGV a\nRETURN ok", 5, "must be 'ARGV <name> <type> [?=<default>]'"),
         ("ARGV A id\nRETURN ok", 5, "a name must be small letters, digits and _, got 'A'"),
         ("ARGV a id\nARGV a id\nRETURN ok", 6, "ARGV a stands in line 5 already"),
-        ("ARGV config id\nRETURN ok", 5, "config is named by KEYS already"),
         ("ARGV end id\nRETURN ok", 5, "end is Lua's or the preamble's"),
         ("ARGV redis id\nRETURN ok", 5, "redis is Lua's or the preamble's"),
         ("ARGV refuse id\nRETURN ok", 5, "refuse is Lua's or the preamble's"),
@@ -54,19 +55,6 @@ from tests.unit.lua_tree import Sources, bundle
         ("ITEM a id\nPAIR a id\nRETURN ok", 6, "item has a field or pair a already"),
         ("ITEM id id\nGROUP item 0..1001\nRETURN ok", 6, "within 0..1000"),
         ("GROUP acks 0..5\nRETURN ok", 5, "GROUP acks has no ITEM or PAIR"),
-        ("KEYS a hash config\nRETURN ok", 5, "template must be {base} and :words"),
-        ("KEYS a hash x{base}:a\nRETURN ok", 5, "template must be {base} and :words"),
-        ("KEYS a hash {base}:a:\nRETURN ok", 5, "the template of a prefix ends with ':'"),
-        ("KEYS a prefix/hash {base}:a id\nRETURN ok", 5, "the template of a prefix ends with ':'"),
-        (
-            "KEYS a prefix/hash {base}:a:\nRETURN ok",
-            5,
-            "must be 'KEYS <name> prefix/<type> <template> <suffix>'",
-        ),
-        ("KEYS a prefix/hash {base}:a: user\nRETURN ok", 5, "suffix type must be one of id, label, name, lane, limit"),
-        ("KEYS a prefix {base}:a: id\nRETURN ok", 5, "type must be one of hash, zset"),
-        ("KEYS a table {base}:a\nRETURN ok", 5, "type must be one of hash, zset, set, list, stream, string, channel"),
-        ("KEYS a hash {base}:config\nRETURN ok", 5, "template {base}:config is declared already"),
         ("COST 1", 1, "no RETURN"),
         ("RETURN ok\nRETURN ok", 6, "RETURN ok stands in line 5 already"),
         ("RETURN ok at:float", 5, "field 'at:float' must be <name>:<type>"),
@@ -84,7 +72,8 @@ from tests.unit.lua_tree import Sources, bundle
         ("RETURN ok\nROLE work\nFLAGS no-writes", 6, "a script with the flag no-writes has no ROLE"),
         ("RETURN ok\nCOST 5 commands; at most many", 6, "COST must end with '; at most <n> commands, <n> steps'"),
         ("RETURN ok\nCOST 5 commands; at most 5000 commands, 1 steps", 6, "COST must end with"),
-        ("RETURN ok\nINCLUDE nowhere", 6, "there is no valid include/nowhere.lua"),
+        ("RETURN ok\nLATE nowhere", 6, "LATE nowhere: no include that it reaches"),
+        ("RETURN ok\nEARLY help\nEARLY help", 7, "EARLY help stands in line 6 already"),
     ],
 )
 def test_malformed_header(sources: Sources, lines: str, line: int, message: str) -> None:
@@ -106,7 +95,7 @@ def test_file_name(sources: Sources) -> None:
 
 
 def test_description_swallows_no_declaration(sources: Sources) -> None:
-    sources.script("RETURN ok", header="-- demo.run.v1: x\n-- KEYS config hash {base}:config\n--\n")
+    sources.script("RETURN ok", header="-- demo.run.v1: x\n-- ARGV a id\n--\n")
     assert "demo/run.v1.lua:2: a blank comment line must stand" in sources.errors()
 
 
@@ -115,7 +104,7 @@ def test_description_swallows_no_declaration(sources: Sources) -> None:
     [
         ("\nfoo(1)\n", "7: foo is not declared"),
         ("\nlocal a = 1\na = KEYS[1]\n", "8: KEYS is not declared"),
-        ("\nlimit = 1\n", "7: limit is not declared"),
+        ("\nlimit = 1\n", "7: limit is assigned"),
         ("\nconfig = 'x'\n", "7: config is assigned"),
         ("\nif config then\n", "7: expected end, got the end of the file"),
         ("\nlocal a = 1 // 2\n", "7: expected a name, got '/'"),
@@ -141,67 +130,161 @@ def test_malformed_body(sources: Sources, body: str, message: str) -> None:
         ("-- help(a): x\nlocal function other(a) return a end\n", ":1: must hold one 'local function help'"),
         ("-- help(a): x\nlocal n = 1\nlocal function help(a) return n end\n", ":1: must hold one"),
         (
-            "-- help(a): x\nlocal function help(a) return config end\n",
-            ":2: config is not declared: add it to",
+            "-- help(a): x\nlocal function help(a) return away end\n",
+            ":2: away is no key, include or argument of demo/run",
         ),
-        ("-- help(a): x\n-- NEEDS config\nlocal function help(a) return a end\n", ":2: NEEDS config, but"),
         (
-            "-- help(a): x\n-- NEEDS config config\nlocal function help(a) return config end\n",
-            ":2: NEEDS names config",
+            "-- help(a): x\n-- LATE\n-- EARLY\nlocal function help(a) return a end\n",
+            ":3: must be one line EARLY or LATE",
         ),
-        ("-- help(a): x\n-- NEEDS config\nlocal function help(a) config = a end\n", ":3: config is assigned"),
+        ("-- help(a): x\nlocal function help(a) config = a end\n", ":2: config is assigned"),
     ],
 )
 def test_malformed_include(sources: Sources, text: str, message: str) -> None:
     sources.include("help", text)
-    sources.script("RETURN ok\nINCLUDE help", "\nreturn { help(config) }\n")
+    sources.script("RETURN ok", "\nreturn { help(config) }\n")
     assert f"include/help.lua{message}" in sources.errors()
 
 
-def test_includes_must_be_used_and_satisfied(sources: Sources) -> None:
-    sources.include(
-        "first", "-- first(): x\n-- NEEDS config second\nlocal function first() return second(config) end\n"
-    )
+def test_a_script_has_what_it_reaches(sources: Sources) -> None:
+    sources.include("first", "-- first(): x\nlocal function first() return second(tasks) end\n")
     sources.include("second", "-- second(a): x\nlocal function second(a) return a end\n")
-    sources.script("RETURN ok\nINCLUDE first second", "\nreturn { first() }\n")
-    assert "demo/run.v1.lua:6: include first needs second: declare INCLUDE second before it" in sources.errors()
-    sources.script("RETURN ok\nINCLUDE second first", "\nreturn { first() }\n", header="-- demo.run.v1: x\n--\n")
-    assert "include first needs config: declare a key or argument config" in sources.errors()
-    sources.script("RETURN ok\nINCLUDE second first", "\nreturn { config }\n")
-    assert "demo/run.v1.lua:6: include first is not used" in sources.errors()
-    sources.script("RETURN ok\nINCLUDE second", "\nreturn { second(config) }\n")
-    assert "include/first.lua:1: no script includes it" in sources.errors()
-    sources.script("RETURN ok\nINCLUDE second first", "\nreturn { first() }\n")
-    assert set(sources.build()) == {"dist/demo.run.v1.lua", "manifest.json"}
+    sources.script("RETURN ok", "\nreturn { config, first() }\n")
+    text = sources.build()["dist/demo.run.v1.lua"]
+    assert text.index("local function second") < text.index("local function first")
+    assert [key["name"] for key in sources.manifest()["scripts"][0]["keys"]] == ["config", "tasks"]
+    assert "\n-- KEYS   config hash {base}:config\n-- KEYS   tasks  hash {base}:tasks\n-- RETURN ok\n" in text
+    sources.keys("tasks = { type = 'hash', at = 'all:tasks', doc = 'x' }\nconfig = { type = 'hash', doc = 'x' }\n")
+    keys = sources.manifest()["scripts"][0]["keys"]
+    assert [key["template"] for key in keys] == ["{base}:all:tasks", "{base}:config"]
+    sources.script("RETURN ok", "\nreturn { second(config) }\n")
+    assert "include/first.lua:1: no script uses it" in sources.errors()
+    sources.include("second", "-- second(a): x\nlocal function second(a) return a and first() end\n")
+    assert "include/first.lua:1: needs itself: first → second → first" in sources.errors()
+    sources.include("config", "-- config(a): x\nlocal function config(a) return a end\n")
+    assert "include/config.lua:1: config is a key of demo: take another name" in sources.errors()
 
 
-def test_rare_includes_are_made_when_one_is_called(sources: Sources) -> None:
-    sources.include("base", "-- base(a): x\nlocal function base(a) return a end\n")
-    sources.include("deep", "-- deep(a): x\n-- NEEDS base\nlocal function deep(a) return base(a) + 1 end\n")
-    sources.include("move", "-- move(a): x\n-- NEEDS deep\nlocal function move(a) return deep(a) * 2 end\n")
-    sources.include(
-        "sweep", "-- sweep(a): x\n-- NEEDS move\nlocal function sweep(a)\n  return move(a) + move (a)\nend\n"
+def test_an_argument_hides_no_name_of_an_include(sources: Sources) -> None:
+    sources.include("look", "-- look(): x\nlocal function look() return tasks end\n")
+    sources.script("ARGV tasks id\nRETURN ok", "\nreturn { tasks, look() }\n")
+    assert "demo/run.v1.lua:5: tasks hides what include/look.lua uses: take another name" in sources.errors()
+    sources.script("ARGV tasks id\nRETURN ok", "\nreturn { tasks }\n")
+    sources.include("look", "-- look(): x\nlocal function look() return 1 end\n")
+    sources.script("RETURN ok", "\nreturn { look() }\n", header="-- demo.walk.v1: x\n--\n", path="demo/walk.v1.lua")
+    assert [script["keys"] for script in sources.manifest()["scripts"]] == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("config = 1", "config: must have type and doc, and may have at, suffix and shown"),
+        ("config = { type = 'hash' }", "config: must have type and doc"),
+        ("config = { type = 'hash', doc = 'x', kind = 'x' }", "config: must have type and doc"),
+        ("config = { type = 'hash', doc = '' }", "config: doc must say what the key holds"),
+        ("config = { type = 'table', doc = 'x' }", "config: type must be one of hash, zset, set, list, stream"),
+        (
+            "config = { type = 'hash', suffix = 'user', doc = 'x' }",
+            "config: suffix must be one of id, label, name, lane, limit",
+        ),
+        ("config = { type = 'hash', at = 'a:', doc = 'x' }", "config: at must be words of a-z 0-9 _ with :"),
+        ("Config = { type = 'hash', doc = 'x' }", "Config: a key's name must be small letters"),
+        (
+            "config = { type = 'hash', doc = 'x' }\nb = { type = 'set', at = 'config', doc = 'x' }",
+            "b: template {base}:config is declared already",
+        ),
+        ("config = ", "Invalid value"),
+    ],
+)
+def test_malformed_keys(sources: Sources, text: str, message: str) -> None:
+    sources.keys(text)
+    sources.script("RETURN ok")
+    assert f"demo/keys.toml:1: {message}" in sources.errors()
+
+
+STEPS = "\nif config == '' then return { step12(config) } end\nreturn { 'ok', step0(config) }\n"
+
+
+def chain(sources: Sources, *marked: str) -> None:
+    """Includes of which each calls the next, but the 12th calls the last only sometimes."""
+    for at in range(14):
+        call = {13: "a", 11: "a and step13(a)"}.get(at, f"step{at + 1}(a)")
+        mark = "".join(f"-- {line}\n" for line in marked) if at == 12 else ""
+        sources.include(f"step{at}", f"-- step{at}(a): x\n{mark}local function step{at}(a) return {call} end\n")
+    sources.script(
+        "RETURN ok", "\nif config == '' then return { step12(config) } end\nreturn { 'ok', step0(config) }\n"
     )
-    sources.script("RETURN ok\nINCLUDE base sweep\nRARELY deep move", "\nreturn { 'ok', sweep(base(20)) }\n")
+
+
+def early(text: str) -> set[str]:
+    """Which of them each call makes."""
+    before, _, _ = text.partition("\nfunction arg_rare()")
+    return set(re.findall(r"^local function (\w+)", before, re.M))
+
+
+def test_what_is_not_reached_for_sure_is_made_late(sources: Sources) -> None:
+    always = {f"step{at}" for at in range(12)}
+    chain(sources)
+    text = sources.build()["dist/demo.run.v1.lua"]
+    assert early(text) == always
+    assert "return a and arg_rare().step13(a)" in text
+    assert "return { arg_rare().step12(config) }" in text
+    assert "arg_made = { step13 = step13, step12 = step12 }" in text
+    run = LuaRuntime().eval("function(text) KEYS, ARGV = { 'k' }, {} return loadstring(text)()[2] end")
+    assert run(text.partition("\n")[2]) == "k"
+    chain(sources, "EARLY")
+    assert early(sources.build()["dist/demo.run.v1.lua"]) == always | {
+        "step12",
+        "step13",
+    }  # it calls the other for sure
+
+
+@pytest.mark.parametrize(
+    ("lines", "made"),
+    [
+        ("EARLY step13", [*range(12), 13]),
+        ("LATE step3", range(3)),
+        ("LATE step3\nEARLY step5", [0, 1, 2, *range(5, 12)]),
+    ],
+)
+def test_a_header_decides_otherwise(sources: Sources, lines: str, made: Iterable[int]) -> None:
+    chain(sources)
+    sources.script(
+        f"RETURN ok\n{lines}", "\nif config == '' then return { step12(config) } end\nreturn { step0(config) }\n"
+    )
+    text = sources.build()["dist/demo.run.v1.lua"]
+    assert early(text) == {f"step{at}" for at in made}
+    assert "-- LATE" not in text
+
+
+def test_late_includes_are_called_only(sources: Sources) -> None:
+    sources.include("move", "-- move(a): x\nlocal function move(a) return a * 2 end\n")
+    sources.include("sweep", "-- sweep(a): x\nlocal function sweep(a) return move(a) + move (a) end\n")
+    sources.script("RETURN ok\nLATE move", "\nreturn { 'ok', sweep(20) }\n")
     text = sources.build()["dist/demo.run.v1.lua"]
     assert "return arg_rare().move(a) + arg_rare().move (a)" in text
-    assert "arg_made = { move = move }" in text  # nothing outside calls the other
-    run = LuaRuntime().eval("function(text) KEYS, ARGV = { 'k' }, {} return loadstring(text)()[2] end")
-    assert run(text.partition("\n")[2]) == 84
-    sources.script("RETURN ok\nRARELY deep move\nINCLUDE base sweep", "\nreturn { sweep(1) }\n")
-    assert "INCLUDE lines stand before RARELY lines" in sources.errors()
-    sources.script("RETURN ok\nINCLUDE base sweep\nRARELY move deep", "\nreturn { sweep(base(1)) }\n")
-    assert "include move needs deep: declare INCLUDE deep before it" in sources.errors()
-    sources.include("sweep", "-- sweep(a): x\n-- NEEDS move\nlocal function sweep(a) return { move } end\n")
-    sources.script("RETURN ok\nINCLUDE base sweep\nRARELY deep move", "\nreturn { 'ok', sweep(base(20)) }\n")
-    assert "move is a RARELY include: it may be called, but is no value" in sources.errors()
+    run = LuaRuntime().eval("function(text) KEYS, ARGV = {}, {} return loadstring(text)()[2] end")
+    assert run(text.partition("\n")[2]) == 80
+    sources.include("sweep", "-- sweep(a): x\nlocal function sweep(a) return { move } end\n")
+    assert "move is made late: it may be called, but is no value" in sources.errors()
+
+
+def test_a_late_body_has_the_late_includes(sources: Sources) -> None:
+    sources.include("base", "-- base(a): x\nlocal function base(a) return a and 1 end\n")
+    sources.include("move", "-- move(a): x\nlocal function move(a) return base(a) end\n")
+    body = "\nif config == '' then return { base(1) } end\n-- LATE BODY\nreturn { 'ok', move(config) }\n"
+    sources.script("RETURN ok", body)
+    text = sources.build()["dist/demo.run.v1.lua"]
+    assert (
+        text.index("function base") < text.index("if config") < text.index("function move") < text.index("'ok', move(")
+    )
+    sources.script("RETURN ok\nLATE move", body)
+    assert "with a line '-- LATE BODY' there are no lines EARLY and LATE" in sources.errors()
 
 
 def test_a_function_reads_its_keys(sources: Sources) -> None:
-    sources.include(
-        "look", "-- look(a): x\n-- NEEDS config tasks\nlocal function look(a)\n  return config .. tasks\nend\n"
-    )
-    sources.script("KEYS tasks hash {base}:tasks\nRETURN ok\nINCLUDE look", "\nreturn { 'ok', look(config) }\n")
+    sources.include("look", "-- look(a): x\nlocal function look(a)\n  return config .. tasks\nend\n")
+    sources.script("RETURN ok", "\nreturn { 'ok', look(config) }\n")
     text = sources.build()["dist/demo.run.v1.lua"]
     assert "\nlocal function look(a) local config, tasks = KEYS[1], KEYS[2]\n" in text
     assert "\nlocal config = KEYS[1]\n\nreturn" in text
@@ -211,7 +294,7 @@ def test_a_function_reads_its_keys(sources: Sources) -> None:
 
 def test_every_broken_file_is_named(sources: Sources) -> None:
     sources.script("RETRUN ok")
-    sources.script("KEYS", header="-- demo.walk.v1: x\n--\n", path="demo/walk.v1.lua")
+    sources.script("ARGV", header="-- demo.walk.v1: x\n--\n", path="demo/walk.v1.lua")
     assert [line.split(":")[0] for line in sources.errors().splitlines()] == [
         "demo/run.v1.lua",
         "demo/walk.v1.lua",
@@ -235,7 +318,7 @@ def test_lua_limits(sources: Sources) -> None:
 
 def test_generated_text(sources: Sources) -> None:
     sources.include("help", "-- help(a): says it\nlocal function help(a) return a end\n")
-    sources.script("RETURN ok\nFLAGS allow-oom\nINCLUDE help", "\n-- why\nreturn { 'ok', help(config), LAYOUT }\n")
+    sources.script("RETURN ok\nFLAGS allow-oom", "\n-- why\nreturn { 'ok', help(config), LAYOUT }\n")
     text = sources.build()["dist/demo.run.v1.lua"]
     lines = text.splitlines()
     assert lines[0] == "#!lua flags=allow-oom"

@@ -15,9 +15,9 @@ import bundle  # noqa: E402
 import lint  # noqa: E402
 import scan  # noqa: E402
 
-from tests.unit.lua_tree import ERRORS  # noqa: E402
+from tests.unit.lua_tree import CONFIG, ERRORS, KEYS  # noqa: E402
 
-HEADER = "-- demo.run.v1: x\n--\n-- KEYS   config  hash  {base}:config\n-- RETURN ok\n"
+HEADER = "-- demo.run.v1: x\n-- y\n--\n-- RETURN ok\n"
 BODY = "return { 'ok', redis.call('HGET', config, 'a') }"
 
 
@@ -26,6 +26,7 @@ def root(tmp_path: Path) -> Path:
     for folder in ("demo", "include"):
         (tmp_path / folder).mkdir()
     (tmp_path / "errors.toml").write_text(ERRORS)
+    (tmp_path / "demo/keys.toml").write_text(CONFIG)
     return tmp_path
 
 
@@ -149,14 +150,13 @@ def test_a_list_in_parts(root: Path) -> None:
 def test_undeclared_globals_do_not_build(root: Path, name: str) -> None:
     with pytest.raises(bundle.BuildErrors, match=rf"demo/run\.v1\.lua:6: {name} is not declared"):
         findings(root, f"local x = {name}\n{BODY}")
-    with pytest.raises(bundle.BuildErrors, match=rf"demo/run\.v1\.lua:6: {name} is not declared"):
+    with pytest.raises(bundle.BuildErrors, match=rf"demo/run\.v1\.lua:6: {name} is assigned"):
         findings(root, f"{name} = 1\n{BODY}")
 
 
 @pytest.mark.parametrize(
     ("header", "line", "message"),
     [
-        ("-- KEYS   task  prefix/hash  {base}:task:  id\n", 5, "key task is declared but not used"),
         ("-- RETURN gone\n", 5, "status 'gone' is declared but never given"),
         (
             "-- RETURN many  items:list(item)\n-- EACH   item  one\n",
@@ -178,9 +178,9 @@ def test_shape_status(root: Path) -> None:
 
 
 def test_literals_and_keys_may_stand_in_an_include(root: Path) -> None:
-    text = "-- help(): x\n-- NEEDS task\nlocal function help()\n  return { 'gone', 'ADEQ_LAYOUT', task }\nend\n"
+    text = "-- help(): x\n-- LATE\nlocal function help()\n  return { 'gone', 'ADEQ_LAYOUT', config }\nend\n"
     (root / "include/help.lua").write_text(text)
-    header = "-- KEYS   task  prefix/hash  {base}:task:  id\n-- RETURN gone\n-- INCLUDE help\n"
+    header = "-- RETURN gone\n"
     body = f"if config then return help() end\n{BODY}"
     assert findings(root, body, f"{header}-- ERROR ADEQ_LAYOUT\n") == []
     assert findings(root, body, header) == ["include/help.lua:4: ADEQ_LAYOUT is missing in ERROR of demo/run.v1.lua"]
@@ -188,20 +188,20 @@ def test_literals_and_keys_may_stand_in_an_include(root: Path) -> None:
 
 def test_one_include_may_publish_on_a_plain_channel(root: Path) -> None:
     for name, allowed in (("mirror_hint", True), ("other", False)):
-        text = f"-- {name}(): x\n-- NEEDS config\nlocal function {name}()\n  redis.pcall('PUBLISH', config, 'm')\nend\n"
+        text = f"-- {name}(): x\n-- LATE\nlocal function {name}()\n  redis.pcall('PUBLISH', config, 'm')\nend\n"
         (root / f"include/{name}.lua").write_text(text)
-        found = findings(root, f"{name}()\n{BODY}", f"-- INCLUDE {name}\n")
+        found = findings(root, f"{name}()\n{BODY}")
         (root / f"include/{name}.lua").unlink()
         assert (not found) == allowed
         assert allowed or "PUBLISH is not allowed" in found[0]
 
 
 def test_no_writes(root: Path) -> None:
-    text = "-- help(): x\n-- NEEDS config\nlocal function help()\n  return redis.call('DEL', config)\nend\n"
+    text = "-- help(): x\n-- LATE\nlocal function help()\n  return redis.call('DEL', config)\nend\n"
     (root / "include/help.lua").write_text(text)
     reads = "redis.call('ZLEXCOUNT', config, '-', '+')\nredis.call('ZRANGE', config, '-', '+', 'BYLEX', 'LIMIT', 0, 9)"
     body = f"help()\nredis.call('HSET', config, 'a', 'task.done')\nredis.call('SPUBLISH', config, 'm')\n{reads}\n{BODY}"
-    header = "-- FLAGS  no-writes\n-- INCLUDE help\n-- EVENT  task.done\n"
+    header = "-- FLAGS  no-writes\n-- COST   x\n-- EVENT  task.done\n"
     assert findings(root, body, header) == [
         "demo/run.v1.lua:10: HSET is no read, but demo/run.v1.lua is no-writes",
         "demo/run.v1.lua:11: SPUBLISH is no read, but demo/run.v1.lua is no-writes",
@@ -212,10 +212,19 @@ def test_no_writes(root: Path) -> None:
 
 def test_length(root: Path) -> None:
     (root / "include/help.lua").write_text("-- help(): x\nlocal function help()\n" + "\n" * 60 + "end\n")
-    found = findings(root, "\n" * 120 + f"help()\n{BODY}", "-- INCLUDE help\n")
+    found = findings(root, "\n" * 120 + f"help()\n{BODY}", "-- COST help\n")
     assert [text.rpartition(": ")[0] for text in found] == [
         "include/help.lua:61: 63 lines, at most 60",
         "demo/run.v1.lua:121: 128 lines, at most 120",
+    ]
+
+
+def test_keys_that_nobody_takes(root: Path) -> None:
+    findings(root, BODY)
+    (root / "demo/keys.toml").write_text(KEYS)
+    assert lint.unused_keys(root) == [
+        "demo/keys.toml:1: tasks is declared but not used",
+        "demo/keys.toml:1: wake is declared but not used",
     ]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.lua_tree import LUA, Sources, lint, vectors
+from tests.unit.lua_tree import CONFIG, LUA, Sources, lint, vectors
 
 LISTED = [{"name": "items", "type": "list", "of": "item"}]
 NESTED = [{"name": "parts", "type": "list", "of": "part"}]
@@ -118,6 +118,7 @@ def test_a_tree_without_a_manifest_has_nothing_to_show(tmp_path: Path) -> None:
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lint, "without_facts", lambda root: [])
     sources = Sources(tmp_path)
+    sources.keys(CONFIG)
     sources.script("RETURN ok", "\nreturn { 'ok', redis.call('HGET', config, 'a') }\n")
     (tmp_path / "manifest.json").write_text(sources.build()["manifest.json"])
     assert lint.main(["--lua", str(tmp_path)]) == 1

@@ -29,10 +29,6 @@ EVERYTHING = """\
 -- demo.run.v1: every kind of line
 -- that the grammar has.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   by_user   prefix/zset    {base}:by:user:  id
--- KEYS   channel   prefix/channel {base}:channel:  id
--- KEYS   waiting   prefix/zset    {base}:waiting:  limit
 -- ARGV   worker    name
 -- ARGV   lane      lane           ?=any
 -- ARGV   key       limit          ?=all
@@ -61,6 +57,12 @@ EVERYTHING = """\
 
 
 BACK = "-- demo.back.v1: x\n--\n-- RETURN ok\n-- REPLAY state\n\nreturn { 'ok' }\n"
+KEYS = """\
+config = { type = "hash", doc = "x" }
+by_user = { type = "zset", at = "by:user", suffix = "id", doc = "x" }
+channel = { type = "channel", suffix = "id", doc = "x" }
+waiting = { type = "zset", suffix = "limit", doc = "x" }
+"""
 FACTS = """\
 word = "demo"
 plural = "demos"
@@ -87,8 +89,9 @@ def manifest(tmp_path: Path) -> dict[str, Any]:
     (tmp_path / "demo").mkdir()
     (tmp_path / "errors.toml").write_text(ERRORS)
     (tmp_path / "demo/noun.toml").write_text(FACTS)
+    (tmp_path / "demo/keys.toml").write_text(KEYS)
     (tmp_path / "demo/run.v1.lua").write_text(
-        f"{EVERYTHING}\nredis.call('TIME')\nreturn {{ 'ok', redis.pcall('DEL', config) }}\n"
+        f"{EVERYTHING}\nredis.call('TIME')\nreturn {{ 'ok', redis.pcall('DEL', config), by_user, channel, waiting }}\n"
     )
     (tmp_path / "demo/back.v1.lua").write_text(BACK)
     made: dict[str, Any] = json.loads(bundle.build(tmp_path)["manifest.json"])
