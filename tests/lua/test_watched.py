@@ -13,7 +13,7 @@ from tests.unit.lua_tree import LUA
 
 ACK = library()["queue.ack.v1"]  # writes; KEYS: config, running, leases, task (a prefix), result, …
 GET = library()["queue.get.v1"]  # only reads
-EVENTS = f"KEYS[{1 + [key.name for key in ACK.keys].index('events')}]"
+EVENTS, LOG = (f"KEYS[{1 + [key.name for key in ACK.keys].index(name)}]" for name in ("events", "log"))
 STATS = library()["queue.stats.v1"]  # only reads; KEYS: config, leases, ready (a prefix), lanes, …
 OK = "return { 'ok', 1, {} }"
 
@@ -59,8 +59,8 @@ def test_what_keeps_to_the_contract_passes(bench: Workbench) -> None:
         ("redis.call('ZRANGE', KEYS[3], '-', '+', 'BYLEX')", "ZRANGE without a bound"),
         ("redis.call('ZRANGE', KEYS[3], '-', '+', 'BYLEX', 'LIMIT', 1, 100001)", "ZRANGE without a bound"),
         ("redis.call('ZRANGE', KEYS[3], '+', '-', 'BYLEX', 'REV')", "ZRANGE without a bound"),
-        ("redis.call('LRANGE', KEYS[16] .. 'a', 0, -1)", "LRANGE without a bound"),
-        ("redis.call('LRANGE', KEYS[16] .. 'a', 0, 10000)", "LRANGE without a bound"),
+        (f"redis.call('LRANGE', {LOG} .. 'a', 0, -1)", "LRANGE without a bound"),
+        (f"redis.call('LRANGE', {LOG} .. 'a', 0, 10000)", "LRANGE without a bound"),
         ("redis.call('ZSCAN', KEYS[3], 0)", "ZSCAN without a bound"),
         ("redis.call('ZSCAN', KEYS[3], 0, 'COUNT', 10001)", "ZSCAN without a bound"),
         ("redis.call('SPUBLISH', KEYS[4] .. 'a', 'm')", "SPUBLISH on .*:task:a, which is a hash"),

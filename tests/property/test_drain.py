@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from itertools import count
-from pathlib import Path
 
 import pytest
 import redis
 
 from pyadeq.keys import queue_base
 from tests.property.driver import Driver
-from tests.property.link import load_scripts, templates
+from tests.property.link import load_scripts
 from tests.property.records import Answer, Backoff, Spec
 
-README = Path(__file__).parents[2] / "lua" / "README.md"
 LANES = ("any", "group/g", "group/g/inst/i")
 STAY = {"config", "counters", "events", "workers", "worker:w"}
 
@@ -30,13 +27,6 @@ def finish(lease: Answer, way: int) -> tuple[str, list[Answer]]:
         ("nothing", []),
     ]
     return ways[way]
-
-
-def test_every_key_is_in_the_table_of_stored_data() -> None:
-    table = README.read_text().partition("## Stored data")[2].partition("\n## ")[0]
-    names = {name for row in re.findall(r"^\| (`.*?`) \|", table, re.MULTILINE) for name in re.findall("`(.+?)`", row)}
-    documented = {re.sub("<.*>$", "", name) for name in names}
-    assert documented == set(templates())
 
 
 @pytest.mark.parametrize("cancel", [False, True])
