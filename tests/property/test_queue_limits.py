@@ -320,16 +320,18 @@ class History:
             del self.leases[id], self.deadlines[id]
 
     def finish(self) -> None:
-        """Whoever waits has its turn, as soon as the lines are looked at."""
+        """Whoever waits has its turn, as soon as the lines are looked at; or goes on to the line of another limit."""
         waits = idle = 0
         while waits < 1000:
             self.sweep()
             self.ack_all()
+            lines = self.picture.lines
             given = self._claim(list(LANES), 20).leases
             left = self.picture.all_ready() | self.picture.blocked.keys() | self.picture.zset("delayed").keys()
             if not left and not self.leases:
                 break
-            idle = 0 if given or not any(self.limits.room(key) for key in self.picture.lines) else idle + 1
+            moved = given or self.picture.lines != lines
+            idle = 0 if moved or not any(self.limits.room(key) for key in self.picture.lines) else idle + 1
             assert idle <= 3, f"nobody starts: {self.picture.limited}"
             waits += 1
             self.ack_all()
