@@ -39,6 +39,14 @@ def test_a_lease_says_all_that_a_run_needs(bench: Workbench) -> None:
     assert claimed.now == START / 1000
 
 
+@pytest.mark.parametrize("trace", ["00-1|x", "00 1", "00-\xe9"])
+def test_a_trace_that_a_lease_cannot_hold_is_in_no_event_of_it(bench: Workbench, trace: str) -> None:
+    bench.raw_run("queue.enqueue.v1", "r", trace, "", bench.now, "", "", 1, "a", "x", 0)
+    (lease,) = claim(bench).leases
+    assert bench.real(bench.calls.ack([(lease, None)])) == ["completed"]
+    assert [event.get("trace") for event in bench.events()[-2:]] == [None, None]
+
+
 def test_a_claimed_task_is_in_leases_and_nowhere_else(bench: Workbench) -> None:
     bench.fill(1)
     claim(bench, 7, slot=3)

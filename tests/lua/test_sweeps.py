@@ -203,6 +203,17 @@ def test_all_is_back_in_line_16_seconds_after_a_worker_died(bench: Workbench) ->
 # a budget of work
 
 
+def test_a_claim_that_takes_back_leases_promotes_fewer(bench: Workbench) -> None:
+    """20 leases are about 60 of its 300 commands, and a promotion is two."""
+    bench.lease(20)
+    bench.pass_time(16_000)
+    bench.fill(100, delay=0.001)
+    bench.pass_time(1)
+    bench.worker("v")
+    bench.run(bench.calls.claim("v", "i", 0, 1))
+    assert bench.ask("ZCARD", ":delayed") == 0
+
+
 def limited(bench: Workbench, number: int) -> list[str]:
     """Tasks with 8 limits each, all of their own."""
     bench.real(bench.calls.set_limits([("key:*", {"concurrency": 1})], "limits"))

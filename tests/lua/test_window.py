@@ -63,6 +63,11 @@ def test_a_claim_in_an_open_window_writes_its_number_and_nothing_else(bench: Wor
     assert after == before
 
 
+def test_a_kind_is_no_matter_where_none_is_leased_alone(bench: Workbench) -> None:
+    bench.fill(1, lane=LANE, kind="k")
+    assert due_ms(claim(bench, 1)) == 50
+
+
 def test_the_next_batch_has_a_window_of_its_own(bench: Workbench) -> None:
     bench.fill(1, lane=LANE)
     bench.pass_time(1_000)
