@@ -18,11 +18,11 @@ AGAIN = ("-n", "0", "--last-failed", "--last-failed-no-failures", "none", "--max
 def attempt(pytest: Sequence[str], env: Mapping[str, str] | None = None) -> int:
     """The exit status of pytest with these arguments, or of what failed once more."""
     command = [sys.executable, "-m", "pytest", *pytest]
-    status = subprocess.run([*command, "--maxfail", str(MOST + 1)], env=env).returncode
+    status = subprocess.run([*command, "--maxfail", str(MOST + 1)], env=env, check=False).returncode
     if status != FAILED:
         return status
     print("\n== what failed, once more and alone", flush=True)
-    return subprocess.run([*command, *AGAIN], env=env).returncode
+    return subprocess.run([*command, *AGAIN], env=env, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ def stamped(what: str, *lists: Path) -> str:
 
 def run(*command: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
     """What it prints. Exits with what it says when it fails."""
-    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
     return done.stdout

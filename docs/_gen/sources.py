@@ -26,7 +26,7 @@ def data_model(thing: str) -> str:
     )
     if not found:
         raise ValueError(f"lua/README.md has no chapter 'Stored data of a {thing}'")
-    word = thing.split()[0]
+    word = thing.split(maxsplit=1)[0]
     keys = tomllib.loads((ROOT / "lua" / word / "keys.toml").read_text(encoding="utf-8"))
     rows = [f"| `{_shown(name, key)}` | {key['type']} | {_in_a_cell(key['doc'])} |" for name, key in keys.items()]
     own_file = f"Each key, with what it holds: [`{word}/keys.toml`]({word}/keys.toml).\n"
@@ -58,7 +58,7 @@ def changelog(_: str = "") -> str:
 def command_line(_: str = "") -> str:
     """Every command with its arguments and options, as typer describes them."""
     command = [sys.executable, "-m", "typer", "pyadeq.ext.cli.app", "utils", "docs", "--name", "adeq"]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if ran.returncode:
         raise ValueError(f"the command line does not describe itself: {ran.stderr}")
     return ran.stdout.partition("\n")[2].replace("```console\n$ ", "```text\n")

@@ -123,8 +123,10 @@ class Delivery:
                 continue
             settled.add(parcel.index)
             if receipt and receipt.status == "exists" and parcel.origin != "given":
-                receipt = Receipt("created", receipt.id)  # before the map changed; nobody else has such an id
-            self._receipts[parcel.index] = receipt
+                # before the map changed; nobody else has such an id
+                self._receipts[parcel.index] = Receipt("created", receipt.id)
+            else:
+                self._receipts[parcel.index] = receipt
         self._left = [parcel for parcel in self._left if parcel.index not in settled]
         return True
 

@@ -146,9 +146,9 @@ def fallback_pairs(fallback: Any, lane: str) -> dict[str, Any]:
         return {"fallback": wider}
     names = [fallback] if isinstance(fallback, str) else checked_list("fallback", fallback)
     lanes = names[:-1] if names[-1:] == ["fail"] else names
-    for lane in lanes:
-        if not isinstance(lane, str) or not PATTERNS["lane"].fullmatch(lane):
-            what = f"fallback: {shown(lane)} is not accepted; allowed: 'wider', or lanes ({ALLOWED['lane']})"
+    for one in lanes:
+        if not isinstance(one, str) or not PATTERNS["lane"].fullmatch(one):
+            what = f"fallback: {shown(one)} is not accepted; allowed: 'wider', or lanes ({ALLOWED['lane']})"
             raise BadArgument("ADEQ_ARG", "pyadeq", f"{what}, the last of which may be 'fail'")
     return {"fallback": lanes or None, "unclaimed": "fail" if len(lanes) < len(names) else None}
 

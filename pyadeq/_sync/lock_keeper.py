@@ -182,7 +182,7 @@ class Keeper:
                 process.looping = False
                 return False
             due = inf if process.renewing else max(min(one.renew_at for one in grants), process.retry_at)
-            process.wake_at = min(due, min(one.until for one in grants))
+            process.wake_at = min(due, *(one.until for one in grants))
         if process.wake_at > self.here():
             return True
         for grant in grants:

@@ -186,12 +186,13 @@ class Partitions:
         heard: list[Heartbeat] = []
         lost: TransportError | None = None
         unconfirmed: DurabilityError | None = None
-        for some, told in zip(by_tag.values(), answers, strict=True):
-            if isinstance(told, TransportError):
-                lost = told
+        for some, reply in zip(by_tag.values(), answers, strict=True):
+            if isinstance(reply, TransportError):
+                lost = reply
                 continue
-            if isinstance(told, DurabilityError):
-                unconfirmed, told = told, told.answer
+            if isinstance(reply, DurabilityError):
+                unconfirmed = reply
+            told = reply.answer if isinstance(reply, DurabilityError) else reply
             heard.append(told)
             for index, renewal in zip(some, told.renewals, strict=True):
                 renewals[index] = renewal

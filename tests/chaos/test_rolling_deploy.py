@@ -123,6 +123,7 @@ class Deployment:
             capture_output=True,
             text=True,
             timeout=DEADLINE,
+            check=False,
         )
         return done.returncode, json.loads(done.stdout or "{}"), done.stderr
 
@@ -236,6 +237,7 @@ def test_a_migration_that_a_failover_sets_back_begins_anew(
             capture_output=True,
             text=True,
             timeout=DEADLINE,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout) == {"before": 1, "layout": 2, "set_back": 2}

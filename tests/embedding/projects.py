@@ -42,6 +42,7 @@ def run(folder: Path, *command: str, **environment: str) -> str:
         stderr=subprocess.STDOUT,
         text=True,
         timeout=LONG,
+        check=False,
     )
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}"
     return done.stdout

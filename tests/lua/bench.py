@@ -126,14 +126,15 @@ def dump(server: Server, base: str, stamps: bool) -> Dump:
     types = server.all([("TYPE", key) for key in names])
     values = server.all([(READ[type][0], key, *READ[type][1]) for key, type in zip(names, types, strict=True)])
     found: Dump = {}
-    for key, type, value in zip(names, types, values, strict=True):
+    for key, type, raw in zip(names, types, values, strict=True):
+        value: Any = raw
         match type:
             case b"hash":
-                value = pairs(value)
+                value = pairs(raw)
             case b"set":
-                value = sorted(value)
-            case b"stream":
-                value = value if stamps else [flat for _, flat in value]
+                value = sorted(raw)
+            case b"stream" if not stamps:
+                value = [flat for _, flat in raw]
         found[key.decode().removeprefix(base)] = (type.decode(), value)
     return found
 

@@ -34,14 +34,15 @@ def rebuilt(source: str, text: str) -> dict[str, str]:
     """The texts of the scripts that a source is in, with another text of it."""
     found, includes, name = {}, sources().includes, Path(source).stem
     for script in sources().scripts:
+        changed = script
         if script.path == source:
             _, body, rest = header.divided(text.splitlines())
-            script = replace(script, body=body.strip("\n"), rest=rest.strip("\n"))
+            changed = replace(script, body=body.strip("\n"), rest=rest.strip("\n"))
         elif script.id not in holders(source):
             continue
         else:
             includes = includes | {name: replace(includes[name], text=text)}
-        found[script.id] = bundle.assemble(script, includes)
+        found[script.id] = bundle.assemble(changed, includes)
     return found
 
 
@@ -68,7 +69,7 @@ def origins(source: str, text: str) -> dict[int, tuple[str, int]]:
     What bundle.py writes itself has none.
     """
     found: dict[int, tuple[str, int]] = {}
-    constants = sources().nouns[source.split("/")[0]].constants
+    constants = sources().nouns[source.split("/", 1)[0]].constants
     generated = [as_written(line) for line in text.splitlines()]
     for path in [*sorted((LUA / "include").glob("*.lua")), LUA / source]:
         lines = noun.with_constants(path.read_text(), constants).strip("\n").splitlines()

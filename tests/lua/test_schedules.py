@@ -222,7 +222,7 @@ def test_of_all_who_fire_one_time_one_does(bench: Workbench) -> None:
         (remove, "not_found"),
         (lambda bench: (remove(bench), put(bench)), "stale"),
         (lambda bench: put(bench, overlap="allow"), "fired"),
-        (lambda bench: trigger(bench), "fired"),
+        (trigger, "fired"),
     ],
     ids=["task", "timing", "pause", "pause and resume", "removal", "made anew", "the same", "trigger"],
 )

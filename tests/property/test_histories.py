@@ -27,7 +27,7 @@ def test_a_short_run_of_partitions(binary: Path) -> None:
 def play(program: str, how: list[str], binary: Path) -> None:
     command = [sys.executable, "-m", f"tests.property.{program}", *how]
     environment = {**os.environ, "ADEQ_TEST_SERVER": str(binary)}
-    found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert found.returncode == 0, found.stdout + found.stderr
     assert "steps in" in found.stdout
     assert "without a violation" in found.stdout

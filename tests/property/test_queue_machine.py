@@ -114,7 +114,7 @@ class QueueMachine(RuleBasedStateMachine):
         answer = self.queue.do(verb, *args, **kwargs)
         self.sent.append(Sent(self.model.now, verb, args, kwargs, answer))
         self.at_once = True
-        if answer == ("unregistered",) or answer == ("stale",):
+        if answer in (("unregistered",), ("stale",)):
             self.register(args[0])
         elif verb in ("claim", "settle"):
             self.given += [(id, token) for id, token, *_ in answer[4]]

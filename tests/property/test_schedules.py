@@ -338,7 +338,8 @@ class History:
     def fire_due(self) -> None:
         """As a worker does it."""
         now = self.model.now
-        for plan in self.queue.see_due():
+        for seen in self.queue.see_due():
+            plan = seen
             for _ in range(self.random.randint(1, 4)):
                 if 0 < plan.next <= now:
                     self.send("fire", plan, self.rid(), now, 0)

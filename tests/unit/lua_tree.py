@@ -10,11 +10,13 @@ import pytest
 LUA = Path(__file__).parents[2] / "lua"
 sys.path.insert(0, str(LUA))
 
-import bundle as bundle  # noqa: E402
-import header as header  # noqa: E402
-import lint as lint  # noqa: E402
-import noun as noun  # noqa: E402
-import vectors as vectors  # noqa: E402
+import bundle  # noqa: E402
+import header  # noqa: E402
+import lint  # noqa: E402
+import noun  # noqa: E402
+import vectors  # noqa: E402
+
+__all__ = ["bundle", "header", "lint", "noun", "vectors"]  # the names defined below are exported anyway
 
 HEADER = """\
 -- demo.run.v1: a demonstration

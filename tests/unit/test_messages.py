@@ -102,7 +102,7 @@ def test_settings_are_told_in_the_units_of_the_user(settings: dict[str, Any], me
         (lambda: Task(priority="x"), "priority: 'x' is not accepted for Task; input should be a valid integer"),  # type: ignore[arg-type]
         (lambda: Backoff(base=-1), "base: -1 is not accepted for Backoff; input should be greater than or equal to 0"),
         (lambda: LockRequest(resource="x", moed="shared"), "moed: LockRequest has no such field; did you mean mode?"),  # type: ignore[call-arg]
-        (lambda: LockRequest(), "resource: LockRequest needs it"),  # type: ignore[call-arg]
+        (LockRequest, "resource: LockRequest needs it"),
     ],
 )
 def test_a_model_that_does_not_fit_is_a_bad_argument(make: Callable[[], object], message: str) -> None:

@@ -19,7 +19,7 @@ def memory(scene: Scene) -> Iterator[Figure]:
     base = _of_the_floor(scene)
     yield Figure(subject="memory", what="floor: an entry of a stream", unit="bytes", values=(base,))
     states: dict[str, Callable[[Queue, int], None]] = {
-        "ready": lambda queue, n: _put(queue, n),
+        "ready": _put,
         "with a user": lambda queue, n: _put(queue, n, user="ann"),
         "with a user and 3 tags": lambda queue, n: _put(queue, n, user="ann", tags=["a", "b", "c"]),
         "delayed": lambda queue, n: _put(queue, n, delay=HOUR),

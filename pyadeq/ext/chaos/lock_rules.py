@@ -28,9 +28,10 @@ def locks_exclude(case: Case, found: Finding) -> None:
                 here.pop(request.rid, None)
                 continue
             found.checks += 1
-            for other, code in here.values():
-                if code == "x" and part.resource not in other.strong:
-                    code = "s"  # it may have been downgraded: when, no event says
+            for other, granted_code in here.values():
+                # it may have been downgraded: when, no event says
+                downgraded = granted_code == "x" and part.resource not in other.strong
+                code = "s" if downgraded else granted_code
                 if other.owner != request.owner and not compatible(part.code, code):
                     text = f"{request.owner} was granted it ({part.code}) at {entry.position}, and {other.owner} had it"
                     found.convict(part.resource, f"{text} ({code})")

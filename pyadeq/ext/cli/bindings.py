@@ -14,7 +14,7 @@ from pyadeq.ext.cli.common import Format, print_json
 
 def bindings(
     language: Annotated[
-        str, typer.Argument(metavar="LANGUAGE", help=f"{', '.join(languages())}.", autocompletion=lambda: languages())
+        str, typer.Argument(metavar="LANGUAGE", help=f"{', '.join(languages())}.", autocompletion=languages)
     ],
     directory: Annotated[
         Path | None, typer.Argument(metavar="DIR", file_okay=False, help="Where to write it.", show_default=False)

@@ -64,9 +64,7 @@ FORBIDDEN = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("rule", "call"), [(rule, call) for rule, calls in FORBIDDEN for call in calls], ids=lambda value: str(value)
-)
+@pytest.mark.parametrize(("rule", "call"), [(rule, call) for rule, calls in FORBIDDEN for call in calls], ids=str)
 def test_what_is_forbidden_is_told_before_anything_runs(
     root: Adeq, modest: Adeq, base_name: str, rule: str, call: str
 ) -> None:
