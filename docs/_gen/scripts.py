@@ -121,7 +121,7 @@ def _facts(script: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _role(role: str) -> str:
     whose = {"observe": "everybody's: it only reads", "any": "of all who may write"}
-    return whose.get(role, f"`{role}`: see [Access](../../operations/access.md)")
+    return whose.get(role, f"`{role}`: see [Access](../../operations/access-control.md)")
 
 
 def _key(number: int, key: dict[str, Any]) -> tuple[str, str, str, str]:
