@@ -3,20 +3,37 @@
 import asyncio
 import inspect
 import threading
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 from pyadeq import Adeq, Lease
-from tests.integration.examples import ROOT, blocks
+from pyadeq.embedded import EmbeddedServer
+from tests.conftest import CLUSTER, free_port
+from tests.integration.examples import ROOT, Run, blocks, link_tools
+from tests.integration.servers import AT_ONCE
 from tests.waiting import DEADLINE
 
 pytestmark = pytest.mark.any_engine
 
-BLOCKS = [block.text for block in blocks(ROOT / "README.md") if block.language == "python"]
+FOUND = blocks(ROOT / "README.md")
+FIRST = FOUND[:2]  # a module with a task function, and a shell that runs it
+BLOCKS = [block.text for block in FOUND[2:] if block.language == "python"]
 
 
-def test_the_first_example_ends_with_a_completed_task(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.skipif(CLUSTER, reason="the example is written for a single server")
+def test_the_task_function_runs_in_a_worker(binary: Path) -> None:
+    assert [block.language for block in FIRST] == ["python", "shell"]
+    with TemporaryDirectory(prefix="adeq-", ignore_cleanup_errors=True) as name:
+        assert link_tools(Path(name), FIRST, binary) is None
+        with EmbeddedServer(binary=binary, port=free_port(), config=AT_ONCE) as server, Run(Path(name), server) as run:
+            for block in FIRST:
+                run.block(block)
+
+
+def test_the_example_without_a_worker_ends_with_a_completed_task(capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(BLOCKS[0], "README.md", "exec"), {})
     *_, last = capsys.readouterr().out.splitlines()
     assert last == "{'ok': True} completed"
