@@ -22,6 +22,8 @@ from redis.exceptions import TimeoutError as ReadTimeout
 from pyadeq.errors import ConfigError
 
 __all__ = [
+    "CLIENTS",
+    "LOOP_ENDED",
     "Bell",
     "Event",
     "Gate",
@@ -51,6 +53,13 @@ __all__ = [
     "spawn",
     "takes",
 ]
+
+# Messages about asyncio are the same in both twins. In `_async` the rewriting would change them.
+CLIENTS = "Redis or RedisCluster from redis for pyadeq.Adeq, from redis.asyncio for pyadeq.asyncio.Adeq"
+LOOP_ENDED = (
+    "the event loop on which this asyncio client was used has ended: the client connects anew; "
+    "make a client for each asyncio.run, and close it there (`async with`)"
+)
 
 
 @contextmanager

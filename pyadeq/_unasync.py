@@ -3,12 +3,14 @@
     python pyadeq/_unasync.py            write them
     python pyadeq/_unasync.py --check    tell what is missing, extra or different; exit code 1 if anything is
 
-The rules replace whole words everywhere, comments and docstrings included. A rule that no file uses is an
-error.
+The rules replace whole words everywhere, comments, docstrings and messages included: each twin shows how to write its
+own calls. A message that is about asyncio itself must be the same in both; it belongs in `_twins.py`, which has no
+generated twin. A message that the rules would mangle is an error, and so is a rule that no file uses.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from pathlib import Path
@@ -21,11 +23,14 @@ TREES = (
 # These have no twin.
 ASYNC_ONLY = frozenset({"test_cancellation.py", "test_locks_cancellation.py", "test_mailbox_cancellation.py"})
 
-RULES = (
-    (r"async (def|with|for)\b", r"\1"),
-    (r"await ", ""),
-    (r"__a(enter|exit)__", r"__\1__"),
+# What a message may contain, which shows how to write a call.
+CALLS = (
+    (r"\basync (def|with|for)\b", r"\1"),
+    (r"\bawait ", ""),
     (r"\baclose\b", "close"),
+)
+NAMES = (
+    (r"__a(enter|exit)__", r"__\1__"),
     (r"\bAsync(Iterator)\b", r"\1"),
     (r"\basync(contextmanager)\b", r"\1"),
     (r"\baio_(\w+)", r"\1"),
@@ -35,6 +40,7 @@ RULES = (
     (r"\bredis\.asyncio\b", "redis"),
     (r"\bpyadeq\.asyncio\b", "pyadeq"),
 )
+RULES = (*CALLS, *NAMES)
 
 
 def generate() -> dict[Path, str]:
@@ -42,21 +48,37 @@ def generate() -> dict[Path, str]:
     rules = [(re.compile(pattern), new) for pattern, new in RULES]
     unused = {pattern for pattern, _ in RULES} | ASYNC_ONLY
     files: dict[Path, str] = {}
+    wrong: list[str] = []
     for source, target, names in TREES:
         for path in sorted((ROOT / source).glob(names)):
             if path.name in ASYNC_ONLY:
                 unused.discard(path.name)
                 continue
             text = path.read_text(encoding="utf-8")
+            wrong += [f"{source}/{path.name}:{line}" for line in mangled(text)]
             for rule, new in rules:
                 text, count = rule.subn(new, text)
                 if count:
                     unused.discard(rule.pattern)
             header = f"# Generated from {source}/{path.name} by pyadeq/_unasync.py; do not edit.\n"
             files[ROOT / target / path.name] = header + text
+    if wrong:
+        raise SystemExit(f"_unasync.py: would mangle what these texts say of asyncio; move them to _twins.py: {wrong}")
     if unused:
         raise SystemExit(f"_unasync.py: nothing needs {', '.join(sorted(unused))}; remove it")
     return files
+
+
+def mangled(text: str) -> list[int]:
+    """The lines of messages that the rules change although they name a module, or say something of asyncio."""
+    tree = ast.parse(text)
+    docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings
+        if any(re.search(pattern, node.value) for pattern, _ in (RULES if "asyncio" in node.value else NAMES))
+    ]
 
 
 def differences(files: dict[Path, str]) -> list[str]:

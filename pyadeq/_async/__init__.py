@@ -1,1 +1,1 @@
-"""The rim that does I/O, written by hand for asyncio. `_sync` is generated from it."""
+"""The code that does I/O: for asyncio, written by hand, and for threads, generated from that."""

@@ -1,2 +1,2 @@
 # Generated from pyadeq/_async/__init__.py by pyadeq/_unasync.py; do not edit.
-"""The rim that does I/O, written by hand for asyncio. `_sync` is generated from it."""
+"""The code that does I/O: for asyncio, written by hand, and for threads, generated from that."""

@@ -34,7 +34,7 @@ from pyadeq._core.durability import Durability
 from pyadeq._core.manifest import library
 from pyadeq._core.refusals import Refusal, is_passing, loss_error, refusal_error
 from pyadeq._core.sending import decoded, pack
-from pyadeq._twins import sleep
+from pyadeq._twins import CLIENTS, sleep
 from pyadeq.codec import Codec
 from pyadeq.errors import ClientClosed, ConfigError, TransportError
 from pyadeq.keys import check_name, hint, lock_base, queue_base
@@ -402,6 +402,5 @@ def _nodes(client: Redis | RedisCluster, longest_wait: float) -> Nodes:
             "client: a text is not accepted; allowed: a client of redis-py; for a URL, Adeq.from_url(url)"
         )
     raise ConfigError(
-        f"client: a {type(client).__module__}.{type(client).__name__} is not supported here; allowed: Redis and "
-        "RedisCluster of redis for pyadeq.Adeq, and those of redis for the asyncio twin for pyadeq.Adeq"
+        f"client: a {type(client).__module__}.{type(client).__name__} is not supported here; allowed: {CLIENTS}"
     )

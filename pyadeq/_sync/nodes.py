@@ -11,7 +11,7 @@ from pyadeq._sync.pools import own_pool
 from pyadeq._sync.wire import Wire
 from pyadeq._core.refusals import Loss
 from pyadeq._core.routes import Node, OneServer, Routes
-from pyadeq._twins import Home
+from pyadeq._twins import LOOP_ENDED, Home
 from pyadeq.errors import ClientClosed
 
 Use: TypeAlias = Literal["calls", "blocks", "renewals"]
@@ -84,10 +84,7 @@ class Nodes:
             self._wires = {}
             self._moves += 1
             if self._moves == 1:
-                log.warning(
-                    "the event loop on which this asyncio client was used has ended: the client connects anew; "
-                    "make a client for each asyncio.run, and close it there (`with`)"
-                )
+                log.warning(LOOP_ENDED)
 
     def pool(self, node: Node, longest_wait: float = 0.0) -> Any:
         """New connections to a node, where commands may wait for so many seconds; the caller closes them."""

@@ -95,6 +95,26 @@ def test_a_rule_that_nothing_uses_is_an_error(root: Path, monkeypatch: pytest.Mo
         _unasync.main(["--check"])
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        '"allowed: a client for pyadeq.asyncio.Adeq"',
+        'f"{kind}: allowed: a Redis of redis.asyncio"',
+        '"close the asyncio client (`async with`)"',
+        '"_async only"',
+    ],
+)
+def test_so_is_a_message_on_asyncio_that_would_be_changed(root: Path, message: str) -> None:
+    path = root / "pyadeq/_async/client.py"
+    path.write_text(f"{SOURCE}\nkind = 'x'\nmessage = {message}\n")
+    with pytest.raises(SystemExit, match=r"_async/client\.py:22'"):
+        _unasync.main([])
+    path.write_text(SOURCE + "\nmessage = 'async with locks.acquire(…) as grant, or await locks.take(…); aclose'\n")
+    assert _unasync.main([]) == 0
+    twin = (root / "pyadeq/_sync/client.py").read_text()
+    assert "= 'with locks.acquire(…) as grant, or locks.take(…); close'" in twin
+
+
 def test_so_is_a_name_without_a_file(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_unasync, "ASYNC_ONLY", frozenset({"worker.py", "gone.py"}))
     with pytest.raises(SystemExit, match=r"gone\.py"):
