@@ -20,8 +20,8 @@ RETRY = ("never", "load", "elsewhere", "soon", "later")
 # How a client blocks for a hint, by the type of its key.
 HOW = {"BLPOP": "list", "SSUBSCRIBE": "channel"}
 _TABLES = (
-    "word", "plural", "title", "bases", "names", "roles", "events", "settings", "texts", "tables", "counters",
-    "hints", "waits", "statuses",
+    "word", "plural", "title", "method", "field", "bases", "names", "roles", "events", "settings", "texts", "tables",
+    "counters", "hints", "waits", "statuses",
 )  # fmt: skip
 _CONSTANT = re.compile(r"\b(?:DEFAULT|WAIT)_[a-z0-9_]+\b")
 
@@ -179,6 +179,8 @@ def entry_of(noun: Noun, scripts: list[Script]) -> Entry:
         "word": facts["word"],
         "plural": facts["plural"],
         "title": facts["title"],
+        "method": facts["method"],
+        "field": facts["field"],
         "bases": facts["bases"],
         "names": {
             name: {"type": type_, "doc": doc} | ({"default": default[0]} if default else {})

@@ -8,11 +8,11 @@ happens.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from pyadeq._core.manifest import Script, library
 from pyadeq.errors import ConfigError
-from pyadeq.keys import lock_base, partition_base, queue_base
+from pyadeq.keys import base_of, partition_base
 
 Role = Literal["observer", "producer", "worker", "operator"]
 """What somebody does.
@@ -47,10 +47,12 @@ def acl_rules(
     slot: str | None = None,
     load: bool = True,
     old: bool = False,
+    **others: Iterable[str] | None,
 ) -> list[str]:
     """The rules of a user with these roles, for ACL SETUSER or an ACL file. They say nothing of a password.
 
-    queues, domains: by name, with their partitions; all, unless one of them is given. prefix, slot: as the clients have
+    queues, domains: by name, with their partitions; all, unless one of them is given. others: the names of what else
+    there is, in the plural of what a name is called. prefix, slot: as the clients have
     them. load: whether the user may load scripts, any at all, as clients do after a restart of the server; else
     somebody else has to. old: for servers before 7.2, which refuse rules about WAITAOF and CLIENT SETINFO, for they
     have neither.
@@ -63,10 +65,8 @@ def acl_rules(
         )
     gates = list(dict.fromkeys(gate for role in roles for gate in _GATES[role]))
     keys, gate_keys, channels = [], [], []
-    for noun, base in _bases(queues, domains, prefix, slot):
-        own = [
-            gate for gate in gates if any(script.role == gate for script in _scripts() if script.id.startswith(noun))
-        ]
+    for noun, base in _bases({"queues": queues, "domains": domains, **others}, prefix, slot):
+        own = [gate for gate in gates if gate in noun["roles"]]
         keys.append(f"{'~' if own else '%R~'}{base}:*")
         gate_keys += [f"~{base}!{gate}" for gate in own]
         channels.append(f"&{base}:*")
@@ -86,20 +86,28 @@ def _commands(gates: Sequence[str], load: bool, old: bool) -> list[str]:
 
 
 def _bases(
-    queues: Iterable[str] | None, domains: Iterable[str] | None, prefix: str, slot: str | None
-) -> Iterator[tuple[str, str]]:
-    """The nouns and the bases of these, or patterns that match those of all."""
-    for noun, make, names in (("queue", queue_base, queues), ("lock", lock_base, domains)):
+    named: dict[str, Iterable[str] | None], prefix: str, slot: str | None
+) -> Iterator[tuple[dict[str, Any], str]]:
+    """The nouns and the bases of those named, or patterns that match those of all."""
+    nouns = {f"{noun['field']}s": noun for noun in library().manifest["nouns"].values()}
+    if unknown := named.keys() - nouns.keys():
+        raise ConfigError(f"{min(unknown)} is not known; allowed: {', '.join(sorted(nouns))}")
+    for field, noun in nouns.items():
+        names = named.get(field)
         if isinstance(names, str):
-            raise ConfigError(f"{noun}s: {names!r} is not accepted; allowed: a list of names")
-        if queues is None and domains is None:
-            head, _, tail = make("x", prefix, slot).rpartition("x")
-            yield noun, f"{head}*{tail}"
+            raise ConfigError(f"{field}: {names!r} is not accepted; allowed: a list of names")
+        if all(given is None for given in named.values()):
+            yield noun, _any(base_of(noun["word"], "x", prefix, slot, noun["field"]))
         for name in names or ():
-            yield noun, make(name, prefix, slot)
-            if noun == "queue" and slot is None:
-                head, _, tail = partition_base(name, "x", prefix).rpartition("x")
-                yield noun, f"{head}*{tail}"
+            yield noun, base_of(noun["word"], name, prefix, slot, noun["field"])
+            if "partition" in noun["bases"] and slot is None:
+                yield noun, _any(partition_base(name, "x", prefix))
+
+
+def _any(base: str) -> str:
+    """The pattern of all bases that differ from this one only in its last x."""
+    head, _, tail = base.rpartition("x")
+    return f"{head}*{tail}"
 
 
 def _scripts() -> Iterator[Script]:

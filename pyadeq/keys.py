@@ -79,7 +79,7 @@ def check_name(field: str, value: str, kind: NameType = "name") -> str:
 @lru_cache(maxsize=4096)
 def queue_base(name: str, prefix: str = "ade", slot: str | None = None) -> str:
     """The base of a queue: `ade:{queue:<name>}`, or `ade:{<slot>}:queue:<name>`."""
-    return _base("queue", "queue", name, prefix, slot)
+    return base_of("queue", name, prefix, slot)
 
 
 @lru_cache(maxsize=4096)
@@ -93,11 +93,12 @@ def partition_base(name: str, tag: str, prefix: str = "ade") -> str:
 @lru_cache(maxsize=4096)
 def lock_base(domain: str, prefix: str = "ade", slot: str | None = None) -> str:
     """The base of a lock domain: `ade:{lock:<domain>}`, or `ade:{<slot>}:lock:<domain>`."""
-    return _base("lock", "domain", domain, prefix, slot)
+    return base_of("lock", domain, prefix, slot, "domain")
 
 
-def _base(noun: str, field: str, name: str, prefix: str, slot: str | None) -> str:
-    check_name(field, name)
+def base_of(noun: str, name: str, prefix: str = "ade", slot: str | None = None, field: str | None = None) -> str:
+    """The base of anything: `ade:{<noun>:<name>}`, or `ade:{<slot>}:<noun>:<name>`. An error calls the name `field`."""
+    check_name(field or noun, name)
     check_name("prefix", prefix)
     if slot is None:
         return f"{prefix}:{{{noun}:{name}}}"

@@ -53,6 +53,8 @@ NOUN = """\
 word = "demo"
 plural = "demos"
 title = "demo"
+method = "demo"
+field = "demo"
 [bases]
 usual = "<prefix>:{demo:<name>}"
 [names]

@@ -19,16 +19,19 @@ def model() -> dict[str, Any]:
     scripts = library()
     manifest = scripts.manifest
     entries = [_script(one, scripts[one["id"]].text) for one in manifest["scripts"]]
-    nouns = sorted({one["noun"] for one in entries})
     return {
         "version": __version__,
+        "bases": [*(f"{word}_base" for word in manifest["nouns"]), "partition_base"],
         "contract": manifest["contract"],
         "layout": manifest["layout"],
         "limits": manifest["limits"],
         "types": manifest["types"],
         "errors": {code: error["doc"] for code, error in manifest["errors"].items()},
         "passing": passing(manifest["server_errors"]),
-        "nouns": [_noun(name, [one for one in entries if one["noun"] == name]) for name in nouns],
+        "nouns": [
+            _noun(facts, [one for one in entries if one["noun"] == facts["word"]])
+            for facts in manifest["nouns"].values()
+        ],
     }
 
 
@@ -56,11 +59,18 @@ def _script(entry: dict[str, Any], text: str) -> dict[str, Any]:
     return {**entry, "args": args, "text": text, "path": f"lua/{entry['id']}.lua"}
 
 
-def _noun(name: str, scripts: list[dict[str, Any]]) -> dict[str, Any]:
+def _noun(facts: dict[str, Any], scripts: list[dict[str, Any]]) -> dict[str, Any]:
+    name = facts["word"]
     for script in scripts:
         _check_fields(script)
     check_names("types", name, [word for script in scripts for word in _types(script)])
-    return {"name": name, "scripts": scripts, "keys": _keys(name, scripts), "enums": enums(name, scripts)}
+    return {
+        "name": name,
+        "scripts": scripts,
+        "keys": _keys(name, scripts),
+        "enums": enums(name, scripts),
+        **{fact: facts[fact] for fact in ("title", "method", "field", "bases")},
+    }
 
 
 def _keys(noun: str, scripts: list[dict[str, Any]]) -> list[dict[str, Any]]:
