@@ -23,10 +23,9 @@ import redis
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.ext.bench.scene import engine_of
 from tests.lua import sizes_of_locks, sizes_of_queues, sizes_of_tasks, watched
-from tests.lua.lock_workbench import LockBench
+from tests.lua.benches import BENCHES
 from tests.lua.size import SIZES, Size
 from tests.lua.watched import WatchedClient
-from tests.lua.workbench import Workbench
 
 __all__ = ["sizes_of_locks", "sizes_of_queues", "sizes_of_tasks"]
 
@@ -64,8 +63,7 @@ def measured(client: redis.Redis, sizes: list[Size], repeat: int) -> Iterator[di
 
 def once(client: redis.Redis, watcher: WatchedClient, size: Size) -> tuple[float, int]:
     """The time of one call in ms, and the commands that its script sent."""
-    make = Workbench if size.noun == "queue" else LockBench
-    bench = make(client, watcher, f"ade:{{{size.noun}:worst}}")
+    bench = BENCHES[size.noun](client, watcher, f"ade:{{{size.noun}:worst}}")
     call = size(bench)
     client.script_flush("SYNC")  # with the garbage of the scripts that made the state
     watcher.server("SCRIPT", "LOAD", call.script.text)

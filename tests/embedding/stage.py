@@ -12,11 +12,8 @@ from pyadeq._core.manifest import Script, library
 from tests.embedding.states import State, read, restore
 from tests.embedding.vectors import BASES, base_of
 from tests.lua.bench import Bench
-from tests.lua.lock_workbench import LockBench
+from tests.lua.benches import BENCHES
 from tests.lua.watched import WatchedClient
-from tests.lua.workbench import Workbench
-
-BENCHES: dict[str, type[Bench]] = {"queue": Workbench, "lock": LockBench}
 
 
 class Stage:
@@ -33,7 +30,7 @@ class Stage:
         self.server("FLUSHALL")
 
     def bench(self, noun: str) -> Bench:
-        """An empty queue or lock domain with a test clock."""
+        """One of a noun, empty and with a test clock."""
         self.clear()
         return BENCHES[noun](self.client, self.watched, BASES[noun])
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from pyadeq._core.manifest import Argument, Group, Script
+from pyadeq._core.manifest import Argument, Group, Script, library
 
 Json = Any
 Call = dict[str, Json]  # of `args` and `groups`
 Vector = dict[str, Json]
 
-BASES = {noun: f"ade:{{{noun}:conformance}}" for noun in ("queue", "lock")}
+BASES = {noun: f"ade:{{{noun}:conformance}}" for noun in library().manifest["nouns"]}
 
 
 def base_of(script: Script) -> str:

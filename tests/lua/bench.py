@@ -24,6 +24,8 @@ class Bench(ABC):
     """
 
     noun: ClassVar[str]
+    monotonic: ClassVar[bool] = False  # whether its time never goes back, so that an answer may be ahead of the clock
+    whole: ClassVar[bool] = False  # whether its keys belong together: no script runs on those of two
     calls: Any
 
     def __init__(self, client: redis.Redis, watched: WatchedClient, base: str, clock: str = "test") -> None:
@@ -78,6 +80,18 @@ class Bench(ABC):
     @abstractmethod
     def furnish(self) -> None:
         """Put something in each place that a malformed call could damage."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """What must hold at every time, where nobody has damaged anything."""
+
+    @abstractmethod
+    def let_all_pass(self) -> None:
+        """The longest times go by, and everything is swept."""
+
+    @abstractmethod
+    def left_over(self) -> Dump:
+        """The keys that would then stay for ever, but for those of the noun itself."""
 
     # what there is
 

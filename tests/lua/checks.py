@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.audit import Audit
-from tests.lua.workbench import Workbench
+
+if TYPE_CHECKING:
+    from tests.lua.workbench import Workbench
 
 MONTH = 31 * 86_400_000  # ms, longer than anything is kept by default
 QUEUE = (":config", ":counters", ":events", ":limits", ":weights", ":shares:")  # what stays as long as the queue

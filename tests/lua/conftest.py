@@ -1,7 +1,7 @@
 """The queues and lock domains that a test of scripts works on."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import count
 
@@ -9,15 +9,13 @@ import pytest
 import redis
 
 from tests.lua.bench import Bench, MakeAny
-from tests.lua.lock_checks import check_domain
+from tests.lua.benches import BENCHES
 from tests.lua.lock_workbench import LockBench, MakeLockBench
 from tests.lua.watched import WatchedClient
 from tests.lua.workbench import MakeBench, Workbench
 from tests.small_server import server, url
 
 __all__ = ["server", "url"]  # in the place of those of all tests
-
-BENCHES: dict[str, Callable[..., Bench]] = {"queue": Workbench, "lock": LockBench}
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +40,7 @@ def watched(pool: redis.ConnectionPool) -> Iterator[WatchedClient]:
 
 @pytest.fixture
 def make_any(client: redis.Redis, watched: WatchedClient, base_name: str) -> Iterator[MakeAny]:
-    """Makes queues and lock domains of one's own, by their noun, with a test clock unless told otherwise."""
+    """Makes one of a noun, for the test alone, with a test clock unless told otherwise."""
     made: list[Bench] = []
     numbers = count(1)
 
@@ -79,7 +77,7 @@ def lock_bench(make_lock_bench: MakeLockBench) -> Iterator[LockBench]:
     """A lock domain with a test clock, which is sound in the end."""
     bench = make_lock_bench()
     yield bench
-    check_domain(bench)
+    bench.check()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

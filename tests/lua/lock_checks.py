@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.audit_locks import OWN
-from tests.lua.lock_workbench import LockBench
+
+if TYPE_CHECKING:
+    from tests.lua.lock_workbench import LockBench
 
 DAY = 86_400_000  # ms, longer than anybody holds or waits, and than a rid is known
 DOMAIN = {":config", ":events", ":capacity"}  # what stays as long as the domain, besides its own fields of `requests`

@@ -12,7 +12,8 @@ from pyadeq._core.call import Call
 from pyadeq._core.locks import LockCalls
 from pyadeq.lock_models import LockRequest, RequestState
 from tests.audit_locks import LockAudit, Request, parse_request
-from tests.lua.bench import Bench
+from tests.lua import lock_checks
+from tests.lua.bench import Bench, Dump
 from tests.lua.watched import WatchedClient
 
 __all__ = ["LockBench", "MakeLockBench"]
@@ -22,6 +23,8 @@ State = Call[RequestState]
 
 class LockBench(Bench):
     noun = "lock"
+    monotonic = True
+    whole = True
 
     def __init__(self, client: redis.Redis, watched: WatchedClient, base: str, clock: str = "test") -> None:
         super().__init__(client, watched, base, clock)
@@ -38,6 +41,15 @@ class LockBench(Bench):
     def settle(self) -> None:
         while self.ask("ZCOUNT", ":deadlines", 0, self.now):
             self.real(self.calls.reap())
+
+    def check(self) -> None:
+        lock_checks.check_domain(self)
+
+    def let_all_pass(self) -> None:
+        lock_checks.let_all_pass(self)
+
+    def left_over(self) -> Dump:
+        return lock_checks.left_over(self)
 
     # calls; times in seconds, as everywhere in Python
 

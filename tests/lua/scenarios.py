@@ -85,5 +85,5 @@ def small(clock: str | None = None, noun: str | None = None) -> list[Scenario]:
     return [one for one in found if noun in (None, one.noun)]
 
 
-def undamaged(noun: str) -> list[Scenario]:
-    return [one for one in small("test", noun) if not any(word in one.name for word in DAMAGED)]
+def undamaged() -> list[Scenario]:
+    return [one for one in small("test") if not any(word in one.name for word in DAMAGED)]

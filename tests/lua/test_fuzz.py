@@ -20,6 +20,7 @@ from pyadeq._core.call import MAX_ITEMS
 from pyadeq._core.manifest import Script, library
 from tests.lua.arguments import bad, noun_of, slots, values
 from tests.lua.bench import START, Bench, MakeAny
+from tests.lua.benches import BENCHES
 from tests.lua.scenarios import AnyCall, small
 from tests.lua.watched import Refused, wire
 
@@ -27,7 +28,9 @@ EXAMPLES = 100 if os.environ.get("HYPOTHESIS_PROFILE") in ("ci", "soak") else 20
 CALLS = 10  # of one example, from one state
 # ms: where a test clock may go. Elsewhere a sum of times is no exact number: fences are in µs, and a lock domain adds
 # up what its clock loses.
-TIMES = {"queue": range(10**15), "lock": range(START - 10**11, START + 10**11)}
+TIMES = {
+    noun: range(START - 10**11, START + 10**11) if bench.monotonic else range(10**15) for noun, bench in BENCHES.items()
+}
 
 Draw = Callable[..., Any]
 
@@ -82,8 +85,7 @@ def mutate(draw: Draw, args: list[bytes], others: list[bytes]) -> None:
 def mutate_keys(draw: Draw, script: Script, base: bytes, keys: list[bytes]) -> None:
     """Change one thing about the keys: how many there are, or what one of them is called."""
     at = draw(st.integers(0, len(keys) - 1))
-    # What a lock domain stores is one whole: scripts do not run on the keys of two.
-    changes = ["drop", "double"] if noun_of(script) == "lock" else ["drop", "double", "rename", "exchange"]
+    changes = ["drop", "double"] if BENCHES[noun_of(script)].whole else ["drop", "double", "rename", "exchange"]
     match draw(st.sampled_from(changes)):
         case "drop":
             del keys[at]

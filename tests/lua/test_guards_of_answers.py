@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.lua.bench import MakeAny
+from tests.lua.benches import BENCHES
 from tests.lua.lock_workbench import LockBench
 from tests.lua.watched import Refused
 from tests.lua.workbench import START, Workbench
@@ -15,7 +16,7 @@ MIB = 2**20
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
-@pytest.mark.parametrize("noun", ["queue", "lock"])
+@pytest.mark.parametrize("noun", BENCHES)
 def test_a_clock_that_does_not_fit_says_which_does(make_any: MakeAny, noun: str) -> None:
     bench = make_any(noun, "server")
     bench.now = START

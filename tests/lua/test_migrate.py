@@ -6,10 +6,11 @@ import pytest
 
 from pyadeq._core.migration import Layout
 from tests.lua.bench import MakeAny
+from tests.lua.benches import BENCHES
 from tests.lua.workbench import Workbench
 
 OLDER = ("layout", 0, "layout_min", 0)
-both = pytest.mark.parametrize("noun", ["queue", "lock"])
+both = pytest.mark.parametrize("noun", BENCHES)
 
 
 @both

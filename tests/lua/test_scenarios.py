@@ -6,14 +6,12 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import Any
 
 import pytest
 import redis
 
 from pyadeq._core.call import Answer, Reply, parse_reply
-from tests.lua import checks, lock_checks
-from tests.lua.bench import START, Bench, Dump, MakeAny
+from tests.lua.bench import Bench, Dump, MakeAny
 from tests.lua.scenarios import SCENARIOS, SMALL, AnyCall, Scenario, small, undamaged
 from tests.lua.test_costs import UPDATE, check_costs, watched_reply
 
@@ -21,7 +19,7 @@ ENGINES = os.environ.get("ADEQ_TEST_ENGINES") == "1"  # only what depends on the
 WHOLE = small("test")  # of the others only the costs are compared
 ALL = [pytest.param(one, marks=pytest.mark.slow if one.items > SMALL else ()) for one in SCENARIOS]
 # A dry run changes nothing, so that what it looked for stays.
-SOUND = {one for noun in ("queue", "lock") for one in undamaged(noun) if noun == "lock" or " dry" not in one.name}
+SOUND = {one for one in undamaged() if " dry" not in one.name}
 # A sweep that leaves some takes more of them when it is sent again: so do these, which reach their budget of work.
 PARTIAL = {
     "claim: along a chain, n=100",
@@ -60,7 +58,7 @@ def test_a_scenario(scenario: Scenario, make_any: MakeAny) -> None:
     if ENGINES:
         return
     if scenario in SOUND:
-        check_soundness(bench)
+        bench.check()
     if scenario in ONCE:
         check_that_a_call_sent_twice_has_one_effect_and_one_answer(bench, call, first)
     if scenario in SOUND:
@@ -68,8 +66,8 @@ def test_a_scenario(scenario: Scenario, make_any: MakeAny) -> None:
 
 
 def check_the_clock(bench: Bench, first: Answer | str) -> None:
-    """For lock domains, whose clock never goes back, see test_clock.py."""
-    if bench.noun == "queue" and isinstance(first, Answer):
+    """For those whose time never goes back, see test_clock.py."""
+    if not bench.monotonic and isinstance(first, Answer):
         assert first.fields.get("now_ms", bench.now) == bench.now
 
 
@@ -82,13 +80,6 @@ def check_that_watched_and_real_agree(
         call = scenario(other)
     assert first == answer(call, real_reply(other, call))
     assert one.dump(stamps=False) == other.dump(stamps=False)
-
-
-def check_soundness(bench: Any) -> None:
-    if bench.noun == "queue":
-        checks.check_queue(bench)
-    else:
-        lock_checks.check_domain(bench)
 
 
 def check_that_a_call_sent_twice_has_one_effect_and_one_answer(
@@ -105,16 +96,10 @@ def check_that_a_call_sent_twice_has_one_effect_and_one_answer(
         assert timeless(second) == timeless(first)
 
 
-def check_that_nothing_stays(bench: Any) -> None:
+def check_that_nothing_stays(bench: Bench) -> None:
     bench.full(False)
-    if bench.noun == "queue":
-        bench.now = max(bench.now, START)
-        bench.ask("HDEL", ":config", "layout_min")
-        checks.let_all_pass(bench)
-        assert checks.left_over(bench) == {}
-    else:
-        lock_checks.let_all_pass(bench)
-        assert lock_checks.left_over(bench) == {}
+    bench.let_all_pass()
+    assert bench.left_over() == {}
 
 
 def real_reply(bench: Bench, call: AnyCall) -> Reply | str:

@@ -14,6 +14,7 @@ from pyadeq._core.queue_schedules import due_now, firing_id
 from pyadeq.limit_models import SetLimitStatus
 from pyadeq.models import Lease, Task, TaskView
 from pyadeq.schedule_models import Every, FireStatus, Schedule, Timing
+from tests.lua import checks
 from tests.lua.bench import START, Bench, Dump, pairs
 from tests.lua.watched import WatchedClient
 
@@ -47,6 +48,17 @@ class Workbench(Bench):
         self.fill(1)
         self.fill(1, delay=5)
         self.schedule("a1")
+
+    def check(self) -> None:
+        checks.check_queue(self)
+
+    def let_all_pass(self) -> None:
+        self.now = max(self.now, START)
+        self.ask("HDEL", ":config", "layout_min")
+        checks.let_all_pass(self)
+
+    def left_over(self) -> Dump:
+        return checks.left_over(self)
 
     # states
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from pyadeq._core.manifest import Script, library
 from tests.lua import sources
+from tests.lua.benches import BENCHES
 from tests.mutation.operators import Mutant, mutants
 from tests.unit.lua_tree import LUA
 
-FOLDERS = ("include", "queue", "lock")
+FOLDERS = ("include", *BENCHES)
 
 
 @cache
