@@ -16,7 +16,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from python_api import errors, python
-from scripts import NOUNS, error_codes, event_names, index, load_manifest, of, script_page, server_errors, settings
+from scripts import error_codes, event_names, index, load_manifest, of, script_page, server_errors, settings
 
 PART = re.compile(r"^\{\{ (\w+) ?(.*?) \}\}$", re.MULTILINE)
 NOT_RUN = re.compile(r"^(```\w+) notest$", re.MULTILINE)  # a word for the tests, which run all other examples
@@ -42,7 +42,10 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Fill in the lists of the navigation, and build again when what the pages are made of changes."""
     decisions = sorted(path.name for path in Path(config.docs_dir, "decisions").glob("*.md"))
     lists: dict[object, list[object]] = {
-        **{f"{SCRIPTS}/{noun}.*": [{script["id"]: _path(script["id"])} for script in of(noun)] for noun in NOUNS},
+        **{
+            f"{SCRIPTS}/{noun}.*": [{script["id"]: _path(script["id"])} for script in of(noun)]
+            for noun in load_manifest()["nouns"]
+        },
         "decisions/*": [f"decisions/{name}" for name in decisions],
     }
     config.nav = _filled(config.nav, lists)

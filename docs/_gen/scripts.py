@@ -12,7 +12,6 @@ import sources
 from pyadeq.errors import SCRIPT_ERRORS
 
 Manifest = dict[str, Any]
-NOUNS = ("queue", "lock")
 REPLAYS = {
     "read": "it changes nothing",
     "rid": "it is the same call by its `rid`, or by that of each item; without one it acts again",
@@ -32,9 +31,9 @@ def load_manifest() -> Manifest:
 
 
 def of(noun: str) -> list[dict[str, Any]]:
-    """The scripts of a noun, `queue` or `lock`."""
-    if noun not in NOUNS:
-        raise ValueError(f"noun: {noun!r} is not accepted; allowed: {', '.join(NOUNS)}")
+    """The scripts of a noun, such as `queue`."""
+    if noun not in (nouns := load_manifest()["nouns"]):
+        raise ValueError(f"noun: {noun!r} is not accepted; allowed: {', '.join(nouns)}")
     return [script for script in load_manifest()["scripts"] if script["noun"] == noun]
 
 

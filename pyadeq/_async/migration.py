@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 from pyadeq._async.runner import Runner
 from pyadeq._core.migration import Migrating, newest_layout, rewrite, rewriter
@@ -14,9 +13,7 @@ MOST_PASSES = 100
 Progress = Callable[[int], object] | None
 
 
-async def migrate(
-    runner: Runner, noun: Literal["queue", "lock"], calls: Migrating, before: int, progress: Progress
-) -> Migration:
+async def migrate(runner: Runner, noun: str, calls: Migrating, before: int, progress: Progress) -> Migration:
     """Go over what is stored until one whole pass finds nothing in an older form, and the server has noted that.
 
     A failover may lose the raise of the layout in the middle: then it begins anew.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from pyadeq._core.call import Call, Reply, build_call
 from pyadeq._core.manifest import library
@@ -45,7 +45,7 @@ def newest_layout() -> int:
     return int(library().manifest["layout"])
 
 
-def rewriter(noun: Literal["queue", "lock"]) -> str | None:
+def rewriter(noun: str) -> str | None:
     """The script that brings what is stored already into the new form, a bounded part with each call.
 
     A release has one if its layout is not the first, and if what is stored does not change by itself.

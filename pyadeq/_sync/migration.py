@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 from pyadeq._sync.runner import Runner
 from pyadeq._core.migration import Migrating, newest_layout, rewrite, rewriter
@@ -15,9 +14,7 @@ MOST_PASSES = 100
 Progress = Callable[[int], object] | None
 
 
-def migrate(
-    runner: Runner, noun: Literal["queue", "lock"], calls: Migrating, before: int, progress: Progress
-) -> Migration:
+def migrate(runner: Runner, noun: str, calls: Migrating, before: int, progress: Progress) -> Migration:
     """Go over what is stored until one whole pass finds nothing in an older form, and the server has noted that.
 
     A failover may lose the raise of the layout in the middle: then it begins anew.
