@@ -60,9 +60,10 @@ gen: $(READY) ## write the generated files: lua/dist, lua/manifest.json, the syn
 	$(PY) lua/bundle.py
 	$(PY) pyadeq/_unasync.py
 
-check: $(READY) ## lint, types, Lua, and whether the generated files are current
+check: $(READY) ## lint, spelling, types, Lua, and whether the generated files are current
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/codespell
 	$(VENV)/bin/mypy
 	$(PY) lua/bundle.py --check
 	$(PY) lua/lint.py
