@@ -50,18 +50,19 @@ def generate() -> dict[Path, str]:
     files: dict[Path, str] = {}
     wrong: list[str] = []
     for source, target, names in TREES:
-        for path in sorted((ROOT / source).glob(names)):
+        for path in sorted((ROOT / source).rglob(names)):
             if path.name in ASYNC_ONLY:
                 unused.discard(path.name)
                 continue
             text = path.read_text(encoding="utf-8")
-            wrong += [f"{source}/{path.name}:{line}" for line in mangled(text)]
+            inside = path.relative_to(ROOT / source).as_posix()
+            wrong += [f"{source}/{inside}:{line}" for line in mangled(text)]
             for rule, new in rules:
                 text, count = rule.subn(new, text)
                 if count:
                     unused.discard(rule.pattern)
-            header = f"# Generated from {source}/{path.name} by pyadeq/_unasync.py; do not edit.\n"
-            files[ROOT / target / path.name] = header + text
+            header = f"# Generated from {source}/{inside} by pyadeq/_unasync.py; do not edit.\n"
+            files[ROOT / target / inside] = header + text
     if wrong:
         raise SystemExit(f"_unasync.py: would mangle what these texts say of asyncio; move them to _twins.py: {wrong}")
     if unused:
@@ -84,7 +85,7 @@ def mangled(text: str) -> list[int]:
 def differences(files: dict[Path, str]) -> list[str]:
     """What the disk has otherwise, one line per file."""
     found = []
-    for path in sorted(files.keys() | {path for _, target, names in TREES for path in (ROOT / target).glob(names)}):
+    for path in sorted(files.keys() | {path for _, target, names in TREES for path in (ROOT / target).rglob(names)}):
         if path not in files:
             found.append(f"extra: {path.relative_to(ROOT)}")
         elif not path.exists():

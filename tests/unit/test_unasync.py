@@ -53,10 +53,11 @@ class Own:
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(_unasync, "ROOT", tmp_path)
     monkeypatch.setattr(_unasync, "ASYNC_ONLY", frozenset({"worker.py"}))
-    for folder in ("pyadeq/_async", "tests/integration/aio"):
+    for folder in ("pyadeq/_async/queue", "tests/integration/aio"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "pyadeq/_async/client.py").write_text(SOURCE)
     (tmp_path / "pyadeq/_async/worker.py").write_text("async def work(): ...\n")
+    (tmp_path / "pyadeq/_async/queue/base.py").write_text("async def base(): ...\n")
     (tmp_path / "tests/integration/aio/test_a.py").write_text("async def test_a() -> None: ...\n")
     (tmp_path / "tests/integration/aio/conftest.py").write_text("async def not_a_test() -> None: ...\n")
     return tmp_path
@@ -65,6 +66,9 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_twins_are_written(root: Path) -> None:
     assert _unasync.main([]) == 0
     assert (root / "pyadeq/_sync/client.py").read_text() == TWIN
+    assert (root / "pyadeq/_sync/queue/base.py").read_text() == (
+        "# Generated from pyadeq/_async/queue/base.py by pyadeq/_unasync.py; do not edit.\ndef base(): ...\n"
+    )
     tests = root / "tests/integration/sync"
     assert (tests / "test_a.py").read_text().endswith("\ndef test_a() -> None: ...\n")
     assert [path.name for path in tests.iterdir()] == ["test_a.py"]
@@ -76,12 +80,14 @@ def test_check_compares_whole_trees(root: Path, capsys: pytest.CaptureFixture[st
     _unasync.main([])
     (root / "pyadeq/_sync/client.py").write_text(TWIN + "\n")
     (root / "pyadeq/_sync/old.py").write_text("")
+    (root / "pyadeq/_sync/queue/old.py").write_text("")
     (root / "tests/integration/sync/test_a.py").unlink()
     capsys.readouterr()
     assert _unasync.main(["--check"]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "different: pyadeq/_sync/client.py",
         "extra: pyadeq/_sync/old.py",
+        "extra: pyadeq/_sync/queue/old.py",
         "missing: tests/integration/sync/test_a.py",
     ]
     assert _unasync.main([]) == 0
