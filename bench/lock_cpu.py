@@ -28,8 +28,8 @@ from typing import Any
 import redis
 
 from pyadeq import EmbeddedServer, LockCalls
-from pyadeq._core.call import Call
-from pyadeq._core.manifest import library
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.kernel.manifest import library
 from pyadeq.ext.bench.scene import main_thread, sender
 from pyadeq.ids import new_ulid
 

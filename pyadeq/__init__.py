@@ -11,30 +11,30 @@
 `pyadeq.asyncio` has the same names, to be awaited, and the Worker.
 """
 
-from pyadeq._core.call import Call
-from pyadeq._core.failures import Failures, ProcessDied, Rule, TaskFailed
-from pyadeq._core.lock_graph import LockGraph
-from pyadeq._core.locks import LockCalls
-from pyadeq._core.manifest import Script, library
-from pyadeq._core.queue import QueueCalls
-from pyadeq._core.queue_items import Failure
-from pyadeq._core.sending import Deferred
-from pyadeq._sync.client import Adeq
-from pyadeq._sync.lock_grant import Grant
-from pyadeq._sync.locks import Locks
-from pyadeq._sync.mailbox import Batch, Mailbox
-from pyadeq._sync.partition_care import PartitionedLimits, PartitionedSchedules, PartitionedShares
-from pyadeq._sync.partitioned import PartitionedQueue
-from pyadeq._sync.pipeline import Pipeline
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.kernel.manifest import Script, library
+from pyadeq._core.kernel.sending import Deferred
+from pyadeq._core.lock.calls import LockCalls
+from pyadeq._core.lock.graph import LockGraph
+from pyadeq._core.queue.calls import QueueCalls
+from pyadeq._core.queue.failures import Failures, ProcessDied, Rule, TaskFailed
+from pyadeq._core.queue.items import Failure
+from pyadeq._sync.kernel.client import Adeq
+from pyadeq._sync.kernel.pipeline import Pipeline
+from pyadeq._sync.lock import Locks
+from pyadeq._sync.lock.grant import Grant
 from pyadeq._sync.queue import Queue
-from pyadeq._sync.queue_limits import Limits
-from pyadeq._sync.queue_results import Receipt
-from pyadeq._sync.queue_schedules import Schedules
-from pyadeq._sync.queue_shares import Shares
-from pyadeq._sync.queue_tasks import QueueTask
+from pyadeq._sync.queue.limits import Limits
+from pyadeq._sync.queue.mailbox import Batch, Mailbox
+from pyadeq._sync.queue.partitions import PartitionedQueue
+from pyadeq._sync.queue.partitions.care import PartitionedLimits, PartitionedSchedules, PartitionedShares
+from pyadeq._sync.queue.results import Receipt
+from pyadeq._sync.queue.schedules import Schedules
+from pyadeq._sync.queue.shares import Shares
+from pyadeq._sync.queue.tasks import QueueTask
+from pyadeq._tasks.context import TaskContext
+from pyadeq._tasks.functions import TaskFunction, Tasks
 from pyadeq._version import __version__
-from pyadeq._worker.context import TaskContext
-from pyadeq._worker.tasks import TaskFunction, Tasks
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import (
     AdeqError,

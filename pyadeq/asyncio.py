@@ -1,31 +1,31 @@
 """The asyncio twin of `pyadeq`: the same names, to be awaited where they talk to the server, and the Worker."""
 
-from pyadeq._async.client import Adeq
-from pyadeq._async.lock_grant import Grant
-from pyadeq._async.locks import Locks
-from pyadeq._async.mailbox import Batch, Mailbox
-from pyadeq._async.partition_care import PartitionedLimits, PartitionedSchedules, PartitionedShares
-from pyadeq._async.partitioned import PartitionedQueue
-from pyadeq._async.pipeline import Pipeline
+from pyadeq._async.kernel.client import Adeq
+from pyadeq._async.kernel.pipeline import Pipeline
+from pyadeq._async.lock import Locks
+from pyadeq._async.lock.grant import Grant
 from pyadeq._async.queue import Queue
-from pyadeq._async.queue_limits import Limits
-from pyadeq._async.queue_results import Receipt
-from pyadeq._async.queue_schedules import Schedules
-from pyadeq._async.queue_shares import Shares
-from pyadeq._async.queue_tasks import QueueTask
-from pyadeq._core.call import Call
-from pyadeq._core.failures import Failures, ProcessDied, Rule, TaskFailed
-from pyadeq._core.lock_graph import LockGraph
-from pyadeq._core.locks import LockCalls
-from pyadeq._core.manifest import Script, library
-from pyadeq._core.queue import QueueCalls
-from pyadeq._core.queue_items import Failure
-from pyadeq._core.sending import Deferred
+from pyadeq._async.queue.limits import Limits
+from pyadeq._async.queue.mailbox import Batch, Mailbox
+from pyadeq._async.queue.partitions import PartitionedQueue
+from pyadeq._async.queue.partitions.care import PartitionedLimits, PartitionedSchedules, PartitionedShares
+from pyadeq._async.queue.results import Receipt
+from pyadeq._async.queue.schedules import Schedules
+from pyadeq._async.queue.shares import Shares
+from pyadeq._async.queue.tasks import QueueTask
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.kernel.manifest import Script, library
+from pyadeq._core.kernel.sending import Deferred
+from pyadeq._core.lock.calls import LockCalls
+from pyadeq._core.lock.graph import LockGraph
+from pyadeq._core.queue.calls import QueueCalls
+from pyadeq._core.queue.failures import Failures, ProcessDied, Rule, TaskFailed
+from pyadeq._core.queue.items import Failure
+from pyadeq._tasks.context import TaskContext
+from pyadeq._tasks.functions import TaskFunction, Tasks
 from pyadeq._worker.connections import client_for
-from pyadeq._worker.context import TaskContext
 from pyadeq._worker.health import Health, HealthServer
 from pyadeq._worker.programs import Program, ProgramFailed
-from pyadeq._worker.tasks import TaskFunction, Tasks
 from pyadeq._worker.worker import Worker
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import (

@@ -12,9 +12,9 @@ from multiprocessing.connection import Connection, wait
 from threading import Lock, Thread
 from typing import Any
 
-from pyadeq._core.failures import ProcessDied
-from pyadeq._worker.context import TaskContext, running
-from pyadeq._worker.tasks import TaskFunction
+from pyadeq._core.queue.failures import ProcessDied
+from pyadeq._tasks.context import TaskContext, running
+from pyadeq._tasks.functions import TaskFunction
 from pyadeq.errors import ConfigError
 from pyadeq.models import Lease, TaskView
 

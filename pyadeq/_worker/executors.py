@@ -14,7 +14,7 @@ from threading import Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from pyadeq._worker.context import CURRENT
+from pyadeq._tasks.context import CURRENT
 
 if TYPE_CHECKING:
     from pyadeq._worker.child import Child, Request

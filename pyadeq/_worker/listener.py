@@ -6,8 +6,8 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 
+from pyadeq._async.kernel.runner import LONGEST_BLOCK
 from pyadeq._async.queue import Queue
-from pyadeq._async.runner import LONGEST_BLOCK
 from pyadeq._worker.renewal import SHORTEST_LEASE
 from pyadeq.errors import TransportError
 

@@ -9,15 +9,15 @@ from functools import partial
 from time import monotonic
 from typing import Any, TypeVar
 
-from pyadeq._async.client import Adeq
-from pyadeq._async.partition_base import PATIENCE
-from pyadeq._async.partition_care import PartitionedSchedules
-from pyadeq._async.partition_waits import Waits
-from pyadeq._async.partitioned import PartitionedQueue
+from pyadeq._async.kernel.client import Adeq
 from pyadeq._async.queue import Queue
-from pyadeq._core.partitions import WHOLE, PartitionMap
-from pyadeq._core.queue import QueueCalls
-from pyadeq._core.queue_items import Failure, Held
+from pyadeq._async.queue.partitions import PartitionedQueue
+from pyadeq._async.queue.partitions.base import PATIENCE
+from pyadeq._async.queue.partitions.care import PartitionedSchedules
+from pyadeq._async.queue.partitions.waits import Waits
+from pyadeq._core.queue.calls import QueueCalls
+from pyadeq._core.queue.items import Failure, Held
+from pyadeq._core.queue.partitions import WHOLE, PartitionMap
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
 from pyadeq.models import Failed, ReleaseStatus, Renewal, Seconds, Settled, TaskView
 from pyadeq.worker_models import Heartbeat, ProgressStatus, WorkerMode

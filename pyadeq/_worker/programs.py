@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
 
-from pyadeq._core.failures import FAILURES, Failures, Rule, TaskFailed
-from pyadeq._core.queue_items import Failure
-from pyadeq._worker.context import TaskContext
+from pyadeq._core.queue.failures import FAILURES, Failures, Rule, TaskFailed
+from pyadeq._core.queue.items import Failure
+from pyadeq._tasks.context import TaskContext
 from pyadeq._worker.program_run import GIVE_UP, MAX_RESULT, Ended, Lost, ProgramRun
 from pyadeq.errors import ConfigError
 from pyadeq.models import Lease, Seconds, to_ms

@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from pyadeq._async.queue import Queue
-from pyadeq._core.failures import Failures, TaskFailed, failure_of, timed_out
-from pyadeq._core.queue import QueueCalls
-from pyadeq._core.queue_items import MAX_BATCH_BYTES, Failure, error_bytes
-from pyadeq._worker.context import CURRENT, TaskContext
+from pyadeq._core.queue.calls import QueueCalls
+from pyadeq._core.queue.failures import Failures, TaskFailed, failure_of, timed_out
+from pyadeq._core.queue.items import MAX_BATCH_BYTES, Failure, error_bytes
+from pyadeq._tasks.context import CURRENT, TaskContext
 from pyadeq._worker.renewal import Interruption
 from pyadeq.models import Lease, encode
 

@@ -13,10 +13,10 @@ from itertools import compress
 from time import monotonic
 from typing import Any
 
+from pyadeq._async.kernel.runner import LONGEST_BLOCK
 from pyadeq._async.queue import Queue
-from pyadeq._async.queue_work import until_due
-from pyadeq._async.runner import LONGEST_BLOCK
-from pyadeq._core.queue_items import MAX_ITEMS, Failure, held
+from pyadeq._async.queue.work import until_due
+from pyadeq._core.queue.items import MAX_ITEMS, Failure, held
 from pyadeq._worker.listener import Listener
 from pyadeq._worker.outage import LAST_CALL, Outage
 from pyadeq._worker.renewal import Renewal

@@ -13,10 +13,10 @@ from functools import partial
 from time import monotonic
 from typing import Any, Literal, TypeAlias
 
-from pyadeq._async.partitioned import PartitionedQueue
 from pyadeq._async.queue import Queue
-from pyadeq._core.failures import FAILURES, Failures
-from pyadeq._core.queue_items import MAX_ITEMS, checked_lanes, checked_list
+from pyadeq._async.queue.partitions import PartitionedQueue
+from pyadeq._core.queue.failures import FAILURES, Failures
+from pyadeq._core.queue.items import MAX_ITEMS, checked_lanes, checked_list
 from pyadeq._worker.executors import Executors
 from pyadeq._worker.health import Health
 from pyadeq._worker.listener import Listener

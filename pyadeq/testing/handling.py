@@ -9,10 +9,10 @@ from typing import Any
 
 from pyadeq import Queue
 from pyadeq import asyncio as aio
-from pyadeq._core.failures import TaskFailed
-from pyadeq._worker.context import CURRENT, TaskContext
+from pyadeq._core.queue.failures import TaskFailed
+from pyadeq._tasks.context import CURRENT, TaskContext
+from pyadeq._tasks.functions import TaskFunction, Tasks
 from pyadeq._worker.runs import stored_result
-from pyadeq._worker.tasks import TaskFunction, Tasks
 from pyadeq.errors import ConfigError
 from pyadeq.models import Lease, TaskView
 from pyadeq.testing.steps import Steps

@@ -9,7 +9,7 @@ from typing import Any, overload
 
 from pyadeq import Lease, Queue
 from pyadeq import asyncio as aio
-from pyadeq._core.failures import FAILURES, Failures, failure_of, timed_out
+from pyadeq._core.queue.failures import FAILURES, Failures, failure_of, timed_out
 from pyadeq.errors import ConfigError
 from pyadeq.models import AckStatus, FailStatus
 from pyadeq.testing.clock import Clock, clock_of

@@ -96,7 +96,7 @@ CHANGES = {
         ),
     ],
     "lua/include/ack_tasks.lua": [("match(ran, '^(%d+) (%d+)')", f"match(({OLDER.format('ran')}), '^(%d+) (%d+)')")],
-    "pyadeq/_core/queue.py": [('"queue.progress.v1"', '"queue.progress.v2"')],
+    "pyadeq/_core/queue/calls.py": [('"queue.progress.v1"', '"queue.progress.v2"')],
     "pyadeq/_version.py": [('__version__ = "', '__version__ = "99.')],
 }
 

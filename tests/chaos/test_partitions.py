@@ -13,7 +13,7 @@ import pytest
 import redis
 
 from pyadeq import Lease, Task
-from pyadeq._core.partitions import tag_in
+from pyadeq._core.queue.partitions import tag_in
 from pyadeq.asyncio import Adeq, PartitionedQueue, Worker
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
-from pyadeq._core.manifest import Argument, Script, library
+from pyadeq._core.kernel.manifest import Argument, Script, library
 from pyadeq.keys import PATTERNS
 from tests.embedding import scenarios_of_arguments
 from tests.embedding.vectors import Call, Json, decode, encode, typed

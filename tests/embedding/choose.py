@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from pyadeq._core.manifest import Script
+from pyadeq._core.kernel.manifest import Script
 from tests.embedding.candidates import candidates
 from tests.embedding.printing import printed
 from tests.embedding.record import ENTRIES, Recorded, record

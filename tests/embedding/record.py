@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyadeq._core.manifest import library
+from pyadeq._core.kernel.manifest import library
 from tests.embedding.candidates import Candidate
 from tests.embedding.printing import printed
 from tests.embedding.stage import Stage

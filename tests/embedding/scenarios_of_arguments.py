@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue.items import Failure
 from pyadeq.models import Backoff
 from pyadeq.schedule_models import Every, Schedule
 from tests.lua.lock_workbench import LockBench

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import redis
 
-from pyadeq._core.call import Reply
-from pyadeq._core.manifest import Script, library
+from pyadeq._core.kernel.call import Reply
+from pyadeq._core.kernel.manifest import Script, library
 from tests.embedding.states import State, read, restore
 from tests.embedding.vectors import BASES, base_of
 from tests.lua.bench import Bench

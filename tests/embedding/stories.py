@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyadeq._core.manifest import library
+from pyadeq._core.kernel.manifest import library
 from tests.embedding.printing import printed
 from tests.embedding.stage import Stage
 from tests.embedding.states import changes

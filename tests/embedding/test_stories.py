@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from pyadeq._core.call import parse_reply
-from pyadeq._core.manifest import library
+from pyadeq._core.kernel.call import parse_reply
+from pyadeq._core.kernel.manifest import library
 from tests.conftest import audited
 from tests.embedding.stage import Stage
 from tests.embedding.states import overlaid, restore

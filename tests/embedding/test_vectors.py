@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from pyadeq._core.call import parse_reply
-from pyadeq._core.manifest import Script, library
+from pyadeq._core.kernel.call import parse_reply
+from pyadeq._core.kernel.manifest import Script, library
 from tests.conftest import audited
 from tests.embedding.choose import text_of
 from tests.embedding.printing import WIDTH, printed

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from pyadeq._core.manifest import Argument, Group, Script, library
+from pyadeq._core.kernel.manifest import Argument, Group, Script, library
 
 Json = Any
 Call = dict[str, Json]  # of `args` and `groups`

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from pyadeq import Lease
-from pyadeq._core.failures import FAILURES
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue.failures import FAILURES
+from pyadeq._core.queue.items import Failure
+from pyadeq._tasks.context import CURRENT, TaskContext
 from pyadeq._worker import program_run
-from pyadeq._worker.context import CURRENT, TaskContext
 from pyadeq._worker.programs import Program, ProgramFailed
 
 LINUX = sys.platform == "linux"

@@ -9,8 +9,8 @@ from typing import Any
 
 from pyadeq import Lease
 from pyadeq._worker.renewal import Heard, LoopRenewal, Renewal
-from pyadeq._worker.renewal_process import ProcessRenewal
-from pyadeq._worker.renewal_thread import ThreadRenewal
+from pyadeq._worker.renewal.process import ProcessRenewal
+from pyadeq._worker.renewal.thread import ThreadRenewal
 from pyadeq.asyncio import Queue
 from pyadeq.errors import LeaseLost
 from tests.waiting import DEADLINE

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import redis
 
-from pyadeq._core.call import Call
-from pyadeq._core.locks import LockCalls
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.lock.calls import LockCalls
 from pyadeq.keys import lock_base
 from tests.audit import audit, audit_server
 

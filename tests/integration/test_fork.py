@@ -5,7 +5,7 @@ import os
 import redis
 
 from pyadeq import Adeq
-from pyadeq._sync.hints import Hints
+from pyadeq._sync.kernel.hints import Hints
 from tests.waiting import DEADLINE
 
 

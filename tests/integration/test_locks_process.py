@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from pyadeq import Adeq, Grant
-from pyadeq._sync import lock_keeper
+from pyadeq._sync.lock import keeper as lock_keeper
 from pyadeq.errors import BadArgument, LockLost
 from tests.waiting import DEADLINE
 

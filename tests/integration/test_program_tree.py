@@ -122,7 +122,7 @@ WORKER = """
 import asyncio, os, sys, time
 from pathlib import Path
 from pyadeq import Lease
-from pyadeq._worker.context import CURRENT, TaskContext
+from pyadeq._tasks.context import CURRENT, TaskContext
 from pyadeq._worker.programs import Program
 
 async def fork():

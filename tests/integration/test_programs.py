@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.failures import FAILURES, Rule
+from pyadeq._core.queue.failures import FAILURES, Rule
+from pyadeq._tasks.context import TaskContext
 from pyadeq._worker import program_run
-from pyadeq._worker.context import TaskContext
 from pyadeq._worker.programs import Program, ProgramFailed, read_progress
 from pyadeq.errors import ConfigError
 from tests.integration.programs import change, failed, lease, run, sh

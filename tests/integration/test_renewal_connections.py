@@ -11,8 +11,8 @@ from redis.cluster import LoadBalancingStrategy
 from redis.credentials import UsernamePasswordCredentialProvider
 
 from pyadeq._worker.connections import connect, describe
-from pyadeq._worker.renewal_process import ProcessRenewal
-from pyadeq._worker.renewal_thread import ThreadRenewal
+from pyadeq._worker.renewal.process import ProcessRenewal
+from pyadeq._worker.renewal.thread import ThreadRenewal
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import ConfigError
 

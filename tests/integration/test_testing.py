@@ -10,7 +10,7 @@ from pydantic import PlainSerializer
 
 from pyadeq import Adeq, Lease, Queue, RateLimited, Task
 from pyadeq import asyncio as aio
-from pyadeq._core.failures import FAILURES
+from pyadeq._core.queue.failures import FAILURES
 from pyadeq.asyncio import TaskContext, TaskFailed, Tasks
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError

@@ -6,7 +6,7 @@ from threading import Barrier, active_count
 import redis
 
 from pyadeq import Adeq
-from pyadeq._sync.hints import Hints
+from pyadeq._sync.kernel.hints import Hints
 from tests.waiting import DEADLINE
 
 THREADS = 8

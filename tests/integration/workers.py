@@ -27,7 +27,7 @@ import time
 from pathlib import Path
 
 from pyadeq import Adeq
-from pyadeq._worker.tasks import Tasks
+from pyadeq._tasks.functions import Tasks
 
 adeq = Adeq.from_url(os.environ["ADEQ_URL"])
 queue = adeq.queue(os.environ["NAME"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from pyadeq._core.manifest import Argument, Group, Script
+from pyadeq._core.kernel.manifest import Argument, Group, Script
 from tests.lua.bench import START
 
 CLOCKS = ("now_ms", "issued_ms")  # what is near the time of a test clock

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 import redis
 
-from pyadeq._core.call import Call, Reply, Wire
+from pyadeq._core.kernel.call import Call, Reply, Wire
 from tests.lua.watched import Refused, Server, WatchedClient
 
 T = TypeVar("T")

@@ -16,8 +16,8 @@ import redis
 import tree_sitter_lua
 from tree_sitter import Language, Node, Parser
 
-from pyadeq._core.call import Reply
-from pyadeq._core.manifest import Script
+from pyadeq._core.kernel.call import Reply
+from pyadeq._core.kernel.manifest import Script
 from tests.lua.watched import WatchedClient
 
 # A call of one of these stands in an expression or between two statements, and makes no local.

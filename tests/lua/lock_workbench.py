@@ -8,8 +8,8 @@ from typing import Any
 
 import redis
 
-from pyadeq._core.call import Call
-from pyadeq._core.locks import LockCalls
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.lock.calls import LockCalls
 from pyadeq.lock_models import LockRequest, RequestState
 from tests.audit_locks import LockAudit, Request, parse_request
 from tests.lua import lock_checks

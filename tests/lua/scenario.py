@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pyadeq._core.call import Call
-from pyadeq._core.manifest import library
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.kernel.manifest import library
+from pyadeq._core.queue.items import Failure
 from pyadeq.models import Lease, Task
 from tests.lua.bench import START, Bench
 from tests.lua.workbench import Workbench

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyadeq._core.queue_items import EnqueueItem
+from pyadeq._core.queue.items import EnqueueItem
 from pyadeq.models import Lease, Task
 from tests.lua.scenario import AnyCall, acks, claim, fails, scenario, sent, settle, tasks
 from tests.lua.workbench import START, Workbench

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyadeq._core.durability import confirm
+from pyadeq._core.kernel.durability import confirm
 from tests.lua.scenario import AnyCall, scenario, sent, tasks
 from tests.lua.workbench import Workbench
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from pyadeq._core.durability import confirm
+from pyadeq._core.kernel.durability import confirm
 from pyadeq.lock_models import CycleEdge
 from tests.lua import scenario as base
 from tests.lua.lock_workbench import LockBench

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyadeq._core.queue_items import item
+from pyadeq._core.queue.items import item
 from pyadeq.models import Task
 from pyadeq.schedule_models import Every
 from tests.lua.scenario import AnyCall, acks, fails, scenario, sent, tasks

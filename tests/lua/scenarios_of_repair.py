@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue.items import Failure
 from tests.lua.scenario import TIES, AnyCall, acks, scenario
 from tests.lua.workbench import BAND, Workbench
 

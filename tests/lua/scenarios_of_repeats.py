@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyadeq._core.queue_items import item
+from pyadeq._core.queue.items import item
 from pyadeq.models import Task
 from tests.lua.scenario import TIES, AnyCall, acks, claim, scenario, sent
 from tests.lua.scenarios_of_limits import LOOK, MEND, running

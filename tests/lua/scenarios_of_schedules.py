@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyadeq._core.call import build_call
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.kernel.call import build_call
+from pyadeq._core.queue.items import Failure
 from pyadeq.models import Task
 from pyadeq.schedule_models import At, Every, Overlap, Schedule
 from tests.lua.scenario import AnyCall, claim, scenario, sent, settle

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue.items import Failure
 from pyadeq.models import Backoff, Task
 from tests.lua.scenario import AnyCall, acks, claim, fails, scenario, sent, settle, tasks
 from tests.lua.workbench import START, Workbench

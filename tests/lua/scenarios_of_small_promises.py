@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import repeat
 
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue.items import Failure
 from pyadeq.models import Lease, Task
 from pyadeq.schedule_models import Every
 from tests.lua.scenario import AnyCall, acks, scenario

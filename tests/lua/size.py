@@ -8,7 +8,7 @@ from functools import wraps
 from itertools import count
 from typing import Any, TypeVar
 
-from pyadeq._core.call import Call
+from pyadeq._core.kernel.call import Call
 from tests.lua.bench import Bench, keys
 from tests.lua.scenario import verb_of
 

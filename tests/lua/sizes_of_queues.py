@@ -153,7 +153,7 @@ def confirm_of_a_full_queue(bench: Workbench, _: int) -> AnyCall:
 
 
 def confirm(bench: Any) -> AnyCall:
-    from pyadeq._core.call import build_call
+    from pyadeq._core.kernel.call import build_call
 
     noun = bench.noun
     return build_call(f"{noun}.confirm.v1", bench.base, {"now_ms": bench.now}, decode=lambda reply: reply)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue.items import Failure
 from pyadeq.models import Lease, Task
 from tests.lua.scenario import acks
 from tests.lua.size import MANY, AnyCall, long, pages, size, state

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 import pytest
 import redis
 
-from pyadeq._core.manifest import Script, library
+from pyadeq._core.kernel.manifest import Script, library
 from pyadeq.access import ROLES, Role, acl_rules
 from tests.lua.bench import Bench, MakeAny
 from tests.lua.scenarios import small

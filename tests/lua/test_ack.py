@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyadeq._core.queue_items import Failure, Held
+from pyadeq._core.queue.items import Failure, Held
 from pyadeq.models import Lease, Task
 from tests.lua.workbench import START, Workbench
 

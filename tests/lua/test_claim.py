@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.call import Answer, parse_reply
-from pyadeq._core.manifest import library
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.kernel.call import Answer, parse_reply
+from pyadeq._core.kernel.manifest import library
+from pyadeq._core.queue.items import Failure
 from pyadeq.models import Claimed, Task
 from tests.lua.workbench import BAND, START, Workbench
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 import redis
 
-from pyadeq._core.call import parse_reply
+from pyadeq._core.kernel.call import parse_reply
 from tests.lua.bench import MakeAny
 from tests.lua.scenarios import Scenario, small
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.call import Reply
+from pyadeq._core.kernel.call import Reply
 from tests.lua.bench import Bench, MakeAny
 from tests.lua.scenarios import SCENARIOS, AnyCall, Scenario
 from tests.lua.watched import Refused

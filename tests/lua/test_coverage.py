@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import redis
 
-from pyadeq._core.manifest import Script, library
+from pyadeq._core.kernel.manifest import Script, library
 from tests.lua.arguments import noun_of
 from tests.lua.bench import START, MakeAny
 from tests.lua.branches import BranchClient

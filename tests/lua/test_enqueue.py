@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue.items import Failure
 from pyadeq.models import Backoff, Task
 from tests.lua.watched import Refused
 from tests.lua.workbench import BAND, START, MakeBench, Workbench

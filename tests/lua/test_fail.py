@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.queue_items import Failure, Held
+from pyadeq._core.queue.items import Failure, Held
 from pyadeq.models import Backoff
 from tests.lua.checks import check_queue
 from tests.lua.workbench import START, Workbench

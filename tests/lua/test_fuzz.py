@@ -16,8 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pyadeq._core.call import MAX_ITEMS
-from pyadeq._core.manifest import Script, library
+from pyadeq._core.kernel.call import MAX_ITEMS
+from pyadeq._core.kernel.manifest import Script, library
 from tests.lua.arguments import bad, noun_of, slots, values
 from tests.lua.bench import START, Bench, MakeAny
 from tests.lua.benches import BENCHES

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyadeq._core.call import Answer, parse_reply
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.kernel.call import Answer, parse_reply
+from pyadeq._core.queue.items import Failure
 from pyadeq.models import Page, State, TaskView
 from tests.lua.test_cancel import put
 from tests.lua.test_claim import size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyadeq._core.manifest import Script, library
+from pyadeq._core.kernel.manifest import Script, library
 from tests.lua.arguments import slots
 from tests.lua.bench import Bench, MakeAny
 from tests.lua.lock_workbench import LockBench

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.queue_items import Held
+from pyadeq._core.queue.items import Held
 from tests.lua.workbench import START, Workbench
 
 

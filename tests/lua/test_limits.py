@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue.items import Failure
 from pyadeq.limit_models import Limit, LimitUse
 from pyadeq.models import Lease, Task
 from tests.lua.checks import check_queue

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue.items import Failure
 from pyadeq.models import Page, State, Task
 from tests.lua.checks import check_queue, tasks
 from tests.lua.watched import Refused

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.durability import confirm
+from pyadeq._core.kernel.durability import confirm
 from tests.lua.lock_workbench import LockBench
 from tests.lua.watched import Refused
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from pyadeq._core.call import MAX_BYTES, MAX_ITEMS
-from pyadeq._core.manifest import Group, Script, library
+from pyadeq._core.kernel.call import MAX_BYTES, MAX_ITEMS
+from pyadeq._core.kernel.manifest import Group, Script, library
 from tests.lua.arguments import Slot, bad, extreme, good, group_slots, noun_of, slots, values
 from tests.lua.bench import Bench, MakeAny
 from tests.lua.watched import Refused

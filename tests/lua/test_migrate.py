@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyadeq._core.migration import Layout
+from pyadeq._core.kernel.migration import Layout
 from tests.lua.bench import MakeAny
 from tests.lua.benches import BENCHES
 from tests.lua.workbench import Workbench

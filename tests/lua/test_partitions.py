@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.partitions import PartitionMap
-from pyadeq._core.queue_items import item
+from pyadeq._core.queue.items import item
+from pyadeq._core.queue.partitions import PartitionMap
 from pyadeq.models import Task
 from tests.lua.checks import check_queue
 from tests.lua.watched import Refused

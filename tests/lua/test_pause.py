@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue.items import Failure
 from pyadeq.models import Task
 from tests.lua.checks import check_queue
 from tests.lua.watched import Refused

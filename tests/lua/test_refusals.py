@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyadeq._core.manifest import Script, library
+from pyadeq._core.kernel.manifest import Script, library
 from tests.lua.arguments import noun_of, slots, values
 from tests.lua.bench import START, Bench, MakeAny
 from tests.lua.watched import Refused

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyadeq._core.call import parse_reply
-from pyadeq._core.queue_items import Held
+from pyadeq._core.kernel.call import parse_reply
+from pyadeq._core.queue.items import Held
 from pyadeq.models import ReleaseStatus
 from tests.lua.workbench import BAND, START, Workbench
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue.items import Failure
 from pyadeq.models import Repair, TaskRepair
 from tests.audit import audit
 from tests.lua.scenario import TIES

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue.items import Failure
 from pyadeq.models import Lease, Task
 from pyadeq.worker_models import Outcome
 from tests.lua.checks import check_queue

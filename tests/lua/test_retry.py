@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue.items import Failure
 from tests.lua.checks import check_queue
 from tests.lua.scenario import TIES
 from tests.lua.test_cancel import put

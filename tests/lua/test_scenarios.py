@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 import redis
 
-from pyadeq._core.call import Answer, Reply, parse_reply
+from pyadeq._core.kernel.call import Answer, Reply, parse_reply
 from tests.lua.bench import Bench, Dump, MakeAny
 from tests.lua.scenarios import SCENARIOS, SMALL, AnyCall, Scenario, small, undamaged
 from tests.lua.test_costs import UPDATE, check_costs, watched_reply

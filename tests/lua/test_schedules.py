@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.call import Call, build_call
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.kernel.call import Call, build_call
+from pyadeq._core.queue.items import Failure
 from pyadeq.models import Claimed, Task
 from pyadeq.schedule_models import At, Every, Schedule, SchedulePut, Timing
 from tests.lua.checks import check_queue, left_over, let_all_pass

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue.items import Failure
 from pyadeq.models import Backoff, Settled
 from tests.lua.workbench import START, Workbench
 

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 import redis
 
-from pyadeq._core.call import Call
-from pyadeq._core.manifest import library
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.kernel.manifest import library
 from tests.audit import audit
 from tests.lua import sizes_of_locks, sizes_of_queues, sizes_of_tasks, watched
 from tests.lua.bench import MakeAny

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyadeq._core.queue_items import Held
+from pyadeq._core.queue.items import Held
 from tests.lua.checks import check_queue
 from tests.lua.workbench import BAND, START, Workbench
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyadeq._core.call import parse_reply
+from pyadeq._core.kernel.call import parse_reply
 from pyadeq.models import QueueStats, Task
 from tests.lua.test_cancel import put
 from tests.lua.workbench import Workbench

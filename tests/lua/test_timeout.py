@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue.items import Failure
 from tests.lua.checks import check_queue
 from tests.lua.workbench import START, Workbench
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue.items import Failure
 from pyadeq.models import Lease, Task
 from tests.lua.workbench import Workbench
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pyadeq._core.manifest import Script, library
+from pyadeq._core.kernel.manifest import Script, library
 from tests.lua.watched import COMMANDS, Refused, WatchError, check_reply, table
 from tests.lua.workbench import Workbench
 from tests.unit.lua_tree import LUA

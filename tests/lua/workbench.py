@@ -7,10 +7,10 @@ from typing import Any
 
 import redis
 
-from pyadeq._core.call import Call
-from pyadeq._core.queue import QueueCalls
-from pyadeq._core.queue_items import Failure
-from pyadeq._core.queue_schedules import due_now, firing_id
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.queue.calls import QueueCalls
+from pyadeq._core.queue.items import Failure
+from pyadeq._core.queue.schedules import due_now, firing_id
 from pyadeq.limit_models import SetLimitStatus
 from pyadeq.models import Lease, Task, TaskView
 from pyadeq.schedule_models import Every, FireStatus, Schedule, Timing

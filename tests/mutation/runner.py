@@ -24,7 +24,7 @@ import redis
 from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, Phase, settings
 
-from pyadeq._core.manifest import library
+from pyadeq._core.kernel.manifest import library
 from pyadeq.embedded import EmbeddedServer
 from tests.conftest import server_binary
 from tests.lua.watched import Server, WatchedClient

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyadeq._core.manifest import library
+from pyadeq._core.kernel.manifest import library
 from tests.mutation.operators import mutants
 from tests.mutation.report import Result, shortfalls, survivors
 from tests.mutation.texts import all_mutants, mutated

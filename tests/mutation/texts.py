@@ -6,7 +6,7 @@ import hashlib
 from functools import cache
 from typing import Any
 
-from pyadeq._core.manifest import Script, library
+from pyadeq._core.kernel.manifest import Script, library
 from tests.lua import sources
 from tests.lua.benches import BENCHES
 from tests.mutation.operators import Mutant, mutants

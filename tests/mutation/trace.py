@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pyadeq._core.call import Call, Reply
-from pyadeq._core.manifest import library
+from pyadeq._core.kernel.call import Call, Reply
+from pyadeq._core.kernel.manifest import library
 from tests.lua.sources import origins
 from tests.lua.sources import sources as known
 from tests.lua.watched import WatchedClient

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from pyadeq import models
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue.items import Failure
 from tests.property.records import Answer, Backoff, Spec
 
 SECONDS = {"lease", "finished_keep", "dead_keep", "result_ttl", "idempotency", "timeout", "timeout_grace", "presence"}

@@ -25,7 +25,7 @@ from typing import Any
 import redis
 
 from pyadeq import Adeq
-from pyadeq._core.call import Call
+from pyadeq._core.kernel.call import Call
 from pyadeq.embedded import EmbeddedServer
 from tests.audit import audit
 from tests.conftest import serve_all_slots, server_binary, start_cluster_node

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import redis
 
-from pyadeq._core.call import Call
-from pyadeq._core.manifest import library
-from pyadeq._core.queue import QueueCalls
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.kernel.manifest import library
+from pyadeq._core.queue.calls import QueueCalls
 from tests.property.model import Model
 
 START = 1_700_000_000_000

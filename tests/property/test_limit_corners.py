@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from pyadeq import models
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue.items import Failure
 from pyadeq.keys import queue_base
 from tests.property.driver import Driver
 from tests.property.link import load_scripts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyadeq._core.manifest import library
+from pyadeq._core.kernel.manifest import library
 from tests.lua.sources import stands_in
 from tests.property.locks import mutants as of_locks
 from tests.property.mutants import BY_CORNERS, BY_THE_MACHINE

@@ -9,7 +9,7 @@ import redis
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from pyadeq._core.manifest import library
+from pyadeq._core.kernel.manifest import library
 from pyadeq.keys import queue_base
 from tests.lua.sources import changing, stands_in
 from tests.property.driver import Driver

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyadeq import models
-from pyadeq._core.call import Call
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.queue.items import Failure
 from tests.property.link import Link, Scripts, load_scripts
 from tests.property.model_limits import BAND, NONE, Forecast, Job, Limits, Picture, Rule, check_openings
 

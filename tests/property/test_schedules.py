@@ -14,9 +14,9 @@ import redis
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyadeq._core.call import build_call
-from pyadeq._core.queue import QueueCalls
-from pyadeq._core.queue_schedules import due_now, schedule_envelope
+from pyadeq._core.kernel.call import build_call
+from pyadeq._core.queue.calls import QueueCalls
+from pyadeq._core.queue.schedules import due_now, schedule_envelope
 from pyadeq.keys import queue_base
 from pyadeq.schedule_models import At, Every, Schedule
 from tests.property.convert import ms, seconds, to_task

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyadeq import models
-from pyadeq._core.queue_items import Failure
+from pyadeq._core.queue.items import Failure
 from pyadeq.keys import queue_base
 from tests.property.driver import Driver
 from tests.property.link import Link, Scripts, load_scripts

@@ -18,7 +18,7 @@ from typing import Any
 import redis
 
 import pyadeq.ids
-from pyadeq._async import scripts
+from pyadeq._async.kernel import scripts
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.ext.chaos.case import Verdict
 from pyadeq.ext.chaos.history import History

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.queue_items import MAX_BATCH_BYTES, MAX_PARTS, by_bytes, item, size_of
+from pyadeq._core.queue.items import MAX_BATCH_BYTES, MAX_PARTS, by_bytes, item, size_of
 from pyadeq.models import Task
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.call import MAX_BYTES, Answer, Call, build_call, parse_reply
-from pyadeq._core.manifest import Library, library
+from pyadeq._core.kernel.call import MAX_BYTES, Answer, Call, build_call, parse_reply
+from pyadeq._core.kernel.manifest import Library, library
 from pyadeq.errors import AdeqError, BadArgument, ConfigError
 
 BASE = "ade:{queue:default}"

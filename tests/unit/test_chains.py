@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from pyadeq import BadArgument, Lease, Receipt, TaskContext, Tasks
-from pyadeq._core.queue import QueueCalls
-from pyadeq._core.queue_items import envelope
-from pyadeq._core.sending import Deferred, decoded
+from pyadeq._core.kernel.sending import Deferred, decoded
+from pyadeq._core.queue.calls import QueueCalls
+from pyadeq._core.queue.items import envelope
 from pyadeq.errors import ConfigError, DurabilityError, UnknownTask
 from pyadeq.models import Receipt as PlainReceipt
 from pyadeq.models import Task, TaskView

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.durability import Durability, check, confirm
-from pyadeq._core.manifest import library
-from pyadeq._core.queue import QueueCalls
-from pyadeq._core.refusals import Loss, Refusal
-from pyadeq._core.sending import Deferred, Parcel, Sending, pack
+from pyadeq._core.kernel.durability import Durability, check, confirm
+from pyadeq._core.kernel.manifest import library
+from pyadeq._core.kernel.refusals import Loss, Refusal
+from pyadeq._core.kernel.sending import Deferred, Parcel, Sending, pack
+from pyadeq._core.queue.calls import QueueCalls
 from pyadeq.errors import ConfigError, DurabilityError, TransportError
 from pyadeq.models import Task
 

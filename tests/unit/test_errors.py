@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pyadeq import errors
-from pyadeq._core.manifest import library
-from pyadeq._core.refusals import Loss, Refusal, is_passing, loss_error, refusal_error
+from pyadeq._core.kernel.manifest import library
+from pyadeq._core.kernel.refusals import Loss, Refusal, is_passing, loss_error, refusal_error
 from pyadeq.errors import SCRIPT_ERRORS, AdeqError, BadArgument, ScriptError, TransportError
 
 LUA = Path(__file__).parents[2] / "lua"

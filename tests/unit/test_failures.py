@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from pyadeq import Failure, Failures, Lease, ProcessDied, RateLimited, Rule, TaskFailed
-from pyadeq._core.failures import RULES, failure_of, timed_out
+from pyadeq._core.queue.failures import RULES, failure_of, timed_out
 from pyadeq.errors import ConfigError, TransportError, WaitTimeout
 
 

@@ -7,10 +7,10 @@ import pytest
 from pydantic import ValidationError
 
 from pyadeq import BadArgument, Limit, LimitUse, Task
-from pyadeq._core.queue import QueueCalls
-from pyadeq._core.queue_items import envelope
-from pyadeq._core.queue_limits import limit_pairs, weight_pct
-from pyadeq._core.sending import decoded
+from pyadeq._core.kernel.sending import decoded
+from pyadeq._core.queue.calls import QueueCalls
+from pyadeq._core.queue.items import envelope
+from pyadeq._core.queue.limits import limit_pairs, weight_pct
 from pyadeq.models import TaskView
 
 CALLS = QueueCalls("ade:{queue:a}")

@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from pyadeq import CycleEdge, LockCalls, RequestState, library
-from pyadeq._core.lock_refusals import lock_error
-from pyadeq._core.lock_replies import circle, circle_text
+from pyadeq._core.lock.refusals import lock_error
+from pyadeq._core.lock.replies import circle, circle_text
 from pyadeq.errors import AdeqError, BadArgument, DeadlockError, LockLost, LockUnavailable, TransportError, WaitTimeout
 from pyadeq.keys import lock_base
 

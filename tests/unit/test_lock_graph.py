@@ -3,7 +3,7 @@
 from typing import Any
 
 from pyadeq import CycleEdge, Edge, LockGraph
-from pyadeq._core.lock_graph import deadlocks, steady, told, victim
+from pyadeq._core.lock.graph import deadlocks, steady, told, victim
 
 
 def edge(owner: str, blocker: str, *, mode: Any = "exclusive", held: bool = True, domain: str = "d") -> Edge:

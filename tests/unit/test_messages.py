@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from pyadeq import Adeq, Backoff, BadArgument, ConfigError, LockRequest, Task
-from pyadeq._core.call import _encode_int, _Unfit
-from pyadeq._core.manifest import Argument, library
-from pyadeq._core.queue import QueueCalls
-from pyadeq._sync.blocks import with_block
+from pyadeq._core.kernel.call import _encode_int, _Unfit
+from pyadeq._core.kernel.manifest import Argument, library
+from pyadeq._core.queue.calls import QueueCalls
+from pyadeq._sync.kernel.blocks import with_block
 from pyadeq.models import encode, to_epoch_ms
 
 

@@ -9,10 +9,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from pyadeq._core import lock_replies, queue_replies, refusals
-from pyadeq._core.call import parse_reply
-from pyadeq._core.manifest import library
-from pyadeq._core.refusals import Refusal, is_passing, refusal_error
+from pyadeq._core.kernel import refusals
+from pyadeq._core.kernel.call import parse_reply
+from pyadeq._core.kernel.manifest import library
+from pyadeq._core.kernel.refusals import Refusal, is_passing, refusal_error
+from pyadeq._core.lock import replies as lock_replies
+from pyadeq._core.queue import replies as queue_replies
 from pyadeq.errors import TransportError
 from pyadeq.keys import lock_base, partition_base, queue_base
 from tests.unit.lua_tree import LUA, NOUN, SCRIPTS, Sources, lint

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from pyadeq._async.partition_waits import Waits
+from pyadeq._async.queue.partitions.waits import Waits
 from pyadeq.errors import ConfigError, TransportError
 
 

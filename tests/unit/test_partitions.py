@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyadeq._core.partition_delivery import Delivery, Parcel, Shipment
-from pyadeq._core.partitions import PartitionMap, make_tags, read_map, tagged
+from pyadeq._core.queue.partition_delivery import Delivery, Parcel, Shipment
+from pyadeq._core.queue.partitions import PartitionMap, make_tags, read_map, tagged
 from pyadeq.errors import BadArgument, DurabilityError, PartitionsChanged, TransportError, UnknownTask
 from pyadeq.keys import SLOTS, hash_slot, partition_base
 from pyadeq.models import Receipt

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.refusals import Refusal
-from pyadeq._core.routes import OneServer, Routes, SlotMap
+from pyadeq._core.kernel.refusals import Refusal
+from pyadeq._core.kernel.routes import OneServer, Routes, SlotMap
 from pyadeq.keys import SLOTS, hash_slot
 
 START = [("start", 1), ("start", 2)]

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.call import Call
-from pyadeq._core.manifest import Library, Script
-from pyadeq._core.refusals import Loss, Refusal
-from pyadeq._core.routes import Node, SlotMap
-from pyadeq._core.sending import BATCH_CALLS, MOST_REDIRECTS, Deferred, Parcel, Sending, backoff, pack
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.kernel.manifest import Library, Script
+from pyadeq._core.kernel.refusals import Loss, Refusal
+from pyadeq._core.kernel.routes import Node, SlotMap
+from pyadeq._core.kernel.sending import BATCH_CALLS, MOST_REDIRECTS, Deferred, Parcel, Sending, backoff, pack
 from pyadeq.errors import AdeqError, ConflictError, TransportError
 from pyadeq.keys import hash_slot
 

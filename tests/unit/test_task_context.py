@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from pyadeq import Lease, TaskContext, Tasks
-from pyadeq._worker.context import running
+from pyadeq._tasks.context import running
 from pyadeq._worker.middleware import prepare
 from pyadeq.errors import ConfigError
 

@@ -12,8 +12,8 @@ import pytest
 from pydantic import BaseModel, Field, field_validator
 
 from pyadeq import Lease, Task, TaskContext, TaskFailed, Tasks
-from pyadeq._worker.context import running
-from pyadeq._worker.tasks import OF_THE_CALL, TaskOptions
+from pyadeq._tasks.context import running
+from pyadeq._tasks.functions import OF_THE_CALL, TaskOptions
 from pyadeq.errors import BadArgument, ConfigError
 
 SECRET = "hunter2"

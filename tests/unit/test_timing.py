@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pyadeq import At, BadArgument, Cron, Every
-from pyadeq._core.queue_schedules import MOST_COUNTED, due_now, times_between
-from pyadeq._core.timing import CALENDAR_END_MS, next_time, read_timing, times, timing_text
+from pyadeq._core.queue.schedules import MOST_COUNTED, due_now, times_between
+from pyadeq._core.queue.timing import CALENDAR_END_MS, next_time, read_timing, times, timing_text
 from pyadeq.schedule_models import Schedule, Timing
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"

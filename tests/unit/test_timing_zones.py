@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyadeq import Cron
-from pyadeq._core.timing import times
+from pyadeq._core.queue.timing import times
 
 DAY, MINUTE = 86_400, 60
 FROM, TO, STEP = 2000, 2030, 5 * DAY

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from pyadeq._async.hints import Hints
-from pyadeq._core.call import Answer, Call, build_call, parse_reply
-from pyadeq._core.manifest import library
+from pyadeq._async.kernel.hints import Hints
+from pyadeq._core.kernel.call import Answer, Call, build_call, parse_reply
+from pyadeq._core.kernel.manifest import library
 from pyadeq.asyncio import Adeq
 from pyadeq.keys import queue_base
 from tests.waiting import DEADLINE

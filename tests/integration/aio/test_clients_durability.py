@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import redis
 
-from pyadeq._core.manifest import library
+from pyadeq._core.kernel.manifest import library
 from pyadeq.asyncio import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError, DurabilityError, TransportError

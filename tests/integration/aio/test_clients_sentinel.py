@@ -10,7 +10,7 @@ from redis.asyncio import sentinel
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from pyadeq._async.hints import Hints
+from pyadeq._async.kernel.hints import Hints
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import TransportError
 from pyadeq.keys import lock_base, queue_base

@@ -7,8 +7,8 @@ import pytest
 from redis import Redis as Observer
 from redis.asyncio import Redis
 
-from pyadeq._core.call import Answer, Call, build_call, parse_reply
-from pyadeq._core.manifest import library
+from pyadeq._core.kernel.call import Answer, Call, build_call, parse_reply
+from pyadeq._core.kernel.manifest import library
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import AdeqError, BadArgument, ClockError, ConfigError, TransportError
 from pyadeq.keys import queue_base

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import redis
 
-from pyadeq._async import hints as module
-from pyadeq._async.hints import KEPT, RECONNECTED, Ear, Hints
+from pyadeq._async.kernel import hints as module
+from pyadeq._async.kernel.hints import KEPT, RECONNECTED, Ear, Hints
 from pyadeq._twins import aio_sleep
 from pyadeq.asyncio import Adeq
 from pyadeq.embedded import EmbeddedServer

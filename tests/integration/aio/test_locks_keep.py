@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pyadeq._async import lock_keeper
-from pyadeq._async.lock_keeper import Keeper
+from pyadeq._async.lock import keeper as lock_keeper
+from pyadeq._async.lock.keeper import Keeper
 from pyadeq._twins import aio_Event, aio_join, aio_sleep, aio_spawn
 from pyadeq.asyncio import Adeq, Grant, Locks
 from pyadeq.errors import DurabilityError, LockLost, TransportError, WaitTimeout

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pyadeq import Backoff, Task
-from pyadeq._core.partitions import tag_in
+from pyadeq._core.queue.partitions import tag_in
 from pyadeq.asyncio import Adeq, PartitionedQueue
 from pyadeq.errors import BadArgument, ConfigError, LeaseLost, PartitionsChanged, UnknownTask
 from pyadeq.models import Lease, Receipt

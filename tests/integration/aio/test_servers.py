@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq._async import scripts
+from pyadeq._async.kernel import scripts
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import ConfigError
 from tests.engines.wheels import TOO_OLD

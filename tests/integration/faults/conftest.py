@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pyadeq import Adeq
-from pyadeq._async import scripts as async_scripts
-from pyadeq._sync import scripts as sync_scripts
+from pyadeq._async.kernel import scripts as async_scripts
+from pyadeq._sync.kernel import scripts as sync_scripts
 from pyadeq.embedded import EmbeddedServer
 from tests.integration import servers
 from tests.integration.faults.network import Network

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, get_args
 
 import hiredis
 
-from pyadeq._core.manifest import library
+from pyadeq._core.kernel.manifest import library
 from tests.integration.servers import HOST
 from tests.waiting import DEADLINE
 

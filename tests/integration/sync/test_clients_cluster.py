@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from redis import Redis, RedisCluster
 
-from pyadeq._core.durability import confirm
-from pyadeq._core.manifest import library
+from pyadeq._core.kernel.durability import confirm
+from pyadeq._core.kernel.manifest import library
 from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ClockError, ConfigError, TransportError

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import redis
 
-from pyadeq._core.manifest import library
+from pyadeq._core.kernel.manifest import library
 from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError, DurabilityError, TransportError

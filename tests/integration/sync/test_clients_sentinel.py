@@ -11,7 +11,7 @@ from redis import sentinel
 from redis.retry import Retry
 from redis.backoff import NoBackoff
 
-from pyadeq._sync.hints import Hints
+from pyadeq._sync.kernel.hints import Hints
 from pyadeq import Adeq
 from pyadeq.errors import TransportError
 from pyadeq.keys import lock_base, queue_base

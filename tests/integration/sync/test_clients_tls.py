@@ -9,8 +9,8 @@ from typing import NamedTuple
 import pytest
 from redis import Redis, RedisCluster
 
-from pyadeq._sync.hints import Hints
-from pyadeq._core.sending import pack
+from pyadeq._sync.kernel.hints import Hints
+from pyadeq._core.kernel.sending import pack
 from pyadeq import Adeq
 from pyadeq.errors import TransportError
 from tests.conftest import CLUSTER, free_port, serve_all_slots

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import redis
 
-from pyadeq._sync import hints as module
-from pyadeq._sync.hints import KEPT, RECONNECTED, Ear, Hints
+from pyadeq._sync.kernel import hints as module
+from pyadeq._sync.kernel.hints import KEPT, RECONNECTED, Ear, Hints
 from pyadeq._twins import sleep
 from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pyadeq._sync import lock_keeper
-from pyadeq._sync.lock_keeper import Keeper
+from pyadeq._sync.lock import keeper as lock_keeper
+from pyadeq._sync.lock.keeper import Keeper
 from pyadeq._twins import Event, join, sleep, spawn
 from pyadeq import Adeq, Grant, Locks
 from pyadeq.errors import DurabilityError, LockLost, TransportError, WaitTimeout

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq._sync import scripts
+from pyadeq._sync.kernel import scripts
 from pyadeq import Adeq
 from pyadeq.errors import ConfigError
 from tests.engines.wheels import TOO_OLD

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import redis
 
-from pyadeq._core.call import Answer, Call, build_call, parse_reply
-from pyadeq._core.manifest import library
+from pyadeq._core.kernel.call import Answer, Call, build_call, parse_reply
+from pyadeq._core.kernel.manifest import library
 from tests.property.link import load
 
 KINDS = {

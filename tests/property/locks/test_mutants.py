@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import redis
 
-from pyadeq._core.manifest import library
+from pyadeq._core.kernel.manifest import library
 from pyadeq.keys import lock_base
 from tests.lua.sources import changing, stands_in
 from tests.property.locks.driver import NOTICED, Driver, write_history

@@ -1,0 +1,405 @@
+"""The client: where calls are run, and where queues and locks come from."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar, Unpack
+
+from redis.asyncio import Redis, RedisCluster
+from redis.exceptions import RedisClusterException, RedisError
+
+from pyadeq._async.kernel.blocks import with_block
+from pyadeq._async.kernel.cluster import ClusterNodes
+from pyadeq._async.kernel.hints import Hints
+from pyadeq._async.kernel.names import find_names
+from pyadeq._async.kernel.nodes import Nodes
+from pyadeq._async.kernel.pipeline import Pipeline
+from pyadeq._async.kernel.pools import address, no_retry, own_pool
+from pyadeq._async.kernel.runner import LONGEST_BLOCK
+from pyadeq._async.kernel.scripts import Scripts
+from pyadeq._async.lock import Locks
+from pyadeq._async.lock.acquire import AcquireOptions
+from pyadeq._async.lock.across import WantedThere, acquire_sorted, find_deadlocks
+from pyadeq._async.lock.grant import Grant
+from pyadeq._async.queue import Queue
+from pyadeq._async.queue.partitions import PartitionedQueue
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.kernel.durability import Durability
+from pyadeq._core.kernel.manifest import library
+from pyadeq._core.kernel.refusals import Refusal, is_passing, loss_error, refusal_error
+from pyadeq._core.kernel.sending import decoded, pack
+from pyadeq._twins import CLIENTS, aio_sleep
+from pyadeq.codec import Codec
+from pyadeq.errors import ClientClosed, ConfigError, TransportError
+from pyadeq.keys import check_name, hint, lock_base, queue_base
+from pyadeq.lock_models import FoundDeadlock
+from pyadeq.models import Seconds
+
+T = TypeVar("T")
+LONGEST_RETRY = 45.0
+# Seconds by which a server may be late in ending a wait.
+LATE = 5.0
+
+
+class Adeq:
+    """Runs scripts on a Redis or Valkey server, or on a cluster of them.
+
+    client: a `Redis` or `RedisCluster` of redis-py, also one from `Sentinel.master_for`, or of a class of your own. It
+    says where to connect and how; the connections are pyadeq's own, closed by `aclose`. They are as many as its pool
+    allows (`max_connections`), and others for waits, hints and renewals; the client stays yours to use and to close.
+    Its `socket_timeout` should be below `retry_for`, or a reply that never comes leaves no time for a second try.
+    prefix, slot: where keys go: `<prefix>:{queue:<name>}`, or `<prefix>:{<slot>}:queue:<name>`, which puts
+    all that has this slot where a single script can reach it; for locks alike.
+    source: who makes the calls, at most 200 bytes; events carry it.
+    clock: milliseconds since the epoch; only for queues and lock domains that were created with `clock=test`.
+    trace: answers the W3C traceparent of what the program does now, or None; events carry it, and so do tasks.
+    retry_for: seconds, 0 to 45, in which a call without an answer is sent again (which is safe) before TransportError.
+    durability: when a call that writes is done: `memory`, when it ran; `aof`, when it is on the primary's disk too
+    (ConfigError where that cannot be known: Redis before 7.2, no append-only file); `replica`, when as many `replicas`
+    have it. DurabilityError without that confirmation within `durability_timeout` seconds.
+    codec: what signs or encrypts payloads, results and errors of tasks; see `pyadeq.ext.crypto`.
+    """
+
+    def __init__(
+        self,
+        client: Redis | RedisCluster,
+        *,
+        prefix: str = "ade",
+        slot: str | None = None,
+        source: str = "",
+        clock: Callable[[], int] | None = None,
+        trace: Callable[[], str | None] | None = None,
+        retry_for: float = 5.0,
+        durability: str = "memory",
+        replicas: int = 1,
+        durability_timeout: Seconds = 1.0,
+        codec: Codec | None = None,
+    ) -> None:
+        _check_retry_for(retry_for)
+        self.client = client
+        self.prefix = check_name("prefix", prefix)
+        self.slot = slot if slot is None else check_name("slot", slot)
+        self.source = source
+        self._retry_for = retry_for
+        self._codec = codec
+        self._clock = clock
+        self._trace = trace
+        wanted = Durability.checked(durability, replicas, durability_timeout)
+        self._nodes = _nodes(client, wanted.timeout_ms / 1000 + LATE if wanted else 0.0)
+        self._scripts = Scripts(self._nodes, retry_for, wanted, self.now_ms)
+        self.hints = Hints(self._nodes)
+        self.closed = self._has_ended = False
+        self._options: dict[str, Any] = {  # by which another client is made like this one
+            "prefix": prefix,
+            "slot": slot,
+            "source": source,
+            "clock": clock,
+            "trace": trace,
+            "retry_for": retry_for,
+            "durability": durability,
+            "replicas": replicas,
+            "durability_timeout": durability_timeout,
+            "codec": codec,
+        }
+        self._owns_client = False
+        self._queues: dict[str, Queue] = {}
+        self._partitioned: dict[str, PartitionedQueue] = {}
+        self._locks: dict[str, Locks] = {}
+
+    @classmethod
+    def from_url(
+        cls,
+        url: str,
+        *,
+        cluster: bool = False,
+        prefix: str = "ade",
+        slot: str | None = None,
+        source: str = "",
+        clock: Callable[[], int] | None = None,
+        trace: Callable[[], str | None] | None = None,
+        retry_for: float = 5.0,
+        durability: str = "memory",
+        replicas: int = 1,
+        durability_timeout: Seconds = 1.0,
+        codec: Codec | None = None,
+        **options: Any,
+    ) -> Self:
+        """Connect to a `redis://`, `rediss://` or `unix://` URL; other options go to redis-py.
+
+        cluster: the URL is that of a node of a cluster.
+        """
+        settings = {"socket_timeout": 2.0, "socket_connect_timeout": 2.0, "health_check_interval": 30, **options}
+        client: Redis | RedisCluster
+        try:
+            if cluster:
+                client = RedisCluster.from_url(url, **settings)
+            else:
+                client = Redis.from_url(url, **{"retry": no_retry(), **settings})
+                pool = client.connection_pool
+                pool.connection_class(**pool.connection_kwargs)  # an option that there is not is found here
+        except TypeError as error:
+            raise _unknown_option(error, list(inspect.signature(cls.from_url).parameters)[1:-1]) from None
+        except ValueError:  # the URL stays untold: it may hold a password
+            raise ConfigError("url: what was given is not accepted; allowed: redis://, rediss://, unix://") from None
+        except RedisClusterException as error:
+            if not isinstance(error.__cause__, RedisError):
+                raise ConfigError(f"url: it is not that of a node of a cluster: {error}") from None
+            raise TransportError(str(error), retryable=True, may_have_applied=False) from error
+        adeq = cls(
+            client,
+            prefix=prefix,
+            slot=slot,
+            source=source,
+            clock=clock,
+            trace=trace,
+            retry_for=retry_for,
+            durability=durability,
+            replicas=replicas,
+            durability_timeout=durability_timeout,
+            codec=codec,
+        )
+        adeq._owns_client = True
+        return adeq
+
+    @classmethod
+    @with_block("async with Adeq.embedded() as adeq: …; or start an EmbeddedServer, and Adeq.from_url(server.url)")
+    async def embedded(cls, data_dir: str | os.PathLike[str] | None = None, **options: Any) -> AsyncIterator[Self]:
+        """Start a private server, and stop it when the with block ends.
+
+        data_dir: where the data is kept; without it, in a temporary folder that is deleted. The options are
+        those of `from_url`.
+        """
+        from pyadeq.embedded import EmbeddedServer
+
+        with EmbeddedServer(None if data_dir is None else Path(data_dir)) as server:
+            async with cls.from_url(server.url, **options) as adeq:
+                yield adeq
+
+    def __repr__(self) -> str:
+        return f"<Adeq prefix={self.prefix!r} slot={self.slot!r}>"
+
+    @property
+    def address(self) -> str:
+        """Where the server is, as a URL without user and password: `redis://localhost:6379/0`."""
+        return address(self.client)
+
+    @property
+    def codec(self) -> Codec | None:
+        """What seals payloads, results and errors, as it was given."""
+        return self._codec
+
+    def now_ms(self) -> int:
+        """What a call sends as `now_ms`: the clock's time, or 0, the server's time."""
+        return self._clock() if self._clock else 0
+
+    def trace(self) -> str | None:
+        """What a call sends as `trace`: the W3C traceparent of what the program does now."""
+        return self._trace() if self._trace else None
+
+    def queue(self, name: str) -> Queue:
+        """The queue of that name, always the same object; on the server it is made by its first task."""
+        known = self._queues.get(name)
+        # Two threads may come at once: both get the one that is there first.
+        return known or self._queues.setdefault(name, Queue(self, name, queue_base(name, self.prefix, self.slot)))
+
+    def partitioned(self, name: str) -> PartitionedQueue:
+        """The queue of that name in as many partitions as it has, always the same object; see `repartition`.
+
+        Each partition is in a hash slot of its own, so a client with a named slot has none. ConfigError.
+        """
+        if self.slot is not None:
+            raise ConfigError("slot: a client that keeps all in one slot has no partitions; make one without")
+        known = self._partitioned.get(name)
+        return known or self._partitioned.setdefault(name, PartitionedQueue(self, name, self.prefix, self.queue(name)))
+
+    def locks(self, domain: str) -> Locks:
+        """The locks of that domain, always the same object; on the server it is made by its first lock."""
+        known = self._locks.get(domain)
+        return known or self._locks.setdefault(domain, Locks(self, domain, lock_base(domain, self.prefix, self.slot)))
+
+    def queues(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
+        """Iterate over the names of the queues under the client's prefix and slot: each once, in no order.
+
+        The server keeps no list of queues, so this scans all of its keys, in a cluster those of every primary: about a
+        second for a million keys. A queue that is created meanwhile may be missing. timeout: seconds; WaitTimeout if
+        keys are left then.
+        """
+        return find_names(self._nodes, queue_base("-", self.prefix, self.slot), self._retry_for, timeout)
+
+    def lock_domains(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
+        """Iterate over the names of the lock domains under the client's prefix and slot, as `queues` does."""
+        return find_names(self._nodes, lock_base("-", self.prefix, self.slot), self._retry_for, timeout)
+
+    @with_block("async with adeq.acquire_sorted(…) as grants: …")
+    async def acquire_sorted(
+        self, wanted: Sequence[WantedThere], **options: Unpack[AcquireOptions]
+    ) -> AsyncIterator[dict[str, Grant]]:
+        """Hold locks of several domains for the length of a with block: the grant of each domain.
+
+        wanted: (domain, resource), (domain, resource, mode) or (domain, LockRequest). They are acquired domain by
+        domain in the order of the names, all of a domain at once, and given back in reverse. Those who take locks of
+        several domains only in this way cannot form a deadlock across them. wait: seconds for all of it; errors as
+        `Locks.acquire` has them.
+        """
+        async with acquire_sorted(self.locks, wanted, **options) as grants:
+            yield grants
+
+    async def find_deadlocks(self, domains: Iterable[str]) -> list[FoundDeadlock]:
+        """Look for deadlocks that go through several domains, and end one wait of each; what was found and ended.
+
+        An owner is the same in all domains. Each domain finds those within itself when they form; these need somebody
+        to look from time to time. Several may: all would end the same wait. None is ended that is not a deadlock.
+        """
+        return await find_deadlocks(self.locks, domains)
+
+    async def run(self, queue: str, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> Any:
+        """Enqueue a task and wait for its result; see `Queue.run`."""
+        return await self.queue(queue).run(payload, wait=wait, **options)
+
+    async def send(self, call: Call[T], retry_for: float | None = None) -> T:
+        """Send one call. Raises its ScriptError, TransportError without an answer in `retry_for`, or DurabilityError.
+
+        retry_for: seconds, at most 45, after which a script may take a call for a new one; None: the client's.
+        """
+        if retry_for is not None:
+            _check_retry_for(retry_for)
+        (outcome,) = await self._scripts.send([call], retry_for)
+        return decoded(call, outcome)
+
+    async def send_apart(self, call: Call[T]) -> T:
+        """As `send`, on connections of its own, so that a call that must not be late never waits for one."""
+        (outcome,) = await self._scripts.send([call], use="renewals")
+        return decoded(call, outcome)
+
+    def node_of(self, key: str) -> object:
+        """What tells the server apart that has a key, as far as it is known; nothing is asked."""
+        return self._nodes.routes.node_of(key)
+
+    def pipeline(self) -> Pipeline:
+        """Many calls in few round trips: `async with adeq.pipeline() as pipe: result = pipe.add(call)`."""
+        return Pipeline(self._scripts)
+
+    async def load_scripts(self, ids: Iterable[str] | None = None) -> list[str]:
+        """Load scripts, all unless ids are given; their ids. For deploys: calls load what they miss."""
+        scripts = [library()[script_id] for script_id in (library() if ids is None else ids)]
+        await self._scripts.load(scripts)
+        return [script.id for script in scripts]
+
+    def blocking_client(self, longest_block: float = LONGEST_BLOCK) -> Redis:
+        """A redis-py client for blocking commands on the one server, with connections of its own; the caller closes it.
+
+        longest_block: seconds that a command may block. The socket's timeout is longer by 5 s and the client's own.
+        """
+        if not isinstance(self.client, Redis):
+            raise ConfigError("client: a cluster has no single server to block on; use block()")
+        if self.closed:
+            raise ClientClosed
+        return Redis.from_pool(own_pool(self.client.connection_pool, longest_block + LATE))
+
+    async def block(self, keys: Sequence[str], seconds: float) -> str | None:
+        """Wait until one of the lists has an element and take it; which list. None after so many seconds, at most 10.
+
+        Elements are hints and nothing else: one may be lost with its connection, and then the answer is "".
+        """
+        heard, _ = await self._block(keys, seconds)
+        return heard
+
+    async def block_then(self, keys: Sequence[str], seconds: float, call: Call[T]) -> tuple[str | None, T | None]:
+        """As `block`, and then a call, which the server runs as soon as the wait is over, in the same round trip.
+
+        Without an answer of the call it may have run or not: it is to be sent again. A client whose `durability` asks
+        for more than memory does not send it here.
+        """
+        more = [] if self._scripts.confirms else [pack(*call.command())]
+        heard, replies = await self._block(keys, seconds, *more)
+        if not replies or isinstance(replies[0], Refusal):
+            return heard, None
+        return heard, call.decode(replies[0])
+
+    async def _block(self, keys: Sequence[str], seconds: float, *more: bytes) -> tuple[str | None, list[Any]]:
+        """What was heard, and the replies to what goes with it."""
+        seconds = min(max(seconds, 0.01), LONGEST_BLOCK)
+        await self._nodes.prepare()
+        node = self._nodes.routes.node_of(keys[0])
+        command = pack("BLPOP", *keys, f"{seconds:.3f}")
+        replies, loss = await self._nodes.exchange(node, [command, *more], use="blocks")
+        if replies and not isinstance(replies[0], Refusal):
+            return replies[0] and str(replies[0][0].decode()), replies[1:]
+        if loss is None and not is_passing(replies[0]) and self._nodes.routes.follow(replies[0], node) is None:
+            raise refusal_error("BLPOP", replies[0], False)
+        if loss is not None and isinstance(loss.error, ClientClosed):
+            raise loss_error("BLPOP", loss, False)
+        # The next call will tell whether the server is there; until then, do not spin.
+        await aio_sleep(min(seconds, 1.0))
+        await self._nodes.refresh()
+        return "", []
+
+    async def aclose(self) -> None:
+        """End the renewal of locks, and close what was opened here; after `from_url` the client too.
+
+        Every later call raises ClientClosed, and so do those that wait for a lock, a task or a result. Locks that are
+        still held end with their leases. To close again does nothing. ConfigError on another event loop than the
+        client is used on: then it stays open.
+        """
+        if self._has_ended:
+            return
+        self._nodes.settle_in()
+        self.closed = True
+        try:
+            for locks in list(self._locks.values()):
+                await locks.aclose()
+            await self.hints.aclose()
+            await self._nodes.aclose()
+        finally:
+            if self._owns_client:
+                await self.client.aclose()
+        self._has_ended = True
+
+    async def __aenter__(self) -> Self:
+        if self.closed:
+            raise ClientClosed
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+def _unknown_option(error: TypeError, own: Sequence[str]) -> Exception:
+    """ConfigError where redis-py does not know an option of `from_url`; any other error as it is."""
+    unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+    if unknown is None:
+        return error
+    name = unknown[1]
+    return ConfigError(
+        f"{name}: from_url has no such option{hint(name, own)} Allowed: {', '.join(own)}, and what the connections of "
+        "redis-py take"
+    )
+
+
+def _check_retry_for(seconds: float) -> None:
+    if not 0 <= seconds <= LONGEST_RETRY:
+        raise ConfigError(
+            f"retry_for: {seconds!r} is not accepted; allowed: 0 to {LONGEST_RETRY:g} seconds, for a script may take a "
+            "call that is sent again later for a new one"
+        )
+
+
+def _nodes(client: Redis | RedisCluster, longest_wait: float) -> Nodes:
+    if isinstance(client, RedisCluster):
+        return ClusterNodes(client, longest_wait, LONGEST_BLOCK + LATE)
+    if isinstance(client, Redis):
+        return Nodes(client.connection_pool, longest_wait, LONGEST_BLOCK + LATE, address(client))
+    if isinstance(client, str):
+        raise ConfigError(
+            "client: a text is not accepted; allowed: a client of redis-py; for a URL, Adeq.from_url(url)"
+        )
+    raise ConfigError(
+        f"client: a {type(client).__module__}.{type(client).__name__} is not supported here; allowed: {CLIENTS}"
+    )

@@ -1,0 +1,90 @@
+"""Where calls are sent: to the only server there is, or, in a cluster, to the node that the routes name."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+from pyadeq._async.kernel.pools import own_pool
+from pyadeq._async.kernel.wire import Wire
+from pyadeq._core.kernel.refusals import Loss
+from pyadeq._core.kernel.routes import Node, OneServer, Routes
+from pyadeq._twins import LOOP_ENDED, aio_Home
+from pyadeq.errors import ClientClosed
+
+Use: TypeAlias = Literal["calls", "blocks", "renewals"]
+"""What connections are for. Blocking commands have others than calls, and so do renewals, which must not wait."""
+
+log = logging.getLogger("pyadeq.client")
+
+
+class Nodes:
+    """The server of a client, with connections of our own for each use.
+
+    like: the client's pool. address: where its server is, for people.
+    longest_wait, longest_block: seconds that the commands of a call, and blocking ones, may wait at the server.
+    """
+
+    def __init__(self, like: Any, longest_wait: float, longest_block: float, address: str) -> None:
+        self._address = address
+        self.routes: Routes = OneServer()
+        self.closed = False
+        self._like = like
+        self._waits: dict[Use, float] = {"calls": longest_wait, "blocks": longest_block, "renewals": longest_wait}
+        self._wires: dict[tuple[Node, Use], Wire] = {}
+        self._home = aio_Home()
+        self._moves = 0
+
+    async def exchange(
+        self, node: Node, commands: Sequence[bytes], *, use: Use = "calls"
+    ) -> tuple[list[Any], Loss | None]:
+        """Send all commands to a node at once; see `Wire.exchange`. Once closed, nothing is sent."""
+        if self.closed:
+            return [], Loss(ClientClosed(), sent=False, retryable=False)
+        self.settle_in()
+        wire = self._wires.get((node, use))
+        if wire is None:
+            wire = self._wires.setdefault((node, use), Wire(self.pool(node, self._waits[use]), in_turn=use == "calls"))
+        return await wire.exchange(commands)
+
+    def address_of(self, node: Node) -> str:
+        """Where a node is, for people."""
+        return self._address if node is None else f"{node[0]}:{node[1]}" if isinstance(node, tuple) else str(node)
+
+    async def prepare(self) -> None:
+        """Learn where keys are, unless that is known."""
+
+    async def refresh(self) -> None:
+        """Learn anew where keys are, after something went wrong."""
+
+    async def primaries(self) -> Sequence[Node]:
+        """Every node that runs scripts which write."""
+        return [None]
+
+    async def aclose(self) -> None:
+        """Close our connections, for good."""
+        self.closed = True
+        await self.disconnect()
+
+    async def disconnect(self) -> None:
+        """Close our connections; the next exchange connects anew."""
+        self.settle_in()
+        wires, self._wires = self._wires, {}
+        for wire in wires.values():
+            await wire.aclose()
+
+    def settle_in(self) -> None:
+        """On another event loop, connect anew. Connections of a loop that has ended can be neither used nor closed.
+
+        ConfigError if the other loop still runs.
+        """
+        if self._home.has_moved() and self._wires:
+            self._wires = {}
+            self._moves += 1
+            if self._moves == 1:
+                log.warning(LOOP_ENDED)
+
+    def pool(self, node: Node, longest_wait: float = 0.0) -> Any:
+        """New connections to a node, where commands may wait for so many seconds; the caller closes them."""
+        return own_pool(self._like, longest_wait)

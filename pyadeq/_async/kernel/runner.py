@@ -1,0 +1,48 @@
+"""What a noun needs of its client."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+from pyadeq._async.kernel.hints import Hints
+from pyadeq._async.kernel.pipeline import Pipeline
+from pyadeq._core.kernel.call import Call
+from pyadeq.codec import Codec
+
+T = TypeVar("T")
+
+LONGEST_BLOCK = 10.0
+"""Seconds that one wait for a wake-up token takes at most."""
+
+
+class Runner(Protocol):
+    """Runs calls on one server."""
+
+    source: str
+    prefix: str
+    slot: str | None
+    hints: Hints
+    closed: bool
+
+    @property
+    def address(self) -> str: ...
+
+    @property
+    def codec(self) -> Codec | None: ...
+
+    def now_ms(self) -> int: ...
+
+    def trace(self) -> str | None: ...
+
+    async def send(self, call: Call[T], retry_for: float | None = None) -> T: ...
+
+    def node_of(self, key: str) -> object: ...
+
+    def pipeline(self) -> Pipeline: ...
+
+    async def send_apart(self, call: Call[T]) -> T: ...
+
+    async def block(self, keys: Sequence[str], seconds: float) -> str | None: ...
+
+    async def block_then(self, keys: Sequence[str], seconds: float, call: Call[T]) -> tuple[str | None, T | None]: ...

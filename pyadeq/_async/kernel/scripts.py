@@ -1,0 +1,121 @@
+"""Sends calls until each has an outcome: loads what a node lacks, sends again what got no reply."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable, Iterable, Sequence
+from time import monotonic
+from typing import Any
+
+from redis.exceptions import BusyLoadingError
+
+from pyadeq._async.kernel.nodes import Nodes, Use
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.kernel.durability import CHECK, Durability, check, is_loading
+from pyadeq._core.kernel.manifest import Script
+from pyadeq._core.kernel.refusals import Loss, Refusal, is_passing
+from pyadeq._core.kernel.routes import Node
+from pyadeq._core.kernel.sending import Outcome, Parcel, Sending, backoff, pack
+from pyadeq._core.kernel.server_info import eviction_warning, read_server
+from pyadeq._twins import aio_sleep
+from pyadeq.errors import AdeqError
+
+_INFO_SERVER, _INFO_MEMORY = pack("INFO", "server"), pack("INFO", "memory")
+
+log = logging.getLogger("pyadeq.client")
+_looked_at: set[str] = set()  # the servers whose settings this process knows
+
+
+class Scripts:
+    """The scripts of one server or cluster."""
+
+    def __init__(self, nodes: Nodes, retry_for: float, durability: Durability, now_ms: Callable[[], int]) -> None:
+        self._nodes = nodes
+        self._retry_for = retry_for
+        self._durability = durability
+        self.confirms = bool(durability)
+        self._now_ms = now_ms
+        self._checked: set[Node] = set()
+        self._looked_at: set[Node] = set()
+
+    async def send(
+        self, calls: Sequence[Call[Any]], retry_for: float | None = None, use: Use = "calls"
+    ) -> list[Outcome]:
+        """Send calls in order; return for each its raw reply or the error that ended it."""
+        await self._nodes.prepare()
+        sending = Sending(calls, self._nodes.routes, self._durability, self._now_ms())
+        await self._finish(sending, self._retry_for if retry_for is None else retry_for, use)
+        return sending.outcomes
+
+    async def load(self, scripts: Iterable[Script]) -> None:
+        """SCRIPT LOAD all of them on every primary, whether it has them or not."""
+        sending = Sending.loads(scripts, await self._nodes.primaries())
+        await self._finish(sending, self._retry_for)
+        for outcome in sending.outcomes:
+            if isinstance(outcome, AdeqError):
+                raise outcome
+
+    async def _finish(self, sending: Sending, retry_for: float, use: Use = "calls") -> None:
+        """Go on at each node for `retry_for` seconds after the last exchange that went well there."""
+        failures = 0
+        while parcels := sending.parcels():
+            unchecked = await self._check(parcels) if self._durability.mode == "aof" else {}
+            well = True
+            for parcel in parcels:
+                began = monotonic()
+                replies: list[Any] = []
+                loss = unchecked.get(parcel.node)
+                if loss is None:
+                    replies, loss = await self._exchange(parcel, use)
+                if loss is not None:
+                    self._checked.discard(parcel.node)  # another server may answer there next
+                well &= sending.take(parcel, replies, loss, began)
+            for node in sending.too_old:
+                replies, _ = await self._nodes.exchange(node, [_INFO_SERVER])
+                sending.name_too_old(node, read_server(replies[0]) if replies else None)
+            sending.too_old.clear()
+            if well:
+                failures = 0
+                continue
+            failures += 1
+            pause = backoff(failures, random.random())
+            sending.give_up(monotonic() + pause - retry_for)
+            if sending.left:
+                await aio_sleep(pause)
+                await self._nodes.refresh()
+                sending.plan()
+
+    async def _exchange(self, parcel: Parcel, use: Use) -> tuple[list[Any], Loss | None]:
+        """The first time, ask a server on the way whether it deletes keys when its memory is full."""
+        if parcel.node in self._looked_at:
+            return await self._nodes.exchange(parcel.node, parcel.commands, use=use)
+        self._looked_at.add(parcel.node)
+        address = self._nodes.address_of(parcel.node)
+        if address in _looked_at:
+            return await self._nodes.exchange(parcel.node, parcel.commands, use=use)
+        replies, loss = await self._nodes.exchange(parcel.node, [*parcel.commands, _INFO_MEMORY], use=use)
+        if len(replies) > len(parcel.commands):
+            _looked_at.add(address)
+            if warning := eviction_warning(address, replies.pop()):
+                log.warning(warning)
+        return replies, loss
+
+    async def _check(self, parcels: Sequence[Parcel]) -> dict[Node, Loss]:
+        """Before anything runs on a node: ConfigError if it cannot do what `durability` asks for.
+
+        The answer is what kept nodes from being asked: nothing may be sent to these now.
+        """
+        unchecked = {}
+        for parcel in parcels:
+            if parcel.durable and parcel.node not in self._checked:
+                replies, loss = await self._nodes.exchange(parcel.node, [pack(*command) for command in CHECK])
+                if loss is None and is_loading(replies[1]):
+                    loss = Loss(BusyLoadingError("the server is loading its data"), sent=False)
+                if loss is not None:
+                    unchecked[parcel.node] = loss._replace(sent=False)
+                    continue
+                check(*replies)
+                if not any(isinstance(reply, Refusal) and is_passing(reply) for reply in replies):
+                    self._checked.add(parcel.node)
+        return unchecked

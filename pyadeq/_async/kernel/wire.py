@@ -1,0 +1,149 @@
+"""One exchange on one connection. Besides `hints`, the only module that knows redis-py's connections.
+
+They are used directly, and not through `execute_command`, for three reasons: replies are bytes whatever the
+client's `decode_responses` says, redis-py does not send a command again on its own, and a connection that
+could not be made can be told from a reply that was lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from redis import exceptions as redis_errors
+
+from pyadeq._async.kernel.pools import SOCKET_TIMEOUT, close_pool, own_pool
+from pyadeq._core.kernel.refusals import Loss, Refusal, told
+from pyadeq._twins import aio_cancellable, aio_Gate, aio_is_cancellation
+
+# redis-py cuts the code off where it has a class for it.
+_CODES: dict[type[Exception], str] = {
+    redis_errors.NoScriptError: "NOSCRIPT",
+    redis_errors.OutOfMemoryError: "OOM",
+    redis_errors.ReadOnlyError: "READONLY",
+    redis_errors.NoPermissionError: "NOPERM",
+    redis_errors.ClusterDownError: "CLUSTERDOWN",
+    redis_errors.MasterDownError: "MASTERDOWN",
+    redis_errors.TryAgainError: "TRYAGAIN",
+    redis_errors.ClusterCrossSlotError: "CROSSSLOT",
+    redis_errors.MovedError: "MOVED",
+    redis_errors.AskError: "ASK",
+}
+_DEMOTED = ("READONLY", "UNBLOCKED")
+# What pools say whose connections are all in use, in all versions.
+_CROWDED = ("Too many connections", "No connection available")
+_POOL_ADVICE = "raise max_connections of the client, or run fewer calls at a time"
+# What to do about what a server says to a new connection.
+_ADVICE = {
+    "max number of clients reached": "raise maxclients of the server, or run fewer clients",
+    "Authentication required": "give a user and a password in the URL",
+    "invalid username-password pair": "give the right user and password in the URL",
+}
+
+
+class Wire:
+    """Sends packed commands and reads their replies, on connections of one pool, which is its own.
+
+    in_turn: who finds all connections in use waits for one, for as long as a pool that waits does, or else 5 s. The
+    pools' own waiting is not in turn.
+    """
+
+    def __init__(self, pool: Any, *, in_turn: bool = False) -> None:
+        self._pool = pool
+        self._closed = False
+        self._gate = aio_Gate(pool.max_connections, getattr(pool, "timeout", SOCKET_TIMEOUT)) if in_turn else None
+
+    async def aclose(self) -> None:
+        """Close the pool. An exchange that is under way keeps no connection open."""
+        self._closed = True
+        await close_pool(self._pool)
+
+    async def exchange(self, commands: Sequence[bytes]) -> tuple[list[Any], Loss | None]:
+        """Send all commands at once and read one reply, or Refusal, for each.
+
+        When the connection fails, the replies that came before are returned with the Loss.
+        """
+        if self._gate is None:
+            return await self._exchange(commands)
+        if not await self._gate.enter():
+            return [], _loss(redis_errors.ConnectionError(_CROWDED[0]), sent=False)
+        try:
+            return await self._exchange(commands)
+        finally:
+            self._gate.leave()
+
+    async def _exchange(self, commands: Sequence[bytes]) -> tuple[list[Any], Loss | None]:
+        pool = self._pool
+        try:
+            return await self._exchange_on(pool, commands)
+        except BaseException as error:
+            if not aio_is_cancellation(error):
+                await self._replace(pool)
+            raise
+
+    async def _replace(self, pool: Any) -> None:
+        """Use a new pool from now on. Exchanges that are under way end on the old one.
+
+        A signal handler (Ctrl-C) may raise between any two instructions of redis-py. Its pool may then keep a
+        connection that is half made, and hand it out for ever, or count one that is lost.
+        """
+        if self._pool is pool:
+            self._pool = own_pool(pool)
+        with suppress(Exception):
+            await pool.disconnect(inuse_connections=False)
+
+    async def _exchange_on(self, pool: Any, commands: Sequence[bytes]) -> tuple[list[Any], Loss | None]:
+        replies: list[Any] = []
+        connection: Any = None
+        reusable = False
+        try:
+            with aio_cancellable():
+                connection = await pool.get_connection()
+            with aio_cancellable():
+                await connection.send_packed_command(list(commands))
+            while len(replies) < len(commands):
+                replies.append(await self._read(connection))
+            # After a failover a new connection may find the new primary.
+            reusable = not any(isinstance(reply, Refusal) and reply.code in _DEMOTED for reply in replies)
+        except redis_errors.RedisError as error:
+            return replies, _loss(error, sent=connection is not None)
+        finally:
+            if connection is not None:
+                if not reusable or self._closed:
+                    await connection.disconnect(True)  # without waiting for the other side
+                await pool.release(connection)
+        return replies, None
+
+    @staticmethod
+    async def _read(connection: Any) -> Any:
+        try:
+            return await connection.read_response(disable_decoding=True, disconnect_on_error=True)
+        except redis_errors.ResponseError as error:
+            return refusal(error)
+
+
+def refusal(error: redis_errors.ResponseError) -> Refusal:
+    """The error reply that redis-py made an exception of."""
+    if code := _CODES.get(type(error)):
+        return Refusal(code, str(error))
+    code, _, text = str(error).partition(" ")
+    return Refusal(code, text)
+
+
+def _loss(error: Exception, sent: bool) -> Loss:
+    # What a server says to a new connection may come wrapped.
+    if isinstance(error.__cause__, redis_errors.RedisError):
+        error = error.__cause__
+    if isinstance(error, redis_errors.BusyLoadingError):
+        return Loss(error, sent=False)
+    if isinstance(error, redis_errors.ResponseError) and (words := told(refusal(error))):
+        return Loss(redis_errors.ConnectionError(words), sent=False)
+    if str(error).startswith(_CROWDED):
+        error = redis_errors.ConnectionError(f"{str(error).rstrip('.')}; {_POOL_ADVICE}")
+    for words, advice in _ADVICE.items():
+        if words in str(error):
+            error = type(error)(f"{str(error).rstrip('.')}; {advice}")
+    refused = isinstance(error, redis_errors.AuthenticationError | redis_errors.AuthorizationError)
+    lost = isinstance(error, redis_errors.ConnectionError | redis_errors.TimeoutError) and not refused
+    return Loss(error, sent=sent and not refused, retryable=lost)

@@ -1,0 +1,98 @@
+"""What all parts of a lock domain share: its calls, how they are sent, and what time it is there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from time import monotonic
+from typing import TypeVar
+
+from pyadeq._async.kernel.hints import Ear
+from pyadeq._async.kernel.runner import Runner
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.lock.calls import MAX_RIDS, LockCalls
+from pyadeq.errors import ClientClosed
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+
+CLOSED = "closed"
+"""The word by which those who wait hear that the client is closed."""
+
+
+def closed() -> ClientClosed:
+    return ClientClosed("this client is closed: it takes no locks, waits for none and watches none; make another")
+
+
+class LocksBase:
+    """A lock domain by its name, on one server."""
+
+    def __init__(self, runner: Runner, name: str, base: str) -> None:
+        self.name = name
+        self.base = base
+        self.calls = LockCalls(base, runner.now_ms, runner.source, runner.trace)
+        self._runner = runner
+        self._told: tuple[float, float] | None = None
+        self._heartbeat = 0.0  # the domain's setting, as it was when the time was asked
+        self._closed = False
+        self._ears: set[tuple[int, Ear]] = set()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.base!r}>"
+
+    def channel(self, resource: str) -> str:
+        """Where hints about a resource are published, by SPUBLISH."""
+        return f"{self.base}:channel:{resource}"
+
+    def _check_open(self) -> None:
+        if self._closed or self._runner.closed:
+            raise closed()
+
+    def _close(self) -> None:
+        """Nobody waits any more, and whoever does now hears of it."""
+        self._closed = True
+        for pid, ear in list(self._ears):
+            if pid == os.getpid():  # the locks of a parent's ears may be held for ever
+                ear.hear([CLOSED])
+
+    @asynccontextmanager
+    async def _listening(self, resource: str) -> AsyncIterator[Ear]:
+        """As the client's hints have it. After each wait, and each call, `_check_open` is for the listener to ask."""
+        self._check_open()
+        async with self._runner.hints.listening(self.channel(resource)) as ear:
+            mine = os.getpid(), ear
+            self._ears.add(mine)
+            try:
+                self._check_open()
+                yield ear
+            finally:
+                self._ears.discard(mine)
+
+    def _here(self) -> float:
+        """Seconds that pass as those of the domain do. When they began says nothing."""
+        return self._runner.now_ms() / 1000 or monotonic()
+
+    def _tell(self, now: float) -> None:
+        """A reply has told the domain's time."""
+        self._told = now, self._here()
+
+    async def _issued_ms(self) -> int:
+        """The domain's time, as far as it is known here. No clock of this machine is asked what time it is."""
+        if self._told is None:
+            stats = await self._runner.send(self.calls.stats())
+            self._heartbeat = stats.settings.heartbeat
+            self._tell(stats.now)
+        assert self._told is not None
+        now, here = self._told
+        return round((now + self._here() - here) * 1000)
+
+    async def _in_batches(
+        self, call: Callable[[Sequence[T]], Call[list[A]]], items: Sequence[T], most: int = MAX_RIDS
+    ) -> list[A]:
+        """One call for so many items at most; their answers in order."""
+        answers: list[A] = []
+        for start in range(0, len(items), most):
+            answers += await self._runner.send(call(items[start : start + most]))
+        return answers

@@ -1,0 +1,223 @@
+"""One settle for all partitions of a queue: where leases are, whom to ask, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from time import monotonic
+from typing import Any, TypeVar
+
+from pyadeq._async.queue import Queue
+from pyadeq._async.queue.partitions.answer import Answer
+from pyadeq._async.queue.partitions.base import LEAST_REST, PartitionedBase
+from pyadeq._async.queue.work import until_due
+from pyadeq._core.queue.items import Failure, Held, acked, failed, held
+from pyadeq._core.queue.partitions import PartitionMap
+from pyadeq.errors import AdeqError, DurabilityError, TransportError
+from pyadeq.models import AckStatus, Failed, Renewal, Seconds, Settled
+
+T = TypeVar("T")
+
+MOST_KNOWN = 10_000
+"""Leases of which it is remembered at least where they are; of others it is found out."""
+
+DRY = 2.0
+"""Seconds for which who listens does not ask one that had too few tasks, unless it calls or something is due."""
+
+Indexes = tuple[list[int], list[int]]
+"""Of acks and of fails."""
+
+
+class Settling(PartitionedBase):
+    """The part of a partitioned queue that knows where leases are."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._turn_of = 0
+        self._at: dict[str, str] = {}  # the partitions of leases, by their tokens
+        self._at_before: dict[str, str] = {}
+        self._dry_until: dict[str, float] = {}
+
+    async def _in_turn(self) -> list[str]:
+        """All partitions, each time another first, so that none starves."""
+        tags = (await self._fresh()).all
+        self._turn_of = first = (self._turn_of + 1) % len(tags)
+        return [*tags[first:], *tags[:first]]
+
+    def _places(self, known: PartitionMap, lease: Held) -> tuple[str, ...]:
+        """Where a lease is, if that is remembered, or may be, the likeliest first: its task's id may not say."""
+        id, token = held(lease)
+        there = self._at.get(token) or self._at_before.get(token)
+        return (there,) if there else known.places_of_id(id)
+
+    def _may_be_elsewhere(self, known: PartitionMap, lease: Held) -> bool:
+        """Whether a lease that is not there may be in a partition that came after this map was read."""
+        id, token = held(lease)
+        return not (token in self._at or token in self._at_before or known.is_named_by(id))
+
+    async def _where_it_may_be(self, lease: Held) -> AsyncIterator[str]:
+        """Whom to ask for a lease, one after the other, until it is found."""
+        known = await self._fresh()
+        asked = self._places(known, lease)
+        for tag in asked:
+            yield tag
+        if self._may_be_elsewhere(known, lease):
+            for tag in self._places(await self._read(), lease):
+                if tag not in asked:
+                    yield tag
+
+    def _remember(self, tokens: Iterable[str], tag: str) -> None:
+        if len(self._at) > MOST_KNOWN:
+            self._at_before, self._at = self._at, {}
+        self._at.update((token, tag) for token in tokens)
+
+    def _expect_tasks(self, tags: Sequence[str]) -> None:
+        """These have called, or, if none has, nobody knows."""
+        for tag in tags or list(self._dry_until):
+            self._dry_until.pop(tag, None)
+
+    async def _settle_in(
+        self,
+        tags: Sequence[str],
+        worker: str,
+        *,
+        acks: Sequence[tuple[Held, Any]] = (),
+        fails: Sequence[Failure] = (),
+        claim: int = 0,
+        listens: bool = False,
+        before: Callable[[str], Awaitable[object]] | None = None,
+        **how: Any,
+    ) -> Settled:
+        """As `Queue.settle`, of partitions in this order; tasks of one that is away are `unanswered`.
+
+        Asked are those where something ended and, as long as there is room, those where there may be something to
+        claim; all, if neither is wanted. listens: the caller hears of tasks in partitions that had none. before: what
+        a partition is asked before. TransportError if nobody answers.
+        """
+        known = await self._fresh()
+        ended: dict[str, Indexes] = {}
+        for index, (lease, _) in enumerate(acks):
+            ended.setdefault(self._places(known, lease)[0], ([], []))[0].append(index)
+        for index, failure in enumerate(fails):
+            ended.setdefault(self._places(known, failure.lease)[0], ([], []))[1].append(index)
+        how["retry_for"] = self._patience(known.all, how.get("retry_for"))
+        turn = list(dict.fromkeys([*tags, *ended]))
+        somebody_is_there = not all(map(self._is_away, turn))
+        answer = Answer(acks, fails)
+
+        async def ask(tag: str) -> None:
+            own_acks, own_fails = ended.get(tag, ([], []))
+            room, began = max(claim - len(answer.leases), 0), monotonic()
+            own = {"acks": [acks[i] for i in own_acks], "fails": [fails[i] for i in own_fails]}
+            try:
+                if before:
+                    await before(tag)
+                settled = await self.part(tag).settle(worker, **own, claim=room, **how)  # type: ignore[arg-type]
+            except DurabilityError as error:
+                settled = answer.doubt(error)
+            except AdeqError as error:
+                if isinstance(error, TransportError) and error.retryable:
+                    self._note_away(tag, began)
+                elif not answer.leases:
+                    raise
+                answer.lose(error, own_acks, own_fails)  # of leases that are claimed by now somebody has to hear
+                answer.expect(LEAST_REST)
+                return
+            self._away_until.pop(self._node(tag), None)
+            self._remember((lease.token for lease in settled.claimed.leases), tag)
+            answer.take(settled, own_acks, own_fails)
+            if len(settled.claimed.leases) < room:
+                self._dry_until[tag] = monotonic() + min(DRY, max(until_due(settled.claimed), 0.0))
+
+        for tag in turn:
+            if tag not in ended and (claim or ended):
+                dry = self._dry_until.get(tag, 0.0) - monotonic() if claim and listens else 0.0
+                if dry > 0:
+                    answer.expect(dry)
+                if dry > 0 or len(answer.leases) >= claim:
+                    continue
+            if self._is_away(tag) and (somebody_is_there or answer.lost):
+                lost = TransportError(f"partition {tag} was away", retryable=True, may_have_applied=False)
+                answer.lose(lost, *ended.get(tag, ([], [])))
+            else:
+                await ask(tag)
+        for tag in known.all:  # it is for the others to say that the server is there
+            if not answer.answered and not self._is_away(tag):
+                await ask(tag)
+        await self._look_elsewhere(known, acks, fails, answer)
+        return answer.settled()
+
+    async def _look_elsewhere(
+        self, known: PartitionMap, acks: Sequence[tuple[Held, Any]], fails: Sequence[Failure], answer: Answer
+    ) -> None:
+        """Leases that are not where they were likely to be may be in another partition."""
+        late_acks, late_fails = answer.not_there()
+        if not late_acks and not late_fails:
+            return
+        late_acks = [i for i in late_acks if self._may_be_elsewhere(known, acks[i][0])]
+        late_fails = [i for i in late_fails if self._may_be_elsewhere(known, fails[i].lease)]
+        try:
+            statuses = await self.ack_many([acks[i] for i in late_acks])
+            answer.correct(late_acks, statuses, late_fails, await self.fail_many([fails[i] for i in late_fails]))
+        except TransportError as error:
+            answer.lose(error, late_acks, late_fails)
+
+    async def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[AckStatus]:
+        """Complete many tasks, each a lease with its result; a status for each."""
+        return await self._in_each(acks, lambda ack: acked(ack)[0], lambda queue, some: queue.ack_many(some))
+
+    async def fail_many(self, fails: Sequence[Failure]) -> list[Failed]:
+        """End many attempts; an answer for each."""
+        return await self._in_each(fails, failed, lambda queue, some: queue.fail_many(some))
+
+    async def heartbeat_many(self, leases: Sequence[Held], *, extend: Seconds = 0) -> list[Renewal]:
+        """Prolong many leases; an answer for each."""
+        return await self._in_each(
+            leases, lambda lease: lease, lambda queue, some: queue.heartbeat_many(some, extend=extend)
+        )
+
+    async def _in_each(
+        self,
+        items: Sequence[Any],
+        lease_of: Callable[[Any], Held],
+        act: Callable[[Queue, Sequence[Any]], Awaitable[list[T]]],
+    ) -> list[T]:
+        """One call to each partition; of leases that are not there, to the next where they may be.
+
+        One that does not answer is told at the end, when all others have been asked.
+        """
+        known = await self._fresh()
+        leases = [lease_of(item) for item in items]
+        places = [list(reversed(self._places(known, lease))) for lease in leases]
+        answers: dict[int, T] = {}
+        lost: TransportError | None = None
+        left, is_fresh = list(range(len(items))), False
+        while left:
+            by_tag: dict[str, list[int]] = {}
+            for index in left:
+                by_tag.setdefault(places[index].pop(), []).append(index)
+            left = []
+            for tag, some in by_tag.items():
+                try:
+                    found = await act(self.part(tag), [items[i] for i in some])
+                except TransportError as error:
+                    lost = error
+                    continue
+                answers.update(zip(some, found, strict=True))
+                self._remember((held(leases[i])[1] for i in some if _is_there(answers[i])), tag)
+                left += [i for i in some if not _is_there(answers[i])]
+            ends = [i for i in left if not places[i] and self._may_be_elsewhere(known, leases[i])]
+            if ends and not is_fresh:
+                is_fresh, newer = True, await self._read()
+                for i in ends:
+                    asked = self._places(known, leases[i])
+                    places[i] = [tag for tag in self._places(newer, leases[i]) if tag not in asked]
+            left = [i for i in left if places[i]]
+        if lost is not None:
+            raise lost
+        return [answers[index] for index in range(len(items))]
+
+
+def _is_there(answer: Any) -> bool:
+    """Whether the lease was there, by what was answered: a status, or what has one."""
+    status: str = getattr(answer, "status", answer)
+    return status != "lease_lost"

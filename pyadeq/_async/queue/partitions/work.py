@@ -1,0 +1,119 @@
+"""Working on a partitioned queue: claims from all partitions, and what becomes of their leases."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from time import monotonic
+from typing import Any, TypeVar
+
+from pyadeq._async.queue import Queue
+from pyadeq._async.queue.partitions.settle import Settling
+from pyadeq._async.queue.partitions.waits import Waits
+from pyadeq._async.queue.work import until_due
+from pyadeq._core.queue.items import Held, checked_lanes
+from pyadeq._core.queue.partitions import WHOLE
+from pyadeq.errors import DurabilityError, LeaseLost
+from pyadeq.models import AckStatus, Failed, Lease, ReleaseStatus, Renewal, Seconds, Snoozed, to_ms
+from pyadeq.worker_models import ProgressStatus
+
+T = TypeVar("T")
+
+
+class TakingPart(Settling):
+    """The part of a partitioned queue that workers use."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._waits = Waits(self._listen, self._give_back)
+
+    @property
+    def default_worker(self) -> str:
+        """The name under which this process claims where none is given."""
+        return self.part(WHOLE).default_worker
+
+    async def claim(
+        self,
+        worker: str | None = None,
+        limit: int = 10,
+        wait: Seconds = 0,
+        *,
+        lanes: Sequence[str] = ("any",),
+        lane_first: bool = False,
+        lease: Seconds = 0,
+    ) -> list[Lease]:
+        """Lease up to limit tasks of all partitions; with wait, block up to so many seconds for the first.
+
+        Each call begins with the next partition, so that none starves; inside one, order is that of `Queue.claim`.
+        """
+        worker = worker or self.default_worker
+        until = monotonic() + to_ms("wait", wait) / 1000
+        asked: dict[str, Any] = {"lanes": checked_lanes(lanes), "lane_first": lane_first, "lease": lease}
+        tags = await self._in_turn()
+        while True:
+            try:
+                claimed = (await self._settle_in(tags, worker, claim=limit, **asked)).claimed
+            except DurabilityError as error:
+                error.answer = error.answer.claimed.leases
+                raise
+            left = until - monotonic()
+            if claimed.leases or left <= 0:
+                return claimed.leases
+            places = [" ".join((tag, *lanes)) for tag in (await self._fresh()).all]
+            heard = await self._waits.wait(places, max(min(left, until_due(claimed)), 0.01))
+            tags = [place.split(" ")[0] for place in heard] or await self._in_turn()
+
+    async def _listen(self, place: str, seconds: float) -> str | None:
+        tag, *lanes = place.split(" ")
+        return await self.part(tag).block_as(None, lanes, seconds) or None  # a lost connection is no word
+
+    async def _give_back(self, place: str, word: str) -> None:
+        """Let the partition say once more what it has, for those who wait elsewhere."""
+        tag, *lanes = place.split(" ")
+        await self.part(tag).settle(lanes=lanes)
+
+    async def ack(self, lease: Held, result: Any = None) -> AckStatus:
+        """Complete a task and keep its result, as `Queue.ack` does. LeaseLost if the lease is no longer this one."""
+        return await self._settle(lease, lambda queue: queue.ack(lease, result))
+
+    async def fail(
+        self,
+        lease: Held,
+        error: str | bytes | BaseException = b"",
+        *,
+        reason: str = "error",
+        retryable: bool = True,
+        delay: Seconds | None = None,
+        timeout: Seconds | None = None,
+        alert: bool = False,
+    ) -> Failed:
+        """End an attempt that went wrong, as `Queue.fail` does. LeaseLost if the lease is another's."""
+        own: dict[str, Any] = {"delay": delay, "timeout": timeout, "alert": alert}
+        return await self._settle(
+            lease, lambda queue: queue.fail(lease, error, reason=reason, retryable=retryable, **own)
+        )
+
+    async def heartbeat(self, lease: Held, extend: Seconds = 0) -> Renewal:
+        """Prolong a lease, as `Queue.heartbeat` does. LeaseLost if it is past its deadline."""
+        return await self._settle(lease, lambda queue: queue.heartbeat(lease, extend))
+
+    async def progress(self, lease: Held, fraction: float | None = None, text: str | None = None) -> ProgressStatus:
+        """Say how far a task has come, as `Queue.progress` does. LeaseLost if the lease is past its deadline."""
+        return await self._settle(lease, lambda queue: queue.progress(lease, fraction, text))
+
+    async def release(self, lease: Held) -> ReleaseStatus:
+        """Give a task back to its old place in line. LeaseLost if the lease is another's."""
+        return await self._settle(lease, lambda queue: queue.release(lease))
+
+    async def snooze(self, lease: Held, delay: Seconds) -> Snoozed:
+        """Put a task aside for so many seconds. LeaseLost if the lease is another's."""
+        return await self._settle(lease, lambda queue: queue.snooze(lease, delay))
+
+    async def _settle(self, lease: Held, act: Callable[[Queue], Awaitable[T]]) -> T:
+        """Do it where the lease is."""
+        lost = LeaseLost()
+        async for tag in self._where_it_may_be(lease):
+            try:
+                return await act(self.part(tag))
+            except LeaseLost as error:
+                lost = error
+        raise lost

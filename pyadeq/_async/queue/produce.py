@@ -1,0 +1,187 @@
+"""Producing: tasks into a queue."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from itertools import islice
+from time import monotonic
+from typing import Any, Literal
+
+from pyadeq import models
+from pyadeq._async.queue.results import Awaiting, Receipt, result_of
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.queue.items import MAX_ITEMS, EnqueueItem, by_bytes, item, refuse_single, size_of
+from pyadeq.errors import BadArgument, UnknownTask
+from pyadeq.ids import new_ulid
+from pyadeq.models import AfterWhen, Backoff, Earlier, Moment, Seconds, Task, to_ms
+from pyadeq.worker_models import Outcome
+
+
+class Producing(Awaiting):
+    """The part of a queue that producers use."""
+
+    async def enqueue(
+        self,
+        payload: Any = None,
+        *,
+        id: str | None = None,
+        kind: str | None = None,
+        priority: int = 5,
+        lane: str = "any",
+        fallback: str | Sequence[str] | None = None,
+        fallback_after: Seconds | None = None,
+        delay: Seconds = 0.0,
+        run_after: Moment | None = None,
+        expires_at: Moment | None = None,
+        timeout: Seconds | None = None,
+        user: str | None = None,
+        tags: Sequence[str] = (),
+        limits: Sequence[str] = (),
+        parent: str | None = None,
+        after: Earlier = (),
+        after_any: bool = False,
+        after_when: AfterWhen = "completed",
+        gather: int | None = None,
+        ordering_key: str | None = None,
+        idempotency_key: str | None = None,
+        unique: str | None = None,
+        scope: str | None = None,
+        coalesce: Literal["first", "last"] = "first",
+        result_ttl: Seconds | None = None,
+        reply: bool = False,
+        max_attempts: int | None = None,
+        backoff: Backoff | None = None,
+        source: str | None = None,
+        headers: dict[str, Any] | None = None,
+        rid: str | None = None,
+    ) -> Receipt:
+        """Put one task in line. The payload is bytes, or anything that JSON can hold (at most 1 MiB).
+
+        What can be said of it is in `Task`. The answer is `created`; `exists` where the id is taken; or `deduplicated`,
+        with the id of the task that stands for this one. With your own rid you may make the same call again later, from
+        another process too: same id and rid answer `created` and change nothing. The rid is the id where none is given.
+        BadArgument for what does not fit, before anything is sent; QueueDraining if the queue takes no new tasks;
+        UnknownTask if it is to come after one that there is not.
+        """
+        task = Task.model_construct(
+            payload=payload,
+            id=id,
+            kind=kind,
+            priority=priority,
+            lane=lane,
+            fallback=fallback,
+            fallback_after=fallback_after,
+            delay=delay,
+            run_after=run_after,
+            expires_at=expires_at,
+            timeout=timeout,
+            user=user,
+            tags=tags,
+            limits=limits,
+            parent=parent,
+            after=after,
+            after_any=after_any,
+            after_when=after_when,
+            gather=gather,
+            ordering_key=ordering_key,
+            idempotency_key=idempotency_key,
+            unique=unique,
+            scope=scope,
+            coalesce=coalesce,
+            result_ttl=result_ttl,
+            reply=reply,
+            max_attempts=max_attempts,
+            backoff=backoff,
+            source=source,
+            headers=headers,
+        )
+        call = self.calls.enqueue([(id or rid or new_ulid(), task)], rid or new_ulid())
+        return self._bound(await self._runner.send(call))[0]
+
+    async def run(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> Any:
+        """Enqueue a task and wait for its result, for so many seconds; options are those of `enqueue`.
+
+        Errors are those of `result`. After WaitTimeout the task goes on.
+        """
+        return result_of(*await self.run_to_end(payload, wait=wait, **options))
+
+    async def run_to_end(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> tuple[str, Outcome]:
+        """As `run`, but every end is an answer: the id of the task, and how it ended. WaitTimeout."""
+        id = options.pop("id", None) or new_ulid()
+        until = monotonic() + to_ms("wait", wait) / 1000
+        async with self._runner.hints.listening(self._channel(id)) as ear:
+            receipt = await self.enqueue(payload, id=id, **{"reply": True, **options})
+            if receipt.id == id:
+                return id, await self._ended(id, ear, until, told=True)
+        return receipt.id, await self.ended(receipt.id, max(until - monotonic(), 0.0))
+
+    async def enqueue_many(self, tasks: Iterable[Any], *, rid: str | None = None) -> list[Receipt]:
+        """Put many tasks in line, in order: Task models, or payloads. Any number; each call carries at most 1,000.
+
+        A list is checked as a whole before anything is sent. Of an iterator, which is read as it is sent, the tasks of
+        the calls before that of a bad one are in line when BadArgument is raised. With your own rid the same call made
+        again creates nothing twice; tasks without an id have `<rid>.<index>`. UnknownTask, after all have been sent,
+        where some were to come after tasks that there are not: these were not made.
+        """
+        calls = self._enqueue_calls(tasks, rid)
+        if isinstance(tasks, list | tuple):
+            calls = list(calls)
+        return await self._receipts(calls)
+
+    async def enqueue_stream(self, tasks: Iterable[Any], *, rid: str | None = None) -> AsyncIterator[Receipt]:
+        """As `enqueue_many`, for more tasks than memory holds: they are read as they are sent, 1,000 ahead at most.
+
+        Nothing is sent before the receipts are read. With your own rid, a stream that broke off may be sent again from
+        its beginning: what is there already is not made twice. UnknownTask at the end, with the receipts of one call,
+        where some were not made; there are no receipts of these.
+        """
+        unknown: UnknownTask | None = None
+        for call in self._enqueue_calls(tasks, rid):
+            try:
+                receipts = await self._receipts([call])
+            except UnknownTask as error:
+                unknown = unknown or error
+                receipts = [one for one in error.receipts if one is not None]
+            for receipt in receipts:
+                yield receipt
+        if unknown is not None:
+            raise unknown
+
+    async def _receipts(self, calls: Iterable[Call[list[models.Receipt]]]) -> list[Receipt]:
+        try:
+            return self._bound(await self._in_turn(calls))
+        except UnknownTask as error:
+            error.receipts = [one and self._bound([one])[0] for one in error.receipts]
+            raise
+
+    def _bound(self, receipts: list[models.Receipt]) -> list[Receipt]:
+        return [Receipt(one.status, one.id, self) for one in receipts]
+
+    def _enqueue_calls(
+        self, tasks: Iterable[Any], rid: str | None, **pairs: Any
+    ) -> Iterable[Call[list[models.Receipt]]]:
+        """pairs: what is said of each task besides."""
+        refuse_single("tasks", tasks)
+        call_rid = rid or new_ulid()
+        rest = enumerate(tasks)
+        while some := list(islice(rest, MAX_ITEMS)):
+            start = some[0][0]
+            try:
+                items = [_item(one, f"{rid}.{index}" if rid else new_ulid(), pairs) for index, one in some]
+                for batch in by_bytes(items, lambda one: size_of(one[1], one[2])):
+                    yield self.calls.enqueue_items(batch, f"{call_rid}.{start}")
+                    start += len(batch)
+            except BadArgument as error:
+                error.add_note(f"in the call that begins with task {start} of those given")
+                raise
+
+
+def as_task(one: Any) -> Task:
+    """A payload as a task of its own."""
+    return one if isinstance(one, Task) else Task.model_construct(payload=one)
+
+
+def _item(one: Any, default_id: str, pairs: dict[str, Any]) -> EnqueueItem:
+    task = as_task(one)
+    id, payload, envelope = item(task.id or default_id, task)
+    return id, payload, {**envelope, **pairs}

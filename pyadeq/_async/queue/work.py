@@ -1,0 +1,361 @@
+"""Working: claims and what becomes of their leases."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from time import monotonic
+from typing import Any
+
+from pyadeq._async.kernel.runner import LONGEST_BLOCK
+from pyadeq._async.queue.base import QueueBase
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.kernel.slots import Slot, WorkerIdentity
+from pyadeq._core.queue.items import MAX_ITEMS, Failure, Held, checked_lanes, checked_list, held, note
+from pyadeq.errors import BadArgument, DurabilityError, LeaseLost
+from pyadeq.ids import new_ulid
+from pyadeq.models import AckStatus, Claimed, Failed, Lease, ReleaseStatus, Renewal, Seconds, Settled, Snoozed, to_ms
+from pyadeq.worker_models import Heartbeat, ProgressStatus
+
+log = logging.getLogger("pyadeq.queue")
+
+
+class Working(QueueBase):
+    """The part of a queue that workers use."""
+
+    async def claim(
+        self,
+        worker: str | None = None,
+        limit: int = 10,
+        wait: Seconds = 0,
+        *,
+        lanes: Sequence[str] = ("any",),
+        lane_first: bool = False,
+        lease: Seconds = 0,
+    ) -> list[Lease]:
+        """Lease up to limit tasks, the first in line first; with wait, block up to so many seconds for the first.
+
+        The lowest priority comes first and, where it is the same, the lanes in order; with lane_first the other way
+        round. The worker is registered on first use; without a name this process has one of its own.
+        """
+        until = monotonic() + to_ms("wait", wait) / 1000
+        while True:
+            claimed = await self.claim_once(worker, limit, lanes=lanes, lane_first=lane_first, lease=lease)
+            left = until - monotonic()
+            if claimed.leases or left <= 0:
+                return claimed.leases
+            await self.block(lanes, min(left, until_due(claimed)))
+
+    async def claim_once(
+        self,
+        worker: str | None = None,
+        limit: int = 10,
+        *,
+        lanes: Sequence[str] = ("any",),
+        lane_first: bool = False,
+        lease: Seconds = 0,
+    ) -> Claimed:
+        """One claim without waiting, with the time when a delayed task is due or a lease ends next."""
+        return await self._claim(worker, limit=limit, lanes=lanes, lane_first=lane_first, lease=lease)
+
+    async def _claim(
+        self,
+        worker: str | None,
+        given_up: Callable[[WorkerIdentity, Slot], Any] | None = None,
+        *,
+        lease: Seconds,
+        **claim: Any,
+    ) -> Claimed:
+        """One call of claim. given_up: takes back what a call that is broken off may have claimed."""
+        check_lease(lease)
+
+        def call(identity: WorkerIdentity, slot: Slot) -> Call[Claimed]:
+            return self.calls.claim(identity.worker, identity.incarnation, slot.index, slot.n, lease=lease, **claim)
+
+        return await self._identities.run(
+            worker or self.default_worker, call, lambda claimed: claimed.status, given_up=given_up
+        )
+
+    async def settle(
+        self,
+        worker: str | None = None,
+        *,
+        acks: Sequence[tuple[Held, Any]] = (),
+        fails: Sequence[Failure] = (),
+        claim: int = 0,
+        lanes: Sequence[str] = ("any",),
+        lane_first: bool = False,
+        lease: Seconds = 0,
+        busy: int | None = None,
+        retry_for: float | None = None,
+    ) -> Settled:
+        """Complete some tasks, fail others and lease up to `claim` more, in one call.
+
+        busy: how many tasks the worker holds besides what it claims now, for those who look. retry_for: seconds in
+        which the call is sent again while there is no answer, at most 45; None: the client's.
+        """
+        check_lease(lease)
+        jitters = _jitters(fails)
+
+        def call(identity: WorkerIdentity, slot: Slot) -> Call[Settled]:
+            return self.calls.settle(
+                identity.worker,
+                identity.incarnation,
+                slot.index,
+                slot.n,
+                acks=acks,
+                fails=fails,
+                jitters=jitters,
+                limit=claim,
+                lanes=lanes,
+                lane_first=lane_first,
+                lease=lease,
+                busy=busy,
+            )
+
+        return await self._identities.run(
+            worker or self.default_worker, call, lambda settled: settled.claimed.status, retry_for, resumes=True
+        )
+
+    async def settle_when_woken(
+        self,
+        worker: str,
+        seconds: float,
+        *,
+        claim: int,
+        lanes: Sequence[str],
+        lane_first: bool,
+        lease: Seconds,
+        busy: int,
+        given_up: Callable[[Settled], Awaitable[object]],
+        retry_for: float | None = None,
+    ) -> tuple[str | None, Settled]:
+        """Wait as `block_as` does, and claim in the same round trip as soon as the wait is over, in whatever way.
+
+        given_up: takes what was claimed all the same, where the wait is broken off by a cancellation.
+        """
+
+        def call(identity: WorkerIdentity, slot: Slot, claims: bool) -> Call[Settled]:
+            return self.calls.settle(
+                identity.worker,
+                identity.incarnation,
+                slot.index,
+                slot.n,
+                limit=claim if claims else 0,
+                lanes=lanes,
+                lane_first=lane_first,
+                lease=lease,
+                busy=busy,
+            )
+
+        key, settled = await self._identities.run_when_woken(
+            worker,
+            self._wakers(worker, lanes),
+            seconds,
+            call,
+            lambda settled: settled.claimed.status,
+            given_up,
+            retry_for,
+        )
+        return self._waker(key), settled
+
+    async def block(self, lanes: Sequence[str], seconds: float) -> bool:
+        """Wait until one of the lanes may have a task; False after so many seconds (at most 10)."""
+        return bool(await self.block_as(None, checked_lanes(lanes), seconds))
+
+    async def block_as(self, worker: str | None, lanes: Sequence[str], seconds: float) -> str | None:
+        """Wait until a lane may have a task, which is the answer; or until somebody wants something of the worker.
+
+        The answer is "" then, and where the connection was lost: `beat` says what it is. None after so many seconds (at
+        most 10).
+        """
+        return self._waker(await self._runner.block(self._wakers(worker, lanes), seconds))
+
+    def _wakers(self, worker: str | None, lanes: Sequence[str]) -> list[str]:
+        control = [f"{self.base}:control:{worker}"] if worker else []
+        return control + [f"{self.base}:wake:{lane}" for lane in lanes]
+
+    def _waker(self, key: str | None) -> str | None:
+        """The lane of a key, or "" for control."""
+        return key and ("" if key.startswith(f"{self.base}:control:") else key.removeprefix(f"{self.base}:wake:"))
+
+    async def ack(self, lease: Held, result: Any = None) -> AckStatus:
+        """Complete a task and keep its result; a status as `ack_many` has it. LeaseLost if the lease is not this one.
+
+        A second ack with another result changes nothing: it answers `already` and logs a warning.
+        """
+        (status,) = await self.ack_many([(lease, result)])
+        _check(lease, status)
+        if status == "already":
+            log.warning("task %s was completed before with another result, which stays", held(lease)[0])
+        return status
+
+    async def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[AckStatus]:
+        """Complete many tasks, each a lease with its result; a status for each.
+
+        `completed`; `result_dropped`, completed by a full server that kept no result above 4 KiB; `already`, completed
+        before under this lease with another result, which stays; `lease_lost`.
+        """
+        return await self._in_batches(self.calls.ack, acks)
+
+    async def fail(
+        self,
+        lease: Held,
+        error: str | bytes | BaseException = b"",
+        *,
+        reason: str = "error",
+        retryable: bool = True,
+        delay: Seconds | None = None,
+        timeout: Seconds | None = None,
+        alert: bool = False,
+    ) -> Failed:
+        """End an attempt that went wrong: retried after a delay, or dead if not retryable or the last one.
+
+        error: text, bytes or an exception; the last 8 KiB are kept. reason: one word. delay: seconds until the retry;
+        None: the backoff. timeout: seconds for the next run; None: as before. alert: tell people, by an event.
+        LeaseLost if the lease is another's.
+        """
+        failure = Failure(lease, error, reason, retryable, delay=delay, timeout=timeout, alert=alert)
+        answer = (await self.fail_many([failure]))[0]
+        _check(lease, answer.status)
+        return answer
+
+    async def fail_many(self, fails: Sequence[Failure]) -> list[Failed]:
+        """End many attempts; an answer for each, `lease_lost` where the lease is another's."""
+        return await self._in_batches(lambda some: self.calls.fail(some, _jitters(some)), fails)
+
+    async def heartbeat(self, lease: Held, extend: Seconds = 0) -> Renewal:
+        """Prolong a lease by `extend` seconds from now (0: the queue's setting). LeaseLost if it is past its deadline.
+
+        `cancelling` means that somebody wants the task stopped, `timed_out` that it has run beyond its timeout.
+        """
+        answer = (await self.heartbeat_many([lease], extend=extend))[0]
+        _check(lease, answer.status)
+        return answer
+
+    async def heartbeat_many(self, leases: Sequence[Held], *, extend: Seconds = 0, worker: str = "") -> list[Renewal]:
+        """Prolong many leases; an answer for each. worker: whose sign of life it is, if anybody's."""
+        return (await self.beat(leases, extend=extend, worker=worker)).renewals if leases else []
+
+    async def beat(
+        self, leases: Sequence[Held], *, worker: str, extend: Seconds = 0, busy: int | None = None
+    ) -> Heartbeat:
+        """Prolong many leases, if there are any, show the worker, and hear what is wanted of it.
+
+        busy: how many tasks it holds, for those who look.
+        """
+        check_lease(extend, "extend")
+        renewals: list[Renewal] = []
+        unconfirmed: DurabilityError | None = None
+        for start in range(0, len(leases) or 1, MAX_ITEMS):
+            try:
+                heard = await self._runner.send(
+                    self.calls.heartbeat(leases[start : start + MAX_ITEMS], worker, extend, busy)
+                )
+            except DurabilityError as error:
+                heard, unconfirmed = error.answer, error
+            renewals += heard.renewals
+        heard = heard.model_copy(update={"renewals": renewals})
+        if unconfirmed is not None:
+            unconfirmed.answer = heard
+            raise unconfirmed
+        return heard
+
+    async def progress(
+        self,
+        lease: Held,
+        fraction: float | None = None,
+        text: str | None = None,
+        *,
+        log: str | None = None,
+        output: str | None = None,
+    ) -> ProgressStatus:
+        """Say how far a task has come: 0 to 1, in words, by a line of its log; and where its output is.
+
+        `cancelling` means that somebody wants the task stopped. What is None stays as it was; texts of more than 1,000
+        bytes are cut. LeaseLost if the lease is past its deadline.
+        """
+        status = (await self.progress_many([(lease, note(fraction, text, log, output))]))[0]
+        _check(lease, status)
+        return status
+
+    async def release(self, lease: Held) -> ReleaseStatus:
+        """Give a task back to its old place in line; no attempt is spent. LeaseLost if the lease is another's."""
+        status = (await self.release_many([lease]))[0]
+        _check(lease, status)
+        return status
+
+    async def release_many(self, leases: Sequence[Held]) -> list[ReleaseStatus]:
+        """Give many tasks back; a status for each, `released`, `cancelled` or `lease_lost`."""
+        return await self._in_batches(self.calls.release, leases)
+
+    async def snooze(self, lease: Held, delay: Seconds) -> Snoozed:
+        """Put a task aside for so many seconds; no attempt is spent. LeaseLost if the lease is another's."""
+        answer = (await self.snooze_many([(lease, delay)]))[0]
+        _check(lease, answer.status)
+        return answer
+
+    async def snooze_many(self, leases: Sequence[tuple[Held, Seconds]]) -> list[Snoozed]:
+        """Put many tasks aside, each a lease with its seconds; an answer for each."""
+        return await self._in_batches(self.calls.snooze, leases)
+
+    async def progress_many(self, notes: Sequence[tuple[Held, Mapping[str, Any]]]) -> list[ProgressStatus]:
+        """Say how far tasks have come; a status for each. Several notes may be of one lease: lines of its log."""
+        return await self._in_batches(lambda some: self.calls.progress(some, new_ulid()), notes)
+
+    async def register(
+        self,
+        worker: str | None = None,
+        *,
+        capacity: int | None = None,
+        group: str | None = None,
+        instance: str | None = None,
+        capabilities: Sequence[str] = (),
+        lanes: Sequence[str] = (),
+    ) -> str:
+        """Make a worker known under a new incarnation; an older one of the same name is `stale` from then on.
+
+        capacity: tasks at a time. group, instance, capabilities and lanes: by which others find it.
+        """
+        name = worker or self.default_worker
+        about = {
+            "capacity": capacity,
+            "group": group,
+            "instance": instance,
+            "capabilities": checked_list("capabilities", capabilities) or None,
+            "lanes": checked_lanes(lanes) if lanes else None,
+        }
+        await self._identities.register(name, about)
+        return name
+
+    async def deregister(self, worker: str | None = None, reason: str = "stopped", leases: Sequence[Held] = ()) -> str:
+        """Forget a worker and take back these leases of it, at most 1,000; others stay until they end."""
+        return await self._identities.deregister(worker or self.default_worker, reason, leases)
+
+
+def until_due(claimed: Claimed) -> float:
+    """Seconds until the next due time or deadline, by the server's clock."""
+    return LONGEST_BLOCK if claimed.next_due is None else claimed.next_due - claimed.now
+
+
+def _check(lease: Held, status: str) -> None:
+    if status == "lease_lost":
+        id, _ = held(lease)
+        raise LeaseLost(
+            f"the lease of task {id!r} is lost: it ran out or was settled under another token; nothing was changed"
+        )
+
+
+def check_lease(seconds: Seconds, name: str = "lease") -> None:
+    """Refuse what is no time to hold a lease."""
+    if 0 != to_ms(name, seconds) < 1000:
+        raise BadArgument(
+            "ADEQ_ARG",
+            "pyadeq",
+            f"{name}: {seconds!r} is not accepted; allowed: 0 (the queue's setting), or 1 s and more",
+        )
+
+
+def _jitters(fails: Sequence[Failure]) -> list[int]:
+    return [random.randint(0, 1_000_000) for _ in fails]

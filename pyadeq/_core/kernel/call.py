@@ -1,0 +1,374 @@
+"""One call of a script as a value: checked before any I/O, its reply decoded, both by the manifest alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from itertools import chain
+from typing import Any, Final, Generic, NoReturn, TypeVar
+
+from pyadeq._core.kernel.manifest import Argument, Field, Group, Library, Script, library
+from pyadeq.errors import AdeqError, BadArgument, ConfigError
+from pyadeq.keys import ALLOWED, PATTERNS, hash_slot, shown
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+Wire = bytes | str | int
+Reply = list[Any]
+"""A raw reply: a list of bytes, int and such lists."""
+Item = Sequence[Any]
+"""One item of a group: its fields in order and, where the group has pairs, a mapping of them last."""
+
+MAX_ITEMS: Final = 1000
+MAX_BYTES: Final = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T_co]):
+    """A script with its keys and arguments, and how to read its reply. Sent twice, it has one effect."""
+
+    script: Script
+    keys: tuple[str, ...]
+    args: tuple[Wire, ...] = field(repr=False)
+    decode: Callable[[Reply], T_co] = field(repr=False)
+
+    def command(self) -> tuple[Wire, ...]:
+        """What goes over the wire: EVALSHA, or EVALSHA_RO for a script that only reads."""
+        verb = "EVALSHA_RO" if self.script.read_only else "EVALSHA"
+        return (verb, self.script.sha1, len(self.keys), *self.keys, *self.args)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A status and its declared fields; a list field holds one Answer per entry."""
+
+    status: str
+    fields: dict[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.fields[name]
+
+
+def build_call(
+    script_id: str,
+    base: str,
+    scalars: Mapping[str, Any],
+    groups: Mapping[str, Sequence[Item]] | None = None,
+    *,
+    decode: Callable[[Reply], T],
+    scripts: Library | None = None,
+) -> Call[T]:
+    """Check and encode one call.
+
+    A scalar or field that is absent or None takes its default. Raises BadArgument, which names the field, the
+    value and what is allowed, and ConfigError if the keys are not all in one hash slot.
+    """
+    script = (scripts or library())[script_id]
+    return Call(script, _keys(script, base), _encoder(script)(scalars, groups or {}), decode)
+
+
+@lru_cache(maxsize=4096)
+def _keys(script: Script, base: str) -> tuple[str, ...]:
+    keys = tuple(key.template.replace("{base}", base) for key in script.keys)
+    if len({hash_slot(key) for key in keys}) > 1:
+        raise ConfigError(
+            f"base: {shown(base)} puts the keys of {script.id} in different hash slots; "
+            "give it a hash tag, as in ade:{queue:default}"
+        )
+    return keys
+
+
+# Arguments. Each type compiles to a function that returns what goes over the wire or raises _Unfit.
+
+Encode = Callable[[Any], Wire]
+
+
+# What users call what the scripts have in milliseconds or in per cent, where it is not the same word.
+_TOLD: Final = {
+    "result_ms": "result_ttl",
+    "reply_ms": "reply_ttl",
+    "backoff_base_ms": "backoff.base",
+    "backoff_cap_ms": "backoff.cap",
+    "backoff_multiplier_pct": "backoff.multiplier",
+    "jitter_pct": "backoff.jitter",
+}
+
+
+def _as_given(name: str, value: Any, low: int, high: int) -> tuple[str, Any, str]:
+    """The name and the value of an integer, and what is allowed, in the units of the user: seconds, for instance."""
+    unit = 1000 if name.endswith("_ms") and name != "now_ms" else 100 if name.endswith("_pct") else 1
+    if unit == 1 or not isinstance(value, int) or isinstance(value, bool):
+        return name, value, f"an integer from {low} to {high}"
+    told = _TOLD.get(name, name.removesuffix("_ms").removesuffix("_pct"))
+    allowed = f"{low / unit:.12g} to {high / unit:.12g}{' seconds' * (unit == 1000)}"
+    return told, _Number(f"{value / unit:.12g}"), allowed
+
+
+class _Number(str):
+    """A number as text, shown without quotes."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class _Unfit(Exception):
+    """A value that its field does not accept."""
+
+    def __init__(self, name: str, value: object, allowed: str) -> None:
+        super().__init__(name, value, allowed)
+        self.name, self.value, self.allowed = name, value, allowed
+
+
+def _encode_text(name: str, kind: str) -> Encode:
+    fullmatch = PATTERNS[kind].fullmatch
+
+    def encode(value: Any) -> Wire:
+        if not isinstance(value, str) or not fullmatch(value):
+            raise _Unfit(name, value, ALLOWED[kind])
+        return value
+
+    return encode
+
+
+def _encode_list(argument: Argument, kind: str) -> Encode:
+    fullmatch = PATTERNS[kind].fullmatch
+    name, low, high = argument.name, argument.min, argument.max
+
+    def encode(value: Any) -> Wire:
+        if not isinstance(value, list | tuple) or not low <= len(value) <= high:
+            raise _Unfit(name, value, f"a list of {low} to {high} {kind}s")
+        for one in value:
+            if not isinstance(one, str) or not fullmatch(one):
+                raise _Unfit(name, one, f"{kind}s of {ALLOWED[kind]}")
+        return ",".join(value)
+
+    return encode
+
+
+def _encode_int(argument: Argument) -> Encode:
+    name, low, high = argument.name, argument.min, argument.max
+
+    def encode(value: Any) -> Wire:
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise _Unfit(*_as_given(name, value, low, high))
+        return int(value)
+
+    return encode
+
+
+def _encode_bytes(argument: Argument) -> Encode:
+    name, low, high = argument.name, argument.min, argument.max
+
+    def encode(value: Any) -> Wire:
+        data = value.encode() if isinstance(value, str) else value
+        if not isinstance(data, bytes) or not low <= len(data) <= high:
+            # Whatever came here may be somebody's payload: its length is all that an error may tell.
+            told = data if isinstance(data, bytes) else type(data)
+            raise _Unfit(name, told, f"{low} to {high} bytes")
+        return data
+
+    return encode
+
+
+def _encode_enum(argument: Argument) -> Encode:
+    name, words = argument.name, argument.words
+
+    def encode(value: Any) -> Wire:
+        if not isinstance(value, str) or value not in words:
+            raise _Unfit(name, value, " or ".join(words))
+        return value
+
+    return encode
+
+
+def _encode_bool(name: str) -> Encode:
+    def encode(value: Any) -> Wire:
+        if not isinstance(value, bool):
+            raise _Unfit(name, value, "True or False")
+        return int(value)
+
+    return encode
+
+
+def _encode_argument(argument: Argument) -> Encode:
+    match argument.type:
+        case "id" | "label" | "name" | "lane" | "limit":
+            encode = _encode_text(argument.name, argument.type)
+        case "ids" | "labels" | "lanes":
+            encode = _encode_list(argument, argument.type.removesuffix("s"))
+        case "int":
+            encode = _encode_int(argument)
+        case "bytes":
+            encode = _encode_bytes(argument)
+        case "enum":
+            encode = _encode_enum(argument)
+        case "bool":
+            encode = _encode_bool(argument.name)
+        case other:
+            raise AdeqError(f"manifest: {argument.name} has the type {other}, which this pyadeq does not know")
+    if argument.default is None:
+        return encode
+
+    def optional(value: Any) -> Wire:
+        return b"" if value is None else encode(value)
+
+    return optional
+
+
+def _encode_column(argument: Argument) -> Callable[[Sequence[Any]], Sequence[Wire]]:
+    """The values that many items have for one field, all at once."""
+    encode = _encode_argument(argument)
+    if argument.default is None and argument.type in PATTERNS:
+        fullmatch, allowed = PATTERNS[argument.type].fullmatch, ALLOWED[argument.type]
+
+        def check(values: Sequence[Any]) -> Sequence[Wire]:
+            if not all(map(fullmatch, values)):  # TypeError for what is no text
+                raise _Unfit(argument.name, values, allowed)
+            return values
+
+        return check
+    return lambda values: [encode(value) for value in values]
+
+
+def _group_encoder(script: Script, group: Group) -> Callable[[list[Wire], Sequence[Item]], None]:
+    encoders = tuple(map(_encode_argument, group.fields))
+    width = len(encoders) + bool(group.pairs)
+    order = ", ".join([one.name for one in group.fields] + ["pairs"] * bool(group.pairs))
+    pair_encoders = {pair.name: _encode_argument(pair) for pair in group.pairs}
+    columns = tuple(map(_encode_column, group.fields))
+
+    def add_columns(out: list[Wire], items: Sequence[Item]) -> None:
+        """The same as item by item, several times as fast; it does not say which item is unfit."""
+        encoded = [encode(values) for encode, values in zip(columns, zip(*items, strict=True), strict=True)]
+        out.extend(chain.from_iterable(zip(*encoded, strict=True)))
+
+    def add_pairs(out: list[Wire], pairs: Any) -> None:
+        at = len(out)
+        out.append(0)
+        for name, value in pairs.items():
+            if name not in pair_encoders:
+                raise _Unfit(name, value, f"only the names {', '.join(pair_encoders)}")
+            if value is not None:
+                out.append(name)
+                out.append(pair_encoders[name](value))
+        out[at] = (len(out) - at) // 2
+
+    def add(out: list[Wire], items: Sequence[Item]) -> None:
+        if not group.min <= len(items) <= group.max:
+            _refuse(script, group.name, f"{len(items)} items", f"{group.min} to {group.max} items in one call")
+        out.append(len(items))
+        if items and not pair_encoders:
+            with suppress(_Unfit, TypeError, ValueError):
+                return add_columns(out, items)
+        for index, item in enumerate(items):
+            try:
+                if len(item) != width:
+                    raise _Unfit("fields", len(item), f"{width} in this order: {order}")
+                for encode, value in zip(encoders, item, strict=False):
+                    out.append(encode(value))
+                if pair_encoders:
+                    add_pairs(out, item[-1])
+            except _Unfit as unfit:
+                _refuse(script, f"{group.name}[{index}].{unfit.name}", shown(unfit.value), unfit.allowed)
+
+    return add
+
+
+@cache
+def _encoder(script: Script) -> Callable[[Mapping[str, Any], Mapping[str, Sequence[Item]]], tuple[Wire, ...]]:
+    scalar_encoders = tuple((argument.name, _encode_argument(argument)) for argument in script.args)
+    group_encoders = tuple((group.name, _group_encoder(script, group)) for group in script.groups)
+    scalar_names = frozenset(name for name, _ in scalar_encoders)
+    group_names = frozenset(name for name, _ in group_encoders)
+
+    def encode(scalars: Mapping[str, Any], groups: Mapping[str, Sequence[Item]]) -> tuple[Wire, ...]:
+        if unknown := sorted((scalars.keys() - scalar_names) | (groups.keys() - group_names)):
+            _refuse(script, unknown[0], "unknown", ", ".join(sorted(scalar_names | group_names)))
+        out: list[Wire] = []
+        try:
+            for name, encode_scalar in scalar_encoders:
+                out.append(encode_scalar(scalars.get(name)))
+        except _Unfit as unfit:
+            _refuse(script, unfit.name, shown(unfit.value), unfit.allowed)
+        items = sum([len(group) for group in groups.values()])
+        if items > MAX_ITEMS:
+            _refuse(script, "items", str(items), f"{MAX_ITEMS} items in one call; send smaller batches")
+        for name, add in group_encoders:
+            add(out, groups.get(name, ()))
+        size = sum([len(arg) for arg in out if not isinstance(arg, int)])
+        if size > MAX_BYTES:
+            _refuse(script, "arguments", f"{size} bytes", f"{MAX_BYTES} bytes in one call; send smaller batches")
+        return tuple(out)
+
+    return encode
+
+
+def _refuse(script: Script, name: str, value: str, allowed: str) -> NoReturn:
+    raise BadArgument("ADEQ_ARG", script.id, f"{name}: {value} is not accepted; allowed: {allowed}")
+
+
+# Replies.
+
+Decode = Callable[[Any], Any]
+Statuses = Mapping[bytes, tuple[str, tuple[tuple[str, Decode], ...]]]
+
+
+def parse_reply(script: Script, reply: Reply) -> Answer:
+    """Decode a raw reply by the statuses that the manifest declares; AdeqError if it has another form."""
+    return _answer(script, _statuses(script), reply)
+
+
+def _answer(script: Script, statuses: Statuses, reply: Any) -> Answer:
+    try:
+        status, fields = statuses[reply[0]]
+        values = [decode(value) for (_, decode), value in zip(fields, reply[1:], strict=True)]
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise AdeqError(
+            f"{script.id}: the reply is not what the manifest declares ({type(error).__name__}: {error}); "
+            "script and manifest differ, install pyadeq again"
+        ) from error
+    return Answer(status, dict(zip([name for name, _ in fields], values, strict=True)))
+
+
+@cache
+def _statuses(script: Script, shape: str | None = None) -> Statuses:
+    declared = script.returns if shape is None else script.shapes[shape]
+    return {
+        status.encode(): (status, tuple((one.name, _decode_field(script, one)) for one in fields))
+        for status, fields in declared.items()
+    }
+
+
+def _decode_field(script: Script, declared: Field) -> Decode:
+    match declared.type:
+        case "int":
+            return int
+        case "bytes":
+            return _decode_bytes
+        case "id" | "label" | "name" | "lane" | "limit" | "text":
+            return bytes.decode
+        case "ids":
+            return _decode_ids
+        case "pairs":
+            return _decode_pairs
+        case "list" if declared.shape is not None:
+            statuses = _statuses(script, declared.shape)
+            return lambda entries: [_answer(script, statuses, entry) for entry in entries]
+        case other:
+            raise AdeqError(f"manifest: {declared.name} has the type {other}, which this pyadeq does not know")
+
+
+def _decode_bytes(value: Any) -> bytes:
+    if not isinstance(value, bytes):
+        raise TypeError(f"{type(value).__name__} where bytes belong")
+    return value
+
+
+def _decode_ids(values: list[bytes]) -> list[str]:
+    return [value.decode() for value in values]
+
+
+def _decode_pairs(flat: list[bytes]) -> dict[str, bytes]:
+    return {name.decode(): value for name, value in zip(flat[::2], flat[1::2], strict=True)}

@@ -1,0 +1,180 @@
+"""The manifest as objects: what every script takes and answers. Read once, at first use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, Final
+
+from pyadeq.errors import ConfigError
+
+CONTRACT: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One of the KEYS. With a suffix type it is a prefix, to which the script appends an id, lane or name."""
+
+    name: str
+    type: str
+    template: str
+    suffix: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A scalar, a field of a group, or a pair. It may be left out if it has a default."""
+
+    name: str
+    type: str
+    min: int
+    max: int
+    words: tuple[str, ...]
+    default: str | int | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A repeated block: per item its fields in order, then its pairs."""
+
+    name: str
+    min: int
+    max: int
+    fields: tuple[Argument, ...]
+    pairs: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a reply. A `list` has the shape of its entries, a `text` its words if they are few, `pairs` the table
+    of their names.
+    """
+
+    name: str
+    type: str
+    shape: str | None
+    words: tuple[str, ...] = ()
+    table: str | None = None
+
+
+Statuses = Mapping[str, tuple[Field, ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Script:
+    """One script. Its text is read with the manifest: a package that is replaced meanwhile has others.
+
+    role: whose call it is; replay: what makes a call that is sent again the same call: both as the manifest has it.
+    commands: those that it calls.
+    """
+
+    id: str
+    doc: str
+    sha1: str
+    read_only: bool
+    role: str
+    replay: str
+    commands: tuple[str, ...]
+    keys: tuple[Key, ...]
+    args: tuple[Argument, ...]
+    groups: tuple[Group, ...]
+    returns: Statuses
+    shapes: Mapping[str, Statuses]
+    errors: tuple[str, ...]
+    events: tuple[str, ...]
+    text: str = field(repr=False)
+
+
+class Library:
+    """The scripts of a folder that holds manifest.json and dist/; from id to Script, in order."""
+
+    def __init__(self, root: Traversable) -> None:
+        self.root = root
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        try:
+            manifest: dict[str, Any] = json.loads(self.root.joinpath("manifest.json").read_bytes())
+        except FileNotFoundError:
+            raise ConfigError(
+                f"{self.root}: there is no manifest.json; run `make gen`, or install pyadeq again"
+            ) from None
+        if manifest["contract"] != CONTRACT:
+            raise ConfigError(f"manifest: contract {manifest['contract']} is not supported; allowed: {CONTRACT}")
+        return manifest
+
+    @cached_property
+    def _scripts(self) -> dict[str, Script]:
+        return {entry["id"]: _script(self.root, entry) for entry in self.manifest["scripts"]}
+
+    def __getitem__(self, script_id: str) -> Script:
+        try:
+            return self._scripts[script_id]
+        except KeyError:
+            raise ConfigError(f"script: {script_id!r} is unknown; allowed: {', '.join(self._scripts)}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._scripts)
+
+    def __len__(self) -> int:
+        return len(self._scripts)
+
+
+@cache
+def library() -> Library:
+    """The scripts that came with this pyadeq: from the wheel, or from lua/ of the checkout."""
+    packaged = files("pyadeq") / "_lua"
+    return Library(packaged if packaged.is_dir() else Path(__file__).parents[3] / "lua")
+
+
+def _script(root: Traversable, entry: dict[str, Any]) -> Script:
+    return Script(
+        id=entry["id"],
+        doc=entry["doc"],
+        sha1=entry["sha1"],
+        read_only=entry["read_only"],
+        role=entry["role"],
+        replay=entry["replay"],
+        commands=tuple(entry["commands"]),
+        keys=tuple(Key(one["name"], one["type"], one["template"], one.get("suffix")) for one in entry["keys"]),
+        args=tuple(map(_argument, entry["args"])),
+        groups=tuple(
+            Group(
+                one["name"],
+                one["min"],
+                one["max"],
+                tuple(map(_argument, one["fields"])),
+                tuple(map(_argument, one["pairs"])),
+            )
+            for one in entry["groups"]
+        ),
+        returns=_statuses(entry["returns"]),
+        shapes={shape: _statuses(statuses) for shape, statuses in entry["shapes"].items()},
+        errors=tuple(entry["errors"]),
+        events=tuple(entry["events"]),
+        text=root.joinpath(entry["file"]).read_bytes().decode(),
+    )
+
+
+def _argument(entry: dict[str, Any]) -> Argument:
+    return Argument(
+        entry["name"],
+        entry["type"],
+        entry.get("min", 0),
+        entry.get("max", 0),
+        tuple(entry.get("values", ())),
+        entry.get("default"),
+    )
+
+
+def _field(entry: dict[str, Any]) -> Field:
+    return Field(entry["name"], entry["type"], entry.get("of"), tuple(entry.get("values", ())), entry.get("table"))
+
+
+def _statuses(entries: list[dict[str, Any]]) -> Statuses:
+    return {entry["status"]: tuple(map(_field, entry["fields"])) for entry in entries}

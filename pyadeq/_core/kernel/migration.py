@@ -1,0 +1,81 @@
+"""The calls that bring what is stored of a queue or a lock domain to the layout of this release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, Protocol
+
+from pyadeq._core.kernel.call import Call, Reply, build_call
+from pyadeq._core.kernel.manifest import library
+from pyadeq.errors import ConflictError
+from pyadeq.worker_models import WorkerInfo
+
+
+class Migrating(Protocol):
+    """The calls of a queue or of a lock domain."""
+
+    @property
+    def base(self) -> str:
+        """What its keys begin with."""
+
+    @property
+    def now_ms(self) -> Callable[[], int]:
+        """The time, where a test sets it."""
+
+    def migrate(self, done: bool = False) -> Call[Layout]:
+        """From now on the layout of this release is written, and older ones are refused. done: all is rewritten."""
+
+
+class Layout(NamedTuple):
+    """What is written, and in what everything is; 0 and 0 where nothing is stored."""
+
+    written: int
+    rewritten: int
+
+
+class Step(NamedTuple):
+    """What one call of a rewrite script did. cursor: where the next one goes on; empty after the last."""
+
+    rewritten: int
+    cursor: str
+
+
+def newest_layout() -> int:
+    """The newest layout that this release knows."""
+    return int(library().manifest["layout"])
+
+
+def rewriter(noun: str) -> str | None:
+    """The script that brings what is stored already into the new form, a bounded part with each call.
+
+    A release has one if its layout is not the first, and if what is stored does not change by itself.
+    """
+    ids = [id for id in library() if id.startswith(f"{noun}.rewrite.v")]
+    return max(ids, key=lambda id: int(id.rpartition("v")[2]), default=None)
+
+
+def rewrite(script_id: str, calls: Migrating, cursor: str) -> Call[Step]:
+    """One part of it, from a cursor on."""
+    return build_call(script_id, calls.base, {"cursor": cursor, "now_ms": calls.now_ms()}, decode=_step)
+
+
+def refuse_older(workers: Iterable[WorkerInfo]) -> None:
+    """Raise ConflictError if a worker is of a release that does not know this layout: it could not settle its tasks."""
+    older = [worker for worker in workers if worker.layout < newest_layout()]
+    if older:
+        named = ", ".join(f"{one.name} (pyadeq {one.version}, {one.hostname}:{one.pid})" for one in older[:5])
+        more = f" and {len(older) - 5} more" if len(older) > 5 else ""
+        raise ConflictError(
+            "ADEQ_CONFLICT",
+            "queue.migrate.v1",
+            f"workers that do not know layout {newest_layout()} are alive: {named}{more}; "
+            "upgrade or stop them first, or use force: they lose what they hold",
+        )
+
+
+def layout(reply: Reply) -> Layout:
+    return Layout(int(reply[2]), int(reply[3]))
+
+
+def _step(reply: Reply) -> Step:
+    return Step(int(reply[2]), reply[3].decode() if reply[0] == b"more" else "")

@@ -1,0 +1,1 @@
+"""Locks: calls, and what they answer."""

@@ -1,0 +1,270 @@
+"""The calls of a lock domain: one function per script, each returning a Call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from pyadeq._core.kernel.call import Answer, Call, Item, build_call, parse_reply
+from pyadeq._core.kernel.manifest import library
+from pyadeq._core.kernel.migration import Layout, layout
+from pyadeq._core.lock import replies
+from pyadeq._core.queue.items import checked_list
+from pyadeq.errors import BadArgument
+from pyadeq.lock_models import (
+    CancelRequestStatus,
+    CapacityStatus,
+    CycleEdge,
+    Detected,
+    DowngradeStatus,
+    EdgePage,
+    Forced,
+    LockMode,
+    LockRenewal,
+    LockRequest,
+    LockSettings,
+    LockStats,
+    LockView,
+    Reaped,
+    ReleaseLockStatus,
+    RequestPage,
+    RequestState,
+)
+from pyadeq.models import Seconds, to_ms
+
+T = TypeVar("T")
+
+MAX_RIDS: Final = 100
+"""In one call, but for renewals."""
+MAX_RENEWED: Final = 1000
+
+
+@dataclass(frozen=True)
+class LockCalls:
+    """Builds the calls of one lock domain.
+
+    A rid names one request for good: with it a call that is sent again does not act again, and an ended one never
+    holds anything. issued_ms: the domain's clock when the request was made; one that arrives a minute later is refused.
+
+    now_ms and trace are asked once a call: the first answers 0 but for domains with a test clock, the second the W3C
+    traceparent of what the program does now, or nothing.
+    """
+
+    base: str
+    now_ms: Callable[[], int] = field(default=lambda: 0)
+    source: str = ""
+    trace: Callable[[], str | None] = field(default=lambda: None)
+
+    def _call(
+        self,
+        verb: str,
+        decode: Callable[[Answer], T],
+        items: Sequence[Item] = (),
+        *,
+        group: str = "item",
+        **scalars: Any,
+    ) -> Call[T]:
+        script = library()[f"lock.{verb}.v1"]
+        scalars["now_ms"] = self.now_ms()
+        if any(argument.name == "trace" for argument in script.args):
+            scalars |= {"source": self.source or None, "trace": self.trace() or None}
+        groups = {group: items} if items else {}
+        return build_call(
+            script.id, self.base, scalars, groups, decode=lambda reply: decode(parse_reply(script, reply))
+        )
+
+    def acquire(
+        self,
+        rid: str,
+        resource: str,
+        owner: str,
+        *,
+        issued_ms: int,
+        agent: str | None = None,
+        mode: LockMode = "exclusive",
+        permits: int = 1,
+        ttl: Seconds = 0,
+        wait: Seconds = 0,
+        priority: int = 5,
+        born_ms: int = 0,
+        purpose: str = "",
+    ) -> Call[RequestState]:
+        """ttl: 0 for the domain's setting. wait: 0 answers `busy` where the lock is not free.
+
+        born_ms: when the owner began, if that was before this request: the policy `youngest` goes by it.
+        """
+        return self._call(
+            "acquire",
+            lambda answer: replies.acquired(answer, resource),
+            rid=rid,
+            resource=resource,
+            owner=owner,
+            agent=agent,
+            mode=mode,
+            permits=permits,
+            ttl_ms=to_ms("ttl", ttl),
+            wait_ms=to_ms("wait", wait),
+            priority=priority,
+            issued_ms=issued_ms,
+            born_ms=born_ms,
+            purpose=purpose or None,
+        )
+
+    def acquire_many(
+        self,
+        rid: str,
+        requests: Sequence[LockRequest],
+        owner: str,
+        *,
+        issued_ms: int,
+        agent: str | None = None,
+        ttl: Seconds = 0,
+        wait: Seconds = 0,
+        priority: int = 5,
+        born_ms: int = 0,
+        purpose: str = "",
+    ) -> Call[RequestState]:
+        """All or none of 1 to 32 resources, under one rid, with one place in every line."""
+        return self._call(
+            "acquire_many",
+            replies.acquired,
+            [(one.resource, one.mode, one.permits) for one in requests],
+            rid=rid,
+            owner=owner,
+            agent=agent,
+            ttl_ms=to_ms("ttl", ttl),
+            wait_ms=to_ms("wait", wait),
+            priority=priority,
+            issued_ms=issued_ms,
+            born_ms=born_ms,
+            purpose=purpose or None,
+        )
+
+    def poll(self, rids: Sequence[str]) -> Call[list[RequestState]]:
+        """How requests stand. A sign of life of those that wait, and what takes a lock that was handed over."""
+        return self._call("poll", replies.polled, _ids(rids))
+
+    def renew(self, rids: Sequence[str]) -> Call[list[LockRenewal]]:
+        return self._call("renew", replies.renewals, _ids(rids))
+
+    def release(self, rids: Sequence[str]) -> Call[list[ReleaseLockStatus]]:
+        return self._call("release", replies.statuses, _ids(rids))
+
+    def cancel(self, rids: Sequence[str]) -> Call[list[CancelRequestStatus]]:
+        """End requests, whatever their state. One that has not arrived yet will hold nothing when it does."""
+        return self._call("cancel", replies.statuses, _ids(rids))
+
+    def downgrade(self, rid: str) -> Call[DowngradeStatus]:
+        return self._call("downgrade", replies.status, rid=rid)
+
+    def reap(self, limit: int = 100) -> Call[Reaped]:
+        return self._call("reap", replies.reaped, limit=limit)
+
+    def force_release(
+        self, rid: str, resource: str, reason: str, owner: str | None = None
+    ) -> Call[tuple[Forced, bool]]:
+        """Answers whether there are more holders, too: 100 are ended at most."""
+        return self._call("force_release", replies.forced, rid=rid, resource=resource, reason=reason, owner=owner)
+
+    def offline(self, rid: str, *, owner: str | None = None, agent: str | None = None) -> Call[tuple[list[str], bool]]:
+        """Ends all requests of an owner, or of an agent. Answers whether there are more, too: 100 are ended at most."""
+        if (owner is None) == (agent is None):
+            raise BadArgument("ADEQ_ARG", "pyadeq", "owner: one is wanted; allowed: an owner, or an agent, not both")
+        by = "owner" if agent is None else "agent"
+        return self._call("offline", replies.went, rid=rid, who=agent or owner, by=by)
+
+    def set_capacity(self, resource: str, max: int, silent: Seconds = 0) -> Call[str]:
+        return self._call("set_capacity", replies.status, resource=resource, max=max, silent_ms=to_ms("silent", silent))
+
+    def heartbeat(self, resources: Sequence[str]) -> Call[list[CapacityStatus]]:
+        return self._call("heartbeat", replies.statuses, _ids(resources, "resources"))
+
+    def migrate(self, done: bool = False) -> Call[Layout]:
+        """done: everything that was stored is rewritten."""
+        return build_call("lock.migrate.v1", self.base, {"now_ms": self.now_ms(), "done": done}, decode=layout)
+
+    def drain(self, resource: str) -> Call[str]:
+        return self._call("drain", replies.status, resource=resource)
+
+    def remove(self, resource: str) -> Call[str]:
+        return self._call("remove", replies.status, resource=resource)
+
+    def edges(self, cursor: str = "", limit: int = 1000) -> Call[EdgePage]:
+        return self._call("edges", replies.edges, cursor=cursor, limit=limit)
+
+    def detect(self, limit: int = 4, visits: int = 2_000) -> Call[Detected]:
+        return self._call("detect", replies.detected, limit=limit, visits=visits)
+
+    def abort(self, rids: Sequence[str], cycle: Sequence[CycleEdge]) -> Call[list[str]]:
+        """End requests that wait, for a deadlock that their owners are told."""
+        return self._call("abort", replies.statuses, _ids(rids), circle=replies.circle_text(cycle))
+
+    def list(
+        self,
+        *,
+        type: str | None = None,
+        owner: str | None = None,
+        agent: str | None = None,
+        state: str = "all",
+        cursor: str = "",
+        limit: int = 100,
+    ) -> Call[RequestPage]:
+        """All, or those of an owner or an agent, for resources of a type, that hold or wait."""
+        named: dict[str, Any] = {"of_type": type, "owner": owner, "agent": agent}
+        return self._call("list", replies.page, state=state, cursor=cursor, limit=limit, **named)
+
+    def show(self, resource: str, limit: int = 100) -> Call[LockView]:
+        return self._call("show", lambda answer: replies.resource(answer, resource), resource=resource, limit=limit)
+
+    def stats(self) -> Call[LockStats]:
+        return self._call("stats", replies.stats)
+
+    def configure(
+        self,
+        *,
+        clock: str | None = None,
+        lease: Seconds | None = None,
+        max_ttl: Seconds | None = None,
+        heartbeat: Seconds | None = None,
+        poll: Seconds | None = None,
+        claim: Seconds | None = None,
+        waiter: Seconds | None = None,
+        priority_step: Seconds | None = None,
+        policy: str | None = None,
+        rate_per_minute: int | None = None,
+        rate_burst: int | None = None,
+        detection: bool | None = None,
+        detect_visits: int | None = None,
+        mirror: bool | None = None,
+        events_max: int | None = None,
+    ) -> Call[LockSettings]:
+        """What is None stays as it is. clock: `server` or `test`, when the domain is created."""
+        seconds = {
+            "lease": lease,
+            "max_ttl": max_ttl,
+            "heartbeat": heartbeat,
+            "poll": poll,
+            "claim": claim,
+            "waiter": waiter,
+            "priority_step": priority_step,
+        }
+        settings: dict[str, Any] = {
+            f"{name}_ms": None if value is None else to_ms(name, value) for name, value in seconds.items()
+        }
+        settings |= {
+            "policy": policy,
+            "rate_per_minute": rate_per_minute,
+            "rate_burst": rate_burst,
+            "detection": detection,
+            "detect_visits": detect_visits,
+            "mirror": mirror,
+            "events_max": events_max,
+        }
+        given = any(value is not None for value in settings.values())
+        changes = [(settings,)] if given else []
+        return self._call("configure", replies.settings, changes, group="settings", clock=clock)
+
+
+def _ids(values: Sequence[str], name: str = "rids") -> list[tuple[str]]:
+    return [(value,) for value in checked_list(name, values)]

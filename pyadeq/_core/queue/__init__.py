@@ -1,0 +1,1 @@
+"""The queue: calls, and what they answer."""

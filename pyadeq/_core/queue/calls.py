@@ -1,0 +1,440 @@
+"""The queue's calls: one function per script, each returning a Call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyadeq._core.kernel.call import Call, Reply, build_call
+from pyadeq._core.kernel.migration import Layout, layout
+from pyadeq._core.queue import replies
+from pyadeq._core.queue.items import (
+    EnqueueItem,
+    Failure,
+    Held,
+    ack_items,
+    backoff_pairs,
+    checked_lanes,
+    checked_list,
+    fail_items,
+    held,
+    item,
+)
+from pyadeq._core.queue.limits import LimitCalls, WeightCalls
+from pyadeq._core.queue.partition_calls import PartitionCalls
+from pyadeq._core.queue.schedules import ScheduleCalls
+from pyadeq.codec import Codec
+from pyadeq.models import (
+    AbandonStatus,
+    AckStatus,
+    CancelStatus,
+    Claimed,
+    Failed,
+    Page,
+    QueueStats,
+    Receipt,
+    ReleaseStatus,
+    Repair,
+    Retried,
+    Seconds,
+    Settings,
+    Settled,
+    Snoozed,
+    State,
+    Task,
+    TaskView,
+    to_ms,
+)
+from pyadeq.worker_models import Heartbeat, LogLine, Outcome, ProgressStatus, SteerStatus, WorkerInfo, WorkerMode
+
+
+@dataclass(frozen=True)
+class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
+    """Builds the calls of one queue.
+
+    A rid that may be left out is what keeps a call that is sent again from acting again.
+
+    now_ms and trace are asked once a call: the first answers 0 but for queues with a test clock, the second the W3C
+    traceparent of what the program does now, or nothing. codec: what seals payloads, results and errors, if anything.
+    """
+
+    base: str
+    now_ms: Callable[[], int] = field(default=lambda: 0)
+    source: str = ""
+    trace: Callable[[], str | None] = field(default=lambda: None)
+    codec: Codec | None = field(default=None, repr=False)
+
+    def _scalars(self, **scalars: Any) -> dict[str, Any]:
+        return {"now_ms": self.now_ms(), "source": self.source or None, "trace": self.trace() or None, **scalars}
+
+    def enqueue(self, tasks: Sequence[tuple[str, Task]], rid: str) -> Call[list[Receipt]]:
+        """tasks: ids with their tasks, 1 to 1,000; their order is their order in line."""
+        return self.enqueue_items([item(id, task) for id, task in tasks], rid)
+
+    def enqueue_items(
+        self, items: Sequence[EnqueueItem], rid: str, *, epoch: int = 0, moved: bool = False
+    ) -> Call[list[Receipt]]:
+        """The same for tasks that are encoded already, by `item`.
+
+        epoch: of the map of partitions by which they go to this one. moved: they belong to another by that map; what is
+        not kept here by its key or its family is not made, and its receipt says `moved`.
+        """
+        return build_call(
+            "queue.enqueue.v1",
+            self.base,
+            self._scalars(rid=rid, epoch=epoch, moved=moved),
+            {"item": self.sealing.items(items)},
+            decode=lambda reply: replies.receipts(reply, [id for id, _, _ in items]),
+        )
+
+    def claim(
+        self,
+        worker: str,
+        incarnation: str,
+        slot: int,
+        n: int,
+        *,
+        limit: int = 10,
+        lanes: Sequence[str] = ("any",),
+        lane_first: bool = False,
+        lease: Seconds = 0,
+        busy: int | None = None,
+        window: Seconds = 0,
+        alone_kinds: Sequence[str] = (),
+    ) -> Call[Claimed]:
+        """lease: seconds, 0 for the queue's setting. An answer holds fewer than limit where its bytes pass 4 MiB.
+
+        lane_first: the lanes in order before the priority. busy: how many other tasks the worker holds, if it counts.
+        window: seconds, at most 60, that the first in line waits for company. alone_kinds: at most 16 kinds; a task of
+        such a kind is leased alone.
+        """
+        scalars = self._scalars(
+            worker=worker, incarnation=incarnation, slot=slot, n=n, limit=limit, lease_ms=to_ms("lease", lease)
+        )
+        scalars |= {"lane_first": lane_first, "busy": busy, "window_ms": to_ms("window", window)}
+        if alone_kinds:
+            scalars["alone_kinds"] = checked_list("alone_kinds", alone_kinds)
+        return build_call(
+            "queue.claim.v1",
+            self.base,
+            scalars,
+            {"item": [(lane,) for lane in checked_lanes(lanes)]},
+            decode=self.sealing.opening(replies.claimed, self.sealing.claimed),
+        )
+
+    def settle(
+        self,
+        worker: str,
+        incarnation: str,
+        slot: int,
+        n: int,
+        *,
+        acks: Sequence[tuple[Held, Any]] = (),
+        fails: Sequence[Failure] = (),
+        jitters: Sequence[int] = (),
+        limit: int = 0,
+        lanes: Sequence[str] = ("any",),
+        lane_first: bool = False,
+        lease: Seconds = 0,
+        busy: int | None = None,
+    ) -> Call[Settled]:
+        """Acks, fails and a claim of up to limit more in one call; jitters: 0 to 1,000,000 for each fail."""
+        scalars = self._scalars(
+            worker=worker, incarnation=incarnation, slot=slot, n=n, limit=limit, lease_ms=to_ms("lease", lease)
+        )
+        scalars |= {"lane_first": lane_first, "busy": busy}
+        groups = {
+            "acks": self.sealing.acks(ack_items(acks)),
+            "fails": self.sealing.fails(fail_items(fails, jitters)),
+            "lanes_wanted": [(lane,) for lane in checked_lanes(lanes)],
+        }
+        decode = self.sealing.opening(replies.settled, self.sealing.settled)
+        return build_call("queue.settle.v1", self.base, scalars, groups, decode=decode)
+
+    def ack(self, acks: Sequence[tuple[Held, Any]]) -> Call[list[AckStatus]]:
+        """acks: leases with their results; None keeps no result."""
+        items = self.sealing.acks(ack_items(acks))
+        decode: Callable[[Reply], list[AckStatus]] = self.sealing.opening(replies.statuses, self.sealing.acked)
+        return build_call("queue.ack.v1", self.base, self._scalars(), {"item": items}, decode=decode)
+
+    def fail(self, fails: Sequence[Failure], jitters: Sequence[int]) -> Call[list[Failed]]:
+        """jitters: 0 to 1,000,000 for each fail; 500,000 is the backoff as it is."""
+        items = self.sealing.fails(fail_items(fails, jitters))
+        return build_call("queue.fail.v1", self.base, self._scalars(), {"item": items}, decode=replies.failed)
+
+    def heartbeat(
+        self, leases: Sequence[Held], worker: str = "", lease: Seconds = 0, busy: int | None = None
+    ) -> Call[Heartbeat]:
+        """Leases may be none where a worker is named, that shows itself and asks what is wanted of it."""
+        return build_call(
+            "queue.heartbeat.v1",
+            self.base,
+            {"now_ms": self.now_ms(), "worker": worker or None, "lease_ms": to_ms("lease", lease), "busy": busy},
+            {"item": [held(one) for one in leases]},
+            decode=replies.heartbeat,
+        )
+
+    def progress(self, notes: Sequence[tuple[Held, Mapping[str, Any]]], rid: str) -> Call[list[ProgressStatus]]:
+        """notes: leases, each with any of ppm (0 to 1,000,000), text, line and output (1,000 bytes at most)."""
+        items = [(*held(lease), note) for lease, note in notes]
+        return build_call(
+            "queue.progress.v1", self.base, self._scalars(rid=rid), {"item": items}, decode=replies.statuses
+        )
+
+    def log(self, id: str) -> Call[list[LogLine]]:
+        return build_call("queue.log.v1", self.base, {"now_ms": self.now_ms(), "id": id}, decode=replies.log_lines)
+
+    def release(self, leases: Sequence[Held]) -> Call[list[ReleaseStatus]]:
+        return build_call(
+            "queue.release.v1",
+            self.base,
+            self._scalars(),
+            {"item": [held(one) for one in leases]},
+            decode=replies.statuses,
+        )
+
+    def snooze(self, leases: Sequence[tuple[Held, Seconds]]) -> Call[list[Snoozed]]:
+        """leases: each with the seconds that its task is put aside."""
+        return build_call(
+            "queue.snooze.v1",
+            self.base,
+            self._scalars(),
+            {"item": [(*held(one), to_ms("delay", delay)) for one, delay in leases]},
+            decode=replies.snoozed,
+        )
+
+    def promote(self, limit: int = 100) -> Call[int]:
+        return build_call("queue.promote.v1", self.base, self._scalars(limit=limit), decode=replies.count)
+
+    def reap(self, limit: int = 100) -> Call[int]:
+        return build_call("queue.reap.v1", self.base, self._scalars(limit=limit), decode=replies.count)
+
+    def expire(self, limit: int = 100) -> Call[int]:
+        return build_call("queue.expire.v1", self.base, self._scalars(limit=limit), decode=replies.count)
+
+    def trim(self, limit: int = 1000) -> Call[tuple[int, bool]]:
+        """Answers how many tasks were deleted, and whether there may be more."""
+        return build_call("queue.trim.v1", self.base, self._scalars(limit=limit), decode=replies.removed)
+
+    def repair(
+        self,
+        ids: Sequence[str] = (),
+        *,
+        lanes: Sequence[str] = (),
+        limit: str | None = None,
+        start: int = 0,
+        dry_run: bool = False,
+    ) -> Call[Repair]:
+        """limit: the key of a limit, whose sets are looked at from the rank `start` on."""
+        groups: dict[str, list[tuple[Any, ...]]] = {
+            "task": [(id,) for id in ids],
+            "lane": [(lane,) for lane in lanes],
+            "line": [] if limit is None else [(limit, start)],
+        }
+        return build_call(
+            "queue.repair.v1",
+            self.base,
+            self._scalars(dry_run=dry_run),
+            groups,
+            decode=lambda reply: replies.repair(reply, ids),
+        )
+
+    def purge(
+        self, rid: str | None = None, *, all: bool = False, lane: str | None = None, limit: int = 1000
+    ) -> Call[tuple[int, bool]]:
+        """Answers how many were deleted, and whether there may be more. lane: only of those in line there."""
+        scalars = self._scalars(rid=rid, what="all" if all else "waiting", lane=lane, limit=limit)
+        return build_call("queue.purge.v1", self.base, scalars, decode=replies.removed)
+
+    def pause(self, rid: str | None = None) -> Call[str]:
+        return build_call("queue.pause.v1", self.base, self._scalars(rid=rid), decode=replies.status)
+
+    def resume(self, rid: str | None = None) -> Call[str]:
+        return build_call("queue.resume.v1", self.base, self._scalars(rid=rid), decode=replies.status)
+
+    def drain(self, rid: str | None = None) -> Call[str]:
+        return build_call("queue.drain.v1", self.base, self._scalars(rid=rid), decode=replies.status)
+
+    def retry(self, ids: Sequence[str], rid: str | None = None) -> Call[list[Retried]]:
+        items = [(id,) for id in ids]
+        return build_call("queue.retry.v1", self.base, self._scalars(rid=rid), {"item": items}, decode=replies.retried)
+
+    def abandon(self, ids: Sequence[str], rid: str | None = None) -> Call[list[AbandonStatus]]:
+        items = [(id,) for id in ids]
+        return build_call(
+            "queue.abandon.v1", self.base, self._scalars(rid=rid), {"item": items}, decode=replies.statuses
+        )
+
+    def cancel(self, ids: Sequence[str], rid: str | None = None, *, tree: bool = False) -> Call[list[CancelStatus]]:
+        """tree: their children too, and the children of those."""
+        return build_call(
+            "queue.cancel.v1",
+            self.base,
+            self._scalars(rid=rid, tree=tree),
+            {"item": [(id,) for id in ids]},
+            decode=replies.statuses,
+        )
+
+    def outcome(self, ids: Sequence[str]) -> Call[list[Outcome]]:
+        """The answer may be shorter than ids: it stops before 4 MiB. Ask again for the rest."""
+        items = [(id,) for id in ids]
+        decode = self.sealing.opening(replies.outcomes, self.sealing.outcomes)
+        return build_call("queue.outcome.v1", self.base, {"now_ms": self.now_ms()}, {"item": items}, decode=decode)
+
+    def get(self, ids: Sequence[str]) -> Call[list[TaskView | None]]:
+        """The answer may be shorter than ids: it stops before 4 MiB. Ask again for the rest."""
+        return build_call(
+            "queue.get.v1",
+            self.base,
+            {"now_ms": self.now_ms()},
+            {"item": [(id,) for id in ids]},
+            decode=self.sealing.opening(replies.views, self.sealing.views),
+        )
+
+    def length(self, lanes: Sequence[str]) -> Call[list[int]]:
+        """How many tasks are in line in each of some lanes."""
+        items = [(lane,) for lane in checked_lanes(lanes)]
+        return build_call(
+            "queue.length.v1", self.base, {"now_ms": self.now_ms()}, {"item": items}, decode=replies.lengths
+        )
+
+    def migrate(self, done: bool = False) -> Call[Layout]:
+        """done: everything that was stored is rewritten."""
+        return build_call("queue.migrate.v1", self.base, self._scalars(done=done), decode=layout)
+
+    def stats(self) -> Call[QueueStats]:
+        return build_call("queue.stats.v1", self.base, {"now_ms": self.now_ms()}, decode=replies.stats)
+
+    def settings(self) -> Call[Settings]:
+        return build_call("queue.settings.v1", self.base, {"now_ms": self.now_ms()}, decode=replies.settings)
+
+    def register(self, worker: str, incarnation: str, about: Mapping[str, Any] | None = None) -> Call[str]:
+        """about: hostname, pid, version, layout, capacity, group, instance, capabilities, lanes.
+
+        Answers `registered`, or `stale` for a replaced incarnation.
+        """
+        return build_call(
+            "queue.register.v1",
+            self.base,
+            self._scalars(worker=worker, incarnation=incarnation),
+            {"about": [(about,)] if about else []},
+            decode=replies.status,
+        )
+
+    def deregister(
+        self, worker: str, incarnation: str, reason: str = "stopped", leases: Sequence[Held] = ()
+    ) -> Call[str]:
+        """leases: 1,000 at most, are given back. Answers `deregistered`, `unregistered` or `stale`."""
+        return build_call(
+            "queue.deregister.v1",
+            self.base,
+            self._scalars(worker=worker, incarnation=incarnation, reason=reason),
+            {"item": [held(one) for one in leases]},
+            decode=replies.status,
+        )
+
+    def workers(
+        self,
+        *,
+        name: str | None = None,
+        group: str | None = None,
+        capability: str | None = None,
+        cursor: str = "",
+        limit: int = 100,
+    ) -> Call[tuple[list[WorkerInfo], str]]:
+        """Live workers, and the cursor that gets the next ones; it is empty on the last page."""
+        named = {"name": name, "group": group, "capability": capability}
+        scalars = {"now_ms": self.now_ms(), "cursor": cursor, "limit": limit, **named}
+        return build_call("queue.workers.v1", self.base, scalars, decode=replies.workers)
+
+    def steer(
+        self,
+        workers: Sequence[str],
+        mode: WorkerMode | None = None,
+        capacity: int | None = None,
+        rid: str | None = None,
+    ) -> Call[list[SteerStatus]]:
+        """What is None stays as it is."""
+        scalars = self._scalars(rid=rid, mode=mode, capacity=capacity)
+        return build_call(
+            "queue.steer.v1", self.base, scalars, {"item": [(name,) for name in workers]}, decode=replies.statuses
+        )
+
+    def configure(
+        self,
+        rid: str | None = None,
+        *,
+        clock: str | None = None,
+        lease: Seconds | None = None,
+        max_attempts: int | None = None,
+        max_crashes: int | None = None,
+        backoff: Any = None,
+        events_max: int | None = None,
+        events_keep: Seconds | None = None,
+        events_error_max: int | None = None,
+        presence: Seconds | None = None,
+        finished_keep: Seconds | None = None,
+        finished_max: int | None = None,
+        dead_keep: Seconds | None = None,
+        dead_max: int | None = None,
+        result_ttl: Seconds | None = None,
+        reply_ttl: Seconds | None = None,
+        idempotency: Seconds | None = None,
+        timeout: Seconds | None = None,
+        timeout_grace: Seconds | None = None,
+        fair: bool | None = None,
+    ) -> Call[Settings]:
+        """What is None stays as it is. clock: `server` or `test`, when the queue is created."""
+        seconds = {
+            "lease": lease,
+            "events_keep": events_keep,
+            "presence": presence,
+            "finished_keep": finished_keep,
+            "dead_keep": dead_keep,
+            "result": result_ttl,
+            "reply": reply_ttl,
+            "idempotency": idempotency,
+            "timeout": timeout,
+            "timeout_grace": timeout_grace,
+        }
+        settings: dict[str, Any] = {
+            f"{name}_ms": None if value is None else to_ms(name, value) for name, value in seconds.items()
+        }
+        settings |= {
+            "max_attempts": max_attempts,
+            "max_crashes": max_crashes,
+            "events_max": events_max,
+            "events_error_max": events_error_max,
+            "finished_max": finished_max,
+            "dead_max": dead_max,
+            "fair": fair,
+        }
+        settings |= backoff_pairs(backoff)
+        return build_call(
+            "queue.configure.v1",
+            self.base,
+            {"now_ms": self.now_ms(), "rid": rid, "clock": clock},
+            {"settings": [(settings,)] if any(value is not None for value in settings.values()) else []},
+            decode=replies.settings,
+        )
+
+    def list(
+        self,
+        state: State | None = None,
+        *,
+        lane: str | None = None,
+        user: str | None = None,
+        tag: str | None = None,
+        parent: str | None = None,
+        kind: str | None = None,
+        reason: str | None = None,
+        source: str | None = None,
+        cursor: str = "",
+        limit: int = 100,
+    ) -> Call[Page]:
+        """One state, user, tag or parent at least."""
+        named = {"lane": lane, "user": user, "tag": tag, "parent": parent, "kind": kind, "reason": reason}
+        named["source"] = source
+        scalars = {"now_ms": self.now_ms(), "state": state, "cursor": cursor, "limit": limit, **named}
+        return build_call("queue.list.v1", self.base, scalars, decode=replies.page)

@@ -1,0 +1,212 @@
+"""How an attempt ends that went wrong: from an exception to its class, and from there to what becomes of the task.
+
+| class             | what went wrong                                  | what becomes of the task                 |
+|-------------------|--------------------------------------------------|------------------------------------------|
+| `crash`           | the process that ran it died                     | retried                                  |
+| `bad_input`       | ValidationError, SyntaxError, JSONDecodeError, … | dead at once                             |
+| `timeout`         | it ran for longer than its timeout               | retried, with twice the timeout          |
+| `rate_limited`    | RateLimited                                      | retried, after as long as the error asks |
+| `out_of_memory`   | MemoryError                                      | dead at once, with an event `task.alert` |
+| `connection_lost` | TransportError, ConnectionError                  | retried                                  |
+| `error`           | anything else; its exception is the reason       | retried                                  |
+
+"Retried" is: after the task's backoff, while it has attempts left.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from concurrent.futures import BrokenExecutor
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import MappingProxyType
+
+from pydantic_core import ValidationError
+
+from pyadeq._core.queue.items import Failure
+from pyadeq.errors import ConfigError, RateLimited, TransportError
+from pyadeq.models import Lease, Seconds, to_ms
+
+LONGEST = 315_360_000.0  # seconds: the scripts take no more, ten years
+
+
+class TaskFailed(Exception):
+    """Raise it in a handler to say how the attempt failed.
+
+    reason: a failure class, `bad_input` for instance, or a word of your own. retryable: None for as the class says;
+    with a word of your own, it is. delay: seconds before the next run; None for as the class says.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        reason: str = "error",
+        retryable: bool | None = None,
+        delay: Seconds | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.retryable = retryable
+        self.delay = delay
+
+    def failure(self, lease: Lease, failures: Failures) -> Failure:
+        """How it fails an attempt."""
+        reason = word(str(self.reason))
+        return failures.failure(reason, lease, self, retryable=self.retryable, delay=_possible(self.delay))
+
+
+class ProcessDied(Exception):
+    """The process that ran the task died: exit_code as the system told it, -9 for a SIGKILL."""
+
+    def __init__(self, message: str, exit_code: int | None = None) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What becomes of an attempt of a failure class.
+
+    retry: run again while attempts are left. delay: seconds until then; None: the task's backoff.
+    longer_timeout: what the task's timeout is multiplied by for the next run. alert: write an event `task.alert`.
+    """
+
+    retry: bool = True
+    delay: Seconds | None = None
+    longer_timeout: float = 1.0
+    alert: bool = False
+
+    def __post_init__(self) -> None:
+        if self.delay is not None and not 0 <= to_ms("delay", self.delay) <= LONGEST * 1000:
+            raise ConfigError(f"delay: {self.delay!r} is not accepted; allowed: 0 s to ten years, or None")
+        if not 0 < self.longer_timeout < math.inf:
+            raise ConfigError(f"longer_timeout: {self.longer_timeout!r} is not accepted; allowed: more than 0")
+
+
+RULES = {
+    "crash": Rule(),
+    "bad_input": Rule(retry=False),
+    "timeout": Rule(longer_timeout=2.0),
+    "rate_limited": Rule(),
+    "out_of_memory": Rule(retry=False, alert=True),
+    "connection_lost": Rule(),
+    "error": Rule(),
+}
+CLASSES: dict[type[BaseException], str] = {
+    ProcessDied: "crash",
+    BrokenExecutor: "crash",
+    ValidationError: "bad_input",
+    SyntaxError: "bad_input",
+    json.JSONDecodeError: "bad_input",
+    UnicodeDecodeError: "bad_input",
+    RateLimited: "rate_limited",
+    MemoryError: "out_of_memory",
+    TransportError: "connection_lost",
+    ConnectionError: "connection_lost",
+}
+
+
+@dataclass(frozen=True)
+class Failures:
+    """A table: exception types to failure classes, and failure classes to rules. `Failures()` is the default one.
+
+        failures = Failures().changed(crash=Rule(alert=True), flaky=Rule(delay=5)).when(OddError, "flaky")
+        Worker(queue, handler, failures=failures)
+
+    rules: class -> Rule. classes: type -> class; of those that fit an exception, the most special one counts.
+    """
+
+    rules: Mapping[str, Rule] = field(default_factory=lambda: MappingProxyType(RULES))
+    classes: Mapping[type[BaseException], str] = field(default_factory=lambda: MappingProxyType(CLASSES))
+
+    def changed(self, **rules: Rule) -> Failures:
+        """A table with other rules, or with classes of your own: `Failures().changed(timeout=Rule(delay=60))`."""
+        return Failures(MappingProxyType({**self.rules, **rules}), self.classes)
+
+    def when(self, error: type[BaseException] | tuple[type[BaseException], ...], to: str) -> Failures:
+        """A table in which these exceptions, and what is derived from them, are of the class `to`."""
+        if to not in self.rules:
+            raise ConfigError(
+                f"to: {to!r} is not accepted; allowed: {', '.join(self.rules)}; make others with changed()"
+            )
+        types = error if isinstance(error, tuple) else (error,)
+        return Failures(self.rules, MappingProxyType({**self.classes, **dict.fromkeys(types, to)}))
+
+    def class_of(self, error: BaseException) -> str:
+        """The class of an exception; that of a group is that of its parts, if it is the same for all."""
+        for kind in type(error).__mro__:
+            if kind in self.classes:
+                return self.classes[kind]
+        if isinstance(error, BaseExceptionGroup):
+            found = {self.class_of(part) for part in error.exceptions}
+            return found.pop() if len(found) == 1 else "error"
+        return "error"
+
+    def failure(
+        self,
+        name: str,
+        lease: Lease,
+        error: str | bytes | BaseException,
+        *,
+        reason: str | None = None,
+        retryable: bool | None = None,
+        delay: Seconds | None = None,
+        exit_code: int | None = None,
+    ) -> Failure:
+        """How an attempt of that class ends by its rule; what is given counts before the rule."""
+        rule = self.rules.get(name, Rule())
+        return Failure(
+            lease,
+            error,
+            reason or name,
+            rule.retry if retryable is None else bool(retryable),
+            delay=rule.delay if delay is None else delay,
+            timeout=_longer(lease.timeout, rule.longer_timeout),
+            alert=rule.alert,
+            exit_code=exit_code,
+        )
+
+
+FAILURES = Failures()
+
+
+def failure_of(lease: Lease, error: BaseException, failures: Failures = FAILURES) -> Failure:
+    """How an exception fails an attempt. Its traceback is kept."""
+    if isinstance(error, TaskFailed):
+        return error.failure(lease, failures)
+    name = failures.class_of(error)
+    return failures.failure(
+        name,
+        lease,
+        error,
+        reason=word(type(error).__name__) if name == "error" else None,
+        delay=_possible(getattr(error, "retry_after", None)) if name == "rate_limited" else None,
+        exit_code=error.exit_code if isinstance(error, ProcessDied) else None,
+    )
+
+
+def timed_out(lease: Lease, failures: Failures = FAILURES) -> Failure:
+    """How an attempt ends that took longer than the task's timeout."""
+    return failures.failure("timeout", lease, f"the run took longer than its timeout of {lease.timeout:g} s")
+
+
+def word(text: str) -> str:
+    """A text in the form of a reason: at most 100 of A-Z a-z 0-9 . _ @ + -"""
+    return re.sub(r"[^A-Za-z0-9._@+-]+", "_", text)[:100] or "error"
+
+
+def _longer(timeout: float | None, factor: float) -> float | None:
+    return None if timeout is None or factor == 1.0 else min(max(timeout * factor, 0.001), LONGEST)
+
+
+def _possible(seconds: object) -> float | None:
+    """Seconds that a script takes, of what an exception of anybody's may hold; None if it is no length of time."""
+    try:
+        value = seconds.total_seconds() if isinstance(seconds, timedelta) else float(seconds)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return min(value, LONGEST) if value >= 0 else None

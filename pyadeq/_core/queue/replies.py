@@ -1,0 +1,358 @@
+"""The queue's replies: raw lists of bytes and integers, in the form that the manifest declares, into models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from pyadeq._core.kernel.call import Reply
+from pyadeq.errors import UnknownTask
+from pyadeq.models import (
+    Backoff,
+    Claimed,
+    Failed,
+    Lease,
+    Page,
+    QueueStats,
+    Receipt,
+    Renewal,
+    Repair,
+    Retried,
+    Settings,
+    Settled,
+    Snoozed,
+    TaskRepair,
+    TaskView,
+    read_json,
+)
+from pyadeq.worker_models import Heartbeat, LogLine, Outcome, WorkerInfo
+
+WORKER_FIELDS = (
+    "incarnation",
+    "group",
+    "instance",
+    "capacity",
+    "wanted",
+    "mode",
+    "heard",
+    "hostname",
+    "pid",
+    "version",
+    "layout",
+)
+
+
+def status(reply: Reply) -> str:
+    return str(reply[0].decode())
+
+
+def statuses(reply: Reply) -> list[Any]:
+    return [item[0].decode() for item in reply[2]]
+
+
+def count(reply: Reply) -> int:
+    return int(reply[2])
+
+
+def repair(reply: Reply, ids: Sequence[str]) -> Repair:
+    _, _, tasks, lanes, lines = reply
+    seen, damaged = lines[0][1:] if lines else (0, 0)
+    found = [_repaired(item, id) for item, id in zip(tasks, ids, strict=True)]
+    return Repair(tasks=found, lanes=[item[0].decode() for item in lanes], seen=seen, damaged=damaged)
+
+
+def _repaired(item: Reply, id: str) -> TaskRepair:
+    if item[0] == b"damaged":
+        _, kind, created_ms, rid, index = item
+        order = {"created": created_ms / 1000, "rid": rid.decode(), "index": index}
+        return TaskRepair(id=id, status="damaged", kind=kind.decode(), **order)
+    kind, state = (word.decode() for word in item[1:]) if len(item) > 1 else (None, None)
+    return TaskRepair(id=id, status=item[0].decode(), kind=kind, state=state)
+
+
+def lengths(reply: Reply) -> list[int]:
+    return [int(item[1]) for item in reply[2]]
+
+
+def receipts(reply: Reply, ids: Sequence[str]) -> list[Receipt]:
+    """UnknownTask, with all receipts, where a task was not made for one that it is to come after."""
+    answers: list[Receipt | None] = []
+    unknown: tuple[str, str] | None = None
+    for item, id in zip(reply[2], ids, strict=True):
+        if item[0] == b"unknown":
+            unknown = unknown or (id, item[1].decode())
+            answers.append(None)
+        else:
+            answers.append(Receipt(item[0].decode(), item[1].decode() if len(item) > 1 else id))
+    if unknown:
+        raise UnknownTask(*unknown, answers)
+    return cast(list[Receipt], answers)
+
+
+def claimed(reply: Reply) -> Claimed:
+    if reply[0] != b"ok":
+        return Claimed(reply[0].decode(), 0.0, 0.0, None, [])
+    return _claimed(reply[1:6], reply[6])
+
+
+def settled(reply: Reply) -> Settled:
+    if reply[0] != b"ok":
+        return Settled([], [], claimed(reply))
+    acks, fails, leases = reply[6:]
+    return Settled(
+        [item[0].decode() for item in acks],
+        [_failed(item) for item in fails],
+        _claimed(reply[1:6], leases),
+    )
+
+
+def failed(reply: Reply) -> list[Failed]:
+    return [_failed(item) for item in reply[2]]
+
+
+def heartbeat(reply: Reply) -> Heartbeat:
+    _, _, mode, wanted, items = reply
+    renewals = [
+        Renewal.model_construct(status=item[0].decode(), deadline=item[1] / 1000 if len(item) > 1 else None)
+        for item in items
+    ]
+    return Heartbeat.model_construct(mode=mode.decode(), capacity=wanted, renewals=renewals)
+
+
+def log_lines(reply: Reply) -> list[LogLine]:
+    return [LogLine(at=at_ms / 1000, text=text.decode(errors="replace")) for _, at_ms, text in reply[2]]
+
+
+def outcomes(reply: Reply) -> list[Outcome]:
+    return [_outcome(*item) for item in reply[3]]
+
+
+def workers(reply: Reply) -> tuple[list[WorkerInfo], str]:
+    return [_worker(name.decode(), seen_ms, record) for _, name, seen_ms, record in reply[3]], reply[2].decode()
+
+
+def snoozed(reply: Reply) -> list[Snoozed]:
+    return [Snoozed(status=item[0].decode(), due=item[1] / 1000 if len(item) > 1 else None) for item in reply[2]]
+
+
+def retried(reply: Reply) -> list[Retried]:
+    return [Retried(status=item[0].decode(), holder=item[1].decode() if len(item) > 1 else None) for item in reply[2]]
+
+
+def removed(reply: Reply) -> tuple[int, bool]:
+    return int(reply[2]), bool(reply[3])
+
+
+def views(reply: Reply) -> list[TaskView | None]:
+    return [_view(item, item[6], item[7]) if item[0] == b"found" else None for item in reply[3]]
+
+
+def page(reply: Reply) -> Page:
+    return Page(tasks=[_view(item) for item in reply[3]], cursor=reply[2].decode(), now=reply[1] / 1000)
+
+
+def stats(reply: Reply) -> QueueStats:
+    now_ms, mode, ready, delayed, blocked, running, stalled, finished, dead, workers = reply[1:11]
+    lanes, more_lanes, counters = reply[11:]
+    return QueueStats(
+        now=now_ms / 1000,
+        mode=mode.decode(),
+        ready=ready,
+        delayed=delayed,
+        blocked=blocked,
+        running=running,
+        stalled=stalled,
+        finished=finished,
+        dead=dead,
+        workers=workers,
+        lanes={name.decode(): int(value) for name, value in _pairs(lanes)},
+        more_lanes=more_lanes,
+        counters={name.decode(): int(value) for name, value in _pairs(counters)},
+    )
+
+
+def texts(flat: list[bytes]) -> dict[str, str]:
+    """What is stored in a hash."""
+    return {name.decode(): value.decode() for name, value in _pairs(flat)}
+
+
+def settings(reply: Reply) -> Settings:
+    stored = texts(reply[2])
+    backoff = {
+        "base": _scaled(stored, "backoff_base_ms", 1000),
+        "multiplier": _scaled(stored, "backoff_multiplier_pct", 100),
+        "cap": _scaled(stored, "backoff_cap_ms", 1000),
+        "jitter": _scaled(stored, "jitter_pct", 100),
+    }
+    given = {
+        "clock": stored.get("clock"),
+        "layout": stored.get("layout"),
+        "lease": _scaled(stored, "lease_ms", 1000),
+        "max_attempts": stored.get("max_attempts"),
+        "max_crashes": stored.get("max_crashes"),
+        "events_max": stored.get("events_max"),
+        "events_error_max": stored.get("events_error_max"),
+        "events_keep": _scaled(stored, "events_keep_ms", 1000),
+        "presence": _scaled(stored, "presence_ms", 1000),
+        "mode": stored.get("mode"),
+        "finished_keep": _scaled(stored, "finished_keep_ms", 1000),
+        "finished_max": stored.get("finished_max"),
+        "dead_keep": _scaled(stored, "dead_keep_ms", 1000),
+        "dead_max": stored.get("dead_max"),
+        "result_ttl": _scaled(stored, "result_ms", 1000),
+        "reply_ttl": _scaled(stored, "reply_ms", 1000),
+        "idempotency": _scaled(stored, "idempotency_ms", 1000),
+        "timeout": _scaled(stored, "timeout_ms", 1000),
+        "timeout_grace": _scaled(stored, "timeout_grace_ms", 1000),
+        "fair": stored.get("fair", "0") != "0",
+        "backoff": Backoff.model_validate({k: v for k, v in backoff.items() if v is not None}),
+    }
+    return Settings.model_validate({name: value for name, value in given.items() if value is not None})
+
+
+def _scaled(stored: dict[str, str], name: str, unit: int) -> float | None:
+    return int(stored[name]) / unit if name in stored else None
+
+
+def _pairs(flat: list[bytes]) -> zip[tuple[bytes, bytes]]:
+    return zip(flat[::2], flat[1::2], strict=True)
+
+
+def _failed(item: list[Any]) -> Failed:
+    return Failed(status=item[0].decode(), due=item[1] / 1000 if len(item) > 1 else None)
+
+
+def _claimed(times: list[int], leases: list[list[Any]]) -> Claimed:
+    now_ms, next_ms, fires_ms, lease_ms, deadline_ms = times
+    deadline = deadline_ms / 1000
+    held = [_lease(deadline, *fields) for _, *fields in leases]
+    next_due, next_firing = (at_ms / 1000 if at_ms else None for at_ms in (next_ms, fires_ms))
+    return Claimed("ok", now_ms / 1000, lease_ms / 1000, next_due, held, next_firing)
+
+
+def _lease(
+    deadline: float,
+    id: bytes,
+    token: bytes,
+    fence: int,
+    attempt: int,
+    delivery: int,
+    data: bytes,
+    record: list[bytes],
+) -> Lease:
+    """A lease, made past the checks that keep one from being changed, which take most of the time."""
+    lease = object.__new__(Lease)
+    words = iter(record)
+    its = lease.__dict__
+    its["id"] = id.decode()
+    its["token"] = token.decode()
+    its["fence"] = fence
+    its["attempt"] = attempt
+    its["delivery"] = delivery
+    its["deadline"] = deadline
+    its["data"] = data
+    its["record"] = {name.decode(): value for name, value in zip(words, words, strict=True)}
+    return lease
+
+
+def _outcome(status: bytes, *fields: Any) -> Outcome:
+    match status, fields:
+        case b"waiting", (state, told):
+            return Outcome(status="waiting", state=state.decode(), told=bool(told))
+        case b"completed", (value,):
+            return Outcome(status="completed", data=value)
+        case b"dead", (reason, error):
+            return Outcome(status="dead", reason=reason.decode(), error=error.decode(errors="replace"))
+    return Outcome.model_validate({"status": status.decode()})
+
+
+def _worker(name: str, seen_ms: int, record: list[bytes]) -> WorkerInfo:
+    own = {field.decode(): value.decode() for field, value in _pairs(record)}
+    return WorkerInfo.model_validate(
+        {
+            "name": name,
+            "seen": seen_ms / 1000,
+            "registered": _scaled(own, "registered_ms", 1000),
+            "capabilities": tuple(filter(None, own.get("capabilities", "").split(","))),
+            "lanes": tuple(filter(None, own.get("lanes", "").split(","))),
+            "busy": own.get("busy") or None,
+            **{field: own[field] for field in WORKER_FIELDS if field in own},
+        }
+    )
+
+
+def _view(item: list[Any], data: bytes | None = None, result: bytes | None = None) -> TaskView:
+    _, id, state, at_ms, place, flat = item[:6]
+    record = {name.decode(): value for name, value in _pairs(flat)}
+    state = state.decode()
+    at = at_ms / 1000 if at_ms else None
+    waits = "after" in record or "gather" in record
+
+    def text(name: str) -> str | None:
+        return record[name].decode(errors="replace") if name in record else None
+
+    def words(name: str) -> tuple[str, ...]:
+        return tuple(record[name].decode().split(",")) if name in record else ()
+
+    def number(name: str, default: int | None = None) -> Any:
+        return int(record[name]) if name in record else default
+
+    def seconds(name: str) -> float | None:
+        return int(record[name]) / 1000 if name in record else None
+
+    return TaskView.model_construct(
+        id=id.decode(),
+        state=state,
+        kind=text("kind"),
+        priority=number("priority", 5),
+        lane=text("lane") or "any",
+        user=text("user"),
+        tags=words("tags"),
+        limits=words("limits"),
+        limited_by=text("limited_by") if state == "blocked" else None,
+        place=place if state in ("ready", "blocked") else None,
+        due=at if state == "delayed" else None,
+        deadline=at if state in ("running", "stalled") else None,
+        created=seconds("created_ms"),
+        started=seconds("started_ms"),
+        ended=at if state in ("completed", "cancelled", "dead") else None,
+        attempts=number("attempts", 0),
+        crashes=number("crashes", 0),
+        deliveries=number("deliveries", 0),
+        max_attempts=number("max_attempts"),
+        parent=text("parent"),
+        after=words("after"),
+        after_any="after_any" in record if waits else None,
+        after_when=text("after_when") or "completed" if waits else None,
+        gather=number("gather"),
+        awaits=number("awaits") if state == "blocked" else None,
+        schedule=text("schedule"),
+        nominal=seconds("nominal_ms"),
+        ordering_key=text("ordering_key"),
+        idempotency_key=text("idempotency_key"),
+        unique=text("unique"),
+        scope=text("scope"),
+        expires_at=seconds("expires_at_ms"),
+        timeout=seconds("timeout_ms"),
+        fallback=_lanes(record),
+        reply="reply" in record,
+        source=text("source"),
+        trace=text("trace"),
+        worker=text("worker"),
+        fence=number("fence"),
+        progress=number("progress_ppm") / 1_000_000 if "progress_ppm" in record else None,
+        progress_text=text("progress_text"),
+        output=text("output"),
+        exit_code=number("exit_code"),
+        reason=text("reason"),
+        error=text("error"),
+        data=data,
+        result_data=result,
+        headers=read_json(record.get("headers")),
+    )
+
+
+def _lanes(record: dict[str, bytes]) -> tuple[str, ...]:
+    """Where a task goes that nobody takes: its lanes in turn, and `fail` if that is how it ends."""
+    lanes = record["fallback"].decode().split(",") if "fallback" in record else []
+    return (*lanes, "fail") if record.get("unclaimed") == b"fail" else tuple(lanes)

@@ -1,0 +1,2 @@
+# Generated from pyadeq/_async/kernel/__init__.py by pyadeq/_unasync.py; do not edit.
+"""What all nouns share: clients, and how calls are sent."""

@@ -1,0 +1,47 @@
+# Generated from pyadeq/_async/kernel/migration.py by pyadeq/_unasync.py; do not edit.
+"""To the layout of this release: first what is written, then, a bounded part at a time, what is stored already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyadeq._sync.kernel.runner import Runner
+from pyadeq._core.kernel.migration import Migrating, newest_layout, rewrite, rewriter
+from pyadeq.errors import AdeqError, LayoutError
+from pyadeq.models import Migration
+
+MOST_PASSES = 100
+Progress = Callable[[int], object] | None
+
+
+def migrate(runner: Runner, noun: str, calls: Migrating, before: int, progress: Progress) -> Migration:
+    """Go over what is stored until one whole pass finds nothing in an older form, and the server has noted that.
+
+    A failover may lose the raise of the layout in the middle: then it begins anew.
+    """
+    script, rewritten = rewriter(noun), 0
+    for _ in range(MOST_PASSES):
+        state = runner.send(calls.migrate())
+        if state.written == 0:
+            return Migration(before=0, layout=0, rewritten=0)
+        try:
+            found = _pass_over(runner, script, calls, rewritten, progress) if script else 0
+        except LayoutError:
+            continue
+        rewritten += found
+        if found == 0:
+            state = runner.send(calls.migrate(done=True))
+            if state.rewritten >= newest_layout():
+                return Migration(before=before, layout=state.written, rewritten=rewritten)
+    raise AdeqError(f"after {MOST_PASSES} passes there is still something in an older form; say it again")
+
+
+def _pass_over(runner: Runner, script: str, calls: Migrating, so_far: int, progress: Progress) -> int:
+    found, cursor = 0, ""
+    while True:
+        step = runner.send(rewrite(script, calls, cursor))
+        found, cursor = found + step.rewritten, step.cursor
+        if progress:
+            progress(so_far + found)
+        if not cursor:
+            return found

@@ -1,0 +1,93 @@
+# Generated from pyadeq/_async/kernel/pools.py by pyadeq/_unasync.py; do not edit.
+"""Connections of our own to where a client connects, made the way it makes them.
+
+The client's own are left alone: its retries would multiply our time limit, and its timeouts may be none.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+from redis import BlockingConnectionPool, ConnectionPool, Redis, RedisCluster
+from redis.retry import Retry
+from redis.sentinel import SentinelConnectionPool
+from redis.backoff import NoBackoff
+
+SOCKET_TIMEOUT = 5.0
+"""Seconds in which a server answers, where the client does not say."""
+
+_QUIET: dict[str, Any] = {}
+if hasattr(ConnectionPool, "update_maint_notifications_config"):  # newer redis-py
+    from redis.maint_notifications import MaintNotificationsConfig
+
+    _QUIET["maint_notifications_config"] = MaintNotificationsConfig(enabled=False)
+
+
+def no_retry() -> Retry:
+    """Calls are sent again by pyadeq, within one time limit; redis-py's own retries would multiply it."""
+    return Retry(NoBackoff(), 0)
+
+
+def settings(options: dict[str, Any], longest_wait: float = 0.0) -> dict[str, Any]:
+    """What a client's connections are made with: bytes out, no retries, an end to every wait, and nobody's pushes.
+
+    longest_wait: seconds that a command may wait at the server, in addition to what the client gives it to answer.
+    """
+    kept = {
+        name: value
+        for name, value in options.items()
+        # These tie a connection to the pool it was made for, or to its timeouts.
+        if name != "connection_pool" and not name.startswith(("maint_notifications", "orig_"))
+    }
+    timeout = kept.get("socket_timeout") or SOCKET_TIMEOUT
+    timeouts = {
+        "socket_timeout": timeout + longest_wait,
+        "socket_connect_timeout": kept.get("socket_connect_timeout") or timeout,
+    }
+    return {**kept, **timeouts, "retry": no_retry(), "decode_responses": False, **_QUIET}
+
+
+def own_pool(pool: Any, longest_wait: float = 0.0) -> Any:
+    """A pool like this one. With Sentinel it asks the same sentinels for the primary."""
+    made_by: dict[str, Any] = {
+        "connection_class": pool.connection_class,
+        "max_connections": pool.max_connections,
+        **settings(pool.connection_kwargs, longest_wait),
+    }
+    kind: Any = ConnectionPool
+    if isinstance(pool, SentinelConnectionPool):
+        kind = SentinelConnectionPool
+        manager: Any = copy(pool.sentinel_manager)
+        manager.sentinels = [Redis.from_pool(own_pool(one.connection_pool)) for one in manager.sentinels]
+        made_by |= {"service_name": pool.service_name, "sentinel_manager": manager}
+        made_by |= {"is_master": pool.is_master, "check_connection": pool.check_connection}
+    elif isinstance(pool, BlockingConnectionPool):
+        kind = BlockingConnectionPool
+        made_by["timeout"] = pool.timeout
+    return kind(**made_by)
+
+
+def address(client: Redis | RedisCluster) -> str:
+    """Where a client connects, as a URL without user and password."""
+    if isinstance(client, RedisCluster):
+        manager: Any = client.nodes_manager
+        return "cluster://" + ",".join(sorted(f"{node.host}:{node.port}" for node in manager.startup_nodes.values()))
+    pool: Any = client.connection_pool
+    options = pool.connection_kwargs
+    database = options.get("db") or 0
+    if isinstance(pool, SentinelConnectionPool):
+        return f"sentinel://{pool.service_name}/{database}"
+    if "path" in options:
+        return f"unix://{options['path']}" + (f"?db={database}" if database else "")
+    scheme = "rediss" if "SSL" in pool.connection_class.__name__ else "redis"
+    return f"{scheme}://{options.get('host', 'localhost')}:{options.get('port', 6379)}/{database}"
+
+
+def close_pool(pool: Any) -> None:
+    """Close a pool that `own_pool` made."""
+    if isinstance(pool, SentinelConnectionPool):
+        manager: Any = pool.sentinel_manager
+        for sentinel in manager.sentinels:
+            sentinel.close()
+    pool.close()

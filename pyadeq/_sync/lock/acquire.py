@@ -1,0 +1,305 @@
+# Generated from pyadeq/_async/lock/acquire.py by pyadeq/_unasync.py; do not edit.
+"""Acquiring: from a request to a grant, or to the reason why there is none."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator, Callable, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Required, TypeAlias, TypedDict, Unpack
+
+from pyadeq._sync.kernel.blocks import with_block
+from pyadeq._sync.kernel.runner import Runner
+from pyadeq._sync.lock.base import LocksBase
+from pyadeq._sync.lock.grant import Grant
+from pyadeq._sync.lock.keeper import PATIENCE, Keeper
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.kernel.options import checked_options
+from pyadeq._core.lock.refusals import checked_ttl, lock_error
+from pyadeq._core.queue.items import checked_list
+from pyadeq._twins import sleep, takes
+from pyadeq.errors import BadArgument, DurabilityError, LockLost, TransportError
+from pyadeq.ids import new_ulid
+from pyadeq.lock_models import LockMode, LockRequest, RequestState
+from pyadeq.models import Seconds, to_ms
+
+Wanted: TypeAlias = str | tuple[str, LockMode] | LockRequest
+"""A resource, exclusively; with its mode; or with its mode and a number of permits."""
+
+WAIT = 60.0
+LONGEST_WAIT_MS = 86_400_000
+DETECT_EVERY = 2.0
+PATIENCE_AFTER, MOST_VISITS = 30.0, 20_000
+"""Seconds after which a search that is too long for one call gets a larger one, and how much that may look at."""
+LATE = 0.002
+"""Seconds by which the last poll comes after the end of the wait, for the server's clock to have passed it too."""
+MOST_PAST = 4096
+# After these the request may be made again: they end a place in line, and not the wish.
+LAPSED = {"abandoned", "expired"}
+
+
+class AcquireOptions(TypedDict, total=False):
+    """How locks are acquired.
+
+    owner: one sequential flow of work, which waits for one lock at a time; what it holds never stands in its own way.
+    agent: whose flow it is, for rate limits and lists; the owner, unless given.
+    ttl: seconds of the lease, 0.1 to 3600, which is renewed in the background; 0: the domain's setting.
+    wait: seconds to wait at most. priority: 0 (first) to 9, a head start in line.
+    purpose: for people who look, at most 200 bytes.
+    born: that of the DeadlockError before, where this is another try; the policy `youngest` spares older work.
+    on_lost: called with the grant when it is lost, from the background; in asyncio it may be a coroutine function.
+    """
+
+    owner: Required[str]
+    agent: str | None
+    ttl: Seconds
+    wait: Seconds
+    priority: int
+    purpose: str
+    born: float | None
+    on_lost: Callable[[Grant], object] | None
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What is wanted, by whom, and until when on this machine's clock."""
+
+    requests: Sequence[LockRequest]
+    many: bool
+    owner: str
+    agent: str | None = None
+    ttl: Seconds = 0.0
+    wait: Seconds = WAIT
+    priority: int = 5
+    purpose: str = ""
+    born: float | None = None
+    on_lost: Callable[[Grant], object] | None = None
+
+    @property
+    def names(self) -> str:
+        return ", ".join(one.resource for one in self.requests)
+
+
+class Acquiring(LocksBase):
+    """The part of a lock domain that those use who need locks."""
+
+    def __init__(self, runner: Runner, name: str, base: str) -> None:
+        super().__init__(runner, name, base)
+        self._keeper = Keeper(runner, self.calls, self._here)
+        self._under_way: set[tuple[int, str]] = set()
+        self._past: deque[str] = deque(maxlen=MOST_PAST)  # requests that nobody here waits for any more
+
+    @with_block("with locks.acquire(…) as grant: …; or grant = locks.take(…), and grant.release() later")
+    def acquire(
+        self, resource: str, *, mode: LockMode = "exclusive", permits: int = 1, **options: Unpack[AcquireOptions]
+    ) -> Iterator[Grant]:
+        """Hold a lock for the length of a with block.
+
+        mode: `exclusive`; `shared`; `permit`, so many `permits` of a resource with a capacity. Raises WaitTimeout when
+        it was not free in time (wait=0: at once), DeadlockError where waiting would never end, OwnerWaits,
+        LockUnavailable, RateLimited. LockLost, if it was lost before the end of a block that raised nothing itself.
+        """
+        with _held(self.take(resource, mode=mode, permits=permits, **options)) as grant:
+            yield grant
+
+    @with_block("with locks.acquire_many(…) as grant: …; or grant = locks.take_many(…)")
+    def acquire_many(self, wanted: Sequence[Wanted], **options: Unpack[AcquireOptions]) -> Iterator[Grant]:
+        """Hold several locks, all or none, for the length of a with block; see `acquire`.
+
+        wanted: 1 to 32 resources, each once: a name (exclusive), (name, mode), or a LockRequest.
+        """
+        with _held(self.take_many(wanted, **options)) as grant:
+            yield grant
+
+    def take(
+        self, resource: str, *, mode: LockMode = "exclusive", permits: int = 1, **options: Unpack[AcquireOptions]
+    ) -> Grant:
+        """Acquire a lock, to be given back by `release` of the grant; errors as `acquire` has them.
+
+        It is renewed for as long as you keep the grant: one that nobody refers to any more ends with its lease.
+        """
+        request = LockRequest.model_construct(resource=resource, mode=mode, permits=permits)
+        return self._fulfil(_wish([request], False, options, ("resource", "mode", "permits")))
+
+    def take_many(self, wanted: Sequence[Wanted], **options: Unpack[AcquireOptions]) -> Grant:
+        """Acquire several locks, all or none, to be given back by `release` of the grant; see `take`."""
+        requests = [_request(one) for one in checked_list("wanted", wanted)]
+        return self._fulfil(_wish(requests, True, options, ("wanted",)))
+
+    def close(self) -> None:
+        """End what waits, and the renewals; `Adeq.close` does it. What is still held ends with its lease."""
+        self._close()
+        until = monotonic() + PATIENCE
+        while any(pid == os.getpid() for pid, _ in list(self._under_way)) and monotonic() < until:
+            sleep(0.01)
+        self._keeper.close()
+
+    def _fulfil(self, wish: _Wish) -> Grant:
+        self._check_open()
+        wait_ms = to_ms("wait", wish.wait)
+        if not 0 <= wait_ms <= LONGEST_WAIT_MS:
+            allowed = f"0 to {LONGEST_WAIT_MS // 1000} seconds"
+            raise BadArgument("ADEQ_ARG", "pyadeq", f"wait: {wish.wait!r} is not accepted; allowed: {allowed}")
+        until = self._here() + wait_ms / 1000
+        born_ms = self._issued_ms() if wish.born is None else to_ms("born", wish.born)
+        late = False
+        while True:
+            rid = new_ulid()
+            mine = os.getpid(), rid
+            self._under_way.add(mine)
+            try:
+                self._check_open()
+                state, sent = self._attempt(rid, wish, until, born_ms)
+                if state.status == "granted":
+                    return self._grant(rid, wish, state, sent)
+            except BadArgument:
+                raise
+            except BaseException:
+                # Whatever has become of it, and wherever this stopped: neither a waiter nor a hold stays behind.
+                self._keeper.abandon(rid)
+                raise
+            finally:
+                self._under_way.discard(mine)
+                self._past.append(rid)
+            if self._made_way(state):
+                continue
+            if state.status == "request_expired" and not late:
+                late, self._told = True, None  # this machine may have slept
+            elif not _has_lapsed(state) or self._here() >= until:
+                raise lock_error(state, wish.names, wish.owner, born_ms / 1000)
+
+    def _attempt(self, rid: str, wish: _Wish, until: float, born_ms: int) -> tuple[RequestState, float]:
+        """How the request ends, and when the call was sent that said so."""
+        while True:
+            issued_ms = self._issued_ms()
+            sent = self._here()
+            state = self._ask(self._call(rid, wish, max(until - sent, 0.0), issued_ms, born_ms))
+            if state.status == "queued":
+                return self._wait(rid, wish, state, state.now + max(until - sent, 0.0))
+            if state.retry_after is None or sent + state.retry_after > until:
+                return state, sent
+            sleep(state.retry_after)  # a refused one is not remembered: it goes out again as it is
+            self._check_open()
+
+    def _wait(self, rid: str, wish: _Wish, state: RequestState, end: float) -> tuple[RequestState, float]:
+        """Poll when somebody says that there is news, and from time to time; end: on the domain's clock."""
+        detect_at = monotonic() + DETECT_EVERY
+        patient_at = monotonic() + PATIENCE_AFTER
+        with self._listening(rid) as ear:
+            while True:
+                sent = self._here()
+                state = self._ask(self.calls.poll([rid]))
+                if state.status != "queued":
+                    return state, sent
+                if not state.checked and monotonic() >= detect_at:
+                    detect_at = monotonic() + DETECT_EVERY
+                    patient = monotonic() >= patient_at
+                    if patient:
+                        patient_at = monotonic() + PATIENCE_AFTER
+                    self._detect(patient)
+                assert state.poll is not None
+                ear.wait(min(state.poll, max(end - state.now, 0.0) + LATE))
+                self._check_open()
+
+    def _detect(self, patient: bool) -> None:
+        """Look for the deadlocks that the search at the enqueue had no time for. The next poll says who it was."""
+        with suppress(DurabilityError):
+            self._runner.send(self.calls.detect(1, MOST_VISITS) if patient else self.calls.detect())
+
+    def _made_way(self, state: RequestState) -> bool:
+        """Whether the owner was only in its own way, and is no more: the request it waits with has ended here.
+
+        It could not be cancelled yet, or the server has lost how it ended. That is made good once.
+        """
+        if state.rid is None or state.status != "owner_waits" or state.rid not in self._past:
+            return False
+        self._past.remove(state.rid)
+        with suppress(DurabilityError):
+            self._runner.send(self.calls.cancel([state.rid]))
+        return True
+
+    def _ask(self, call: Call[Any]) -> RequestState:
+        unconfirmed: DurabilityError | None = None
+        try:
+            answer = self._runner.send(call)
+        except DurabilityError as error:
+            answer, unconfirmed = error.answer, error
+        state: RequestState = answer[0] if isinstance(answer, list) else answer
+        self._tell(state.now)
+        if unconfirmed and state.status == "granted":  # one that may be lost with its primary is none
+            raise unconfirmed
+        return state
+
+    def _call(self, rid: str, wish: _Wish, wait: float, issued_ms: int, born_ms: int) -> Call[RequestState]:
+        options: dict[str, Any] = {
+            "issued_ms": issued_ms,
+            "born_ms": born_ms,
+            "agent": wish.agent,
+            "ttl": wish.ttl,
+            "wait": wait,
+            "priority": wish.priority,
+            "purpose": wish.purpose,
+        }
+        if wish.many:
+            return self.calls.acquire_many(rid, wish.requests, wish.owner, **options)
+        (one,) = wish.requests
+        return self.calls.acquire(rid, one.resource, wish.owner, mode=one.mode, permits=one.permits, **options)
+
+    def _grant(self, rid: str, wish: _Wish, state: RequestState, sent: float) -> Grant:
+        ttl = to_ms("ttl", wish.ttl) / 1000
+        grant = Grant(self._keeper, rid, wish.owner, wish.requests, state, sent, ttl, wish.on_lost, self._heartbeat)
+        self._keeper.add(grant)
+        return grant
+
+
+@contextmanager
+def _held(grant: Grant) -> Iterator[Grant]:
+    try:
+        yield grant
+    except BaseException:
+        # The block's own error says more, and the release is tried again in the background.
+        with suppress(LockLost, TransportError):
+            grant.release()
+        raise
+    try:
+        grant.release()
+    except TransportError:
+        if grant.lost:
+            raise
+
+
+def _wish(requests: Sequence[LockRequest], many: bool, options: AcquireOptions, places: tuple[str, ...]) -> _Wish:
+    """What is wanted, once it makes sense. places: what may be given besides the options."""
+    checked_options(options, AcquireOptions.__annotations__, required=("owner",), besides=places)
+    wish = _Wish(requests, many, **options)
+    checked_ttl(wish.ttl)
+    if wish.on_lost is not None and not takes(wish.on_lost):
+        what = f"on_lost: {wish.on_lost!r} is not accepted"
+        allowed = "a function that takes the grant, a coroutine function only in asyncio"
+        raise BadArgument("ADEQ_ARG", "pyadeq", f"{what}; allowed: {allowed}")
+    for one in requests:
+        if one.mode != "permit" and one.permits != 1:
+            what = f"permits: {one.permits!r} of {one.resource} in mode {one.mode!r} is not accepted"
+            raise BadArgument("ADEQ_ARG", "pyadeq", f"{what}; allowed: 1, or more with mode='permit'")
+    return wish
+
+
+def _request(wanted: Wanted) -> LockRequest:
+    if isinstance(wanted, LockRequest):
+        return wanted
+    match wanted:
+        case str():
+            return LockRequest.model_construct(resource=wanted)
+        case (resource, mode):
+            return LockRequest.model_construct(resource=resource, mode=mode)
+    raise BadArgument(
+        "ADEQ_ARG", "pyadeq", f"wanted: {wanted!r} is not accepted; allowed: a name, (name, mode) or a LockRequest"
+    )
+
+
+def _has_lapsed(state: RequestState) -> bool:
+    """Whether a request ended that may be made again: it was not heard of for a while, or the server lost its data."""
+    return state.status == "unknown" or (state.status == "ended" and state.outcome in LAPSED)

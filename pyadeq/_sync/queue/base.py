@@ -1,0 +1,71 @@
+# Generated from pyadeq/_async/queue/base.py by pyadeq/_unasync.py; do not edit.
+"""What all parts of a queue share: its calls, and how they are sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from pyadeq._sync.kernel.runner import Runner
+from pyadeq._sync.queue.identities import Identities
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.queue.calls import QueueCalls
+from pyadeq._core.queue.items import MAX_ITEMS
+from pyadeq.errors import DurabilityError, UnknownTask
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+
+class QueueBase:
+    """A queue by its name, on one server."""
+
+    def __init__(self, runner: Runner, name: str, base: str) -> None:
+        self.name = name
+        self.base = base
+        self.calls = QueueCalls(base, runner.now_ms, runner.source, runner.trace, runner.codec)
+        self._runner = runner
+        self._identities = Identities(runner, self.calls)
+
+    @property
+    def adeq(self) -> Runner:
+        """The client that the queue was made by."""
+        return self._runner
+
+    @property
+    def default_worker(self) -> str:
+        """The name under which this process claims where none is given."""
+        return self._identities.own_name()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.base!r}>"
+
+    def _in_batches(self, call: Callable[[Sequence[T]], Call[list[A]]], items: Sequence[T]) -> list[A]:
+        """One call for every 1,000 items; their answers in order."""
+        starts = range(0, len(items), MAX_ITEMS)
+        return self._in_turn(call(items[start : start + MAX_ITEMS]) for start in starts)
+
+    def _in_turn(self, calls: Iterable[Call[list[A]]]) -> list[A]:
+        """The answers of some calls, made one after the other.
+
+        If one is not confirmed, or has to do with a task that there is not, that is raised at the end.
+        """
+        answers: list[A] = []
+        unconfirmed: DurabilityError | None = None
+        unknown: UnknownTask | None = None
+        for call in calls:
+            try:
+                answers += self._runner.send(call)
+            except DurabilityError as error:
+                answers += error.answer
+                unconfirmed = error
+            except UnknownTask as error:
+                answers += error.receipts
+                unknown = unknown or error
+        if unconfirmed is not None:
+            unconfirmed.answer = answers
+            raise unconfirmed
+        if unknown is not None:
+            unknown.receipts = answers
+            raise unknown
+        return answers

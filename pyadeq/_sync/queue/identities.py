@@ -1,0 +1,193 @@
+# Generated from pyadeq/_async/queue/identities.py by pyadeq/_unasync.py; do not edit.
+"""Under which names and incarnations a queue object claims."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from pyadeq._sync.kernel.runner import Runner
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.kernel.migration import newest_layout
+from pyadeq._core.kernel.slots import Slot, WorkerIdentity
+from pyadeq._core.queue.calls import QueueCalls
+from pyadeq._core.queue.items import Held
+from pyadeq._twins import Home, Lock
+from pyadeq._version import __version__
+from pyadeq.errors import AdeqError, DurabilityError, WorkerReplaced
+from pyadeq.ids import default_worker_name, new_incarnation
+
+T = TypeVar("T")
+
+LAST_WORD = 2.0
+"""Seconds in which a call that was broken off is asked what it was given."""
+
+
+class Process:
+    """The workers that one process is: a fork must not claim as its parent, whose calls its own would be taken for."""
+
+    def __init__(self) -> None:
+        self.own_name = default_worker_name()
+        self.known: dict[str, WorkerIdentity] = {}
+        self._home = Home()
+        self._registering = Lock()
+
+    @property
+    def registering(self) -> Lock:
+        """Held by the one that registers a worker."""
+        if self._home.has_moved():
+            self._registering = Lock()
+        return self._registering
+
+
+class Identities:
+    """The workers that this process is on one queue: registered on first use, and whenever the server forgot one."""
+
+    def __init__(self, runner: Runner, calls: QueueCalls) -> None:
+        self._runner = runner
+        self._calls = calls
+        self._processes: dict[int, Process] = {}
+
+    def own_name(self) -> str:
+        """The name of the worker that has been given none."""
+        return self._process.own_name
+
+    @property
+    def _process(self) -> Process:
+        """That of this process; made by the first thread that asks."""
+        pid = os.getpid()
+        return self._processes.get(pid) or self._processes.setdefault(pid, Process())
+
+    def register(self, name: str, about: Mapping[str, Any]) -> None:
+        """Make a worker known under a new incarnation. WorkerReplaced if another came in between."""
+        with self._process.registering:
+            self._register(name, about)
+
+    def deregister(self, name: str, reason: str, leases: Sequence[Held]) -> str:
+        """Forget a worker, here and on the server, which takes these leases back; the script's answer."""
+        identity = self._process.known.get(name)
+        if identity is None:
+            return "unregistered"
+        answer = self._runner.send(self._calls.deregister(name, identity.incarnation, reason, leases))
+        self._process.known.pop(name, None)
+        return answer
+
+    def run(
+        self,
+        name: str,
+        call: Callable[[WorkerIdentity, Slot], Call[T]],
+        status: Callable[[T], str],
+        retry_for: float | None = None,
+        spent: WorkerIdentity | None = None,
+        resumes: bool = False,
+        given_up: Callable[[WorkerIdentity, Slot], Any] | None = None,
+    ) -> T:
+        """Run a claiming call as this worker. WorkerReplaced if its name was registered elsewhere.
+
+        spent: an identity that the server does not know any more. resumes: if no answer comes, the next call of the
+        slot is to be given what this one was, whatever its limit and lanes. given_up: sees to what the call was given
+        where it is broken off, while its number is still its own.
+        """
+        for _ in range(3):
+            identity = self._identity(name, spent)
+            with identity.slot(resumes) as slot:
+                try:
+                    answer = self._send(call(identity, slot), slot, status, retry_for)
+                except BaseException as error:
+                    if given_up and not isinstance(error, Exception):
+                        with suppress(AdeqError):
+                            given_up(identity, slot)
+                    raise
+                finally:
+                    slot.answered |= not resumes
+            match status(answer):
+                case "ok":
+                    return answer
+                case "stale" if self._process.known.get(name) in (identity, None):
+                    break  # to register anew would take the name from whoever has it now
+            spent = identity  # forgotten by the server, or replaced by another call of this process
+        self._process.known.pop(name, None)
+        raise _replaced(name)
+
+    def run_when_woken(
+        self,
+        name: str,
+        keys: Sequence[str],
+        seconds: float,
+        call: Callable[[WorkerIdentity, Slot, bool], Call[T]],
+        status: Callable[[T], str],
+        given_up: Callable[[T], object],
+        retry_for: float | None = None,
+    ) -> tuple[str | None, T]:
+        """Block on lists, and run a claiming call as this worker as soon as that is over: which list, and the answer.
+
+        call: made to claim, or under the same number to claim nothing, which answers what the first was given.
+        given_up: takes that, where the wait is broken off, for the server may have gone on.
+        """
+        identity = self._identity(name, None)
+        with identity.slot(resumes=True) as slot:
+            claiming = call(identity, slot, True)
+            try:
+                heard, answer = self._runner.block_then(keys, seconds, claiming)
+                slot.answered = answer is not None
+                if answer is None:
+                    answer = self._send(claiming, slot, status, retry_for)
+            except DurabilityError:
+                raise  # it has the answer
+            except BaseException:
+                with suppress(AdeqError):
+                    given_up(self._runner.send(call(identity, slot, False), LAST_WORD))
+                    slot.answered = True
+                raise
+        match status(answer):
+            case "ok":
+                return heard, answer
+            case "stale" if self._process.known.get(name) in (identity, None):
+                self._process.known.pop(name, None)
+                raise _replaced(name)
+        # Forgotten by the server. Under the new identity nothing is claimed yet: tokens of what is there come back.
+        return heard, self.run(name, lambda now, slot: call(now, slot, False), status, retry_for, identity)
+
+    def _send(self, call: Call[T], slot: Slot, status: Callable[[T], str], retry_for: float | None) -> T:
+        try:
+            answer = self._runner.send(call, retry_for)
+        except DurabilityError as error:
+            slot.answered = True
+            if status(error.answer) == "ok":
+                raise
+            answer = error.answer  # nothing was written, so there is nothing to confirm
+        slot.answered = True
+        return answer
+
+    def _identity(self, name: str, spent: WorkerIdentity | None) -> WorkerIdentity:
+        with self._process.registering:
+            known = self._process.known.get(name)
+            if known is None or known is spent:
+                return self._register(name, spent.about if spent else {})
+            return known
+
+    def _register(self, name: str, about: Mapping[str, Any]) -> WorkerIdentity:
+        machine = {
+            "hostname": socket.gethostname(),
+            "pid": os.getpid(),
+            "version": __version__,
+            "layout": newest_layout(),
+        }
+        identity = WorkerIdentity(name, new_incarnation(), about)
+        try:
+            answer = self._runner.send(self._calls.register(name, identity.incarnation, {**machine, **about}))
+        except DurabilityError as error:
+            answer = error.answer  # one that is lost with its primary is made again when a call needs it
+        if answer != "registered":
+            raise _replaced(name)
+        self._process.known[name] = identity
+        return identity
+
+
+def _replaced(name: str) -> WorkerReplaced:
+    return WorkerReplaced(
+        f"worker {name!r} was registered again elsewhere, which ends this one; give each worker a name of its own"
+    )

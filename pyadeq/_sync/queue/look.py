@@ -1,0 +1,112 @@
+# Generated from pyadeq/_async/queue/look.py by pyadeq/_unasync.py; do not edit.
+"""Looking into a queue: its tasks, one by one or by a filter, and its numbers."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator, Sequence
+from typing import TypedDict, Unpack
+
+from pyadeq._sync.queue.base import QueueBase
+from pyadeq._core.kernel.options import checked_options
+from pyadeq._core.queue.items import MAX_ITEMS, checked_lanes, checked_list
+from pyadeq.models import Page, QueueStats, Settings, State, TaskView
+from pyadeq.worker_models import LogLine, Outcome, WorkerInfo
+
+MAX_WORKERS = 200
+
+
+class TaskFilter(TypedDict, total=False):
+    """Which tasks are meant: those that fit all that is named. tag: one of the task's tags."""
+
+    user: str | None
+    tag: str | None
+    parent: str | None
+    kind: str | None
+    reason: str | None
+    source: str | None
+    lane: str | None
+
+
+class Looking(QueueBase):
+    """The part of a queue that those use who look. Nothing here changes anything."""
+
+    def get(self, id: str) -> TaskView | None:
+        """A task as it is now, with payload and result; None if there is none."""
+        return (self.get_many([id]))[0]
+
+    def get_many(self, ids: Sequence[str]) -> list[TaskView | None]:
+        """Tasks as they are now, None for each that there is not."""
+        ids = checked_list("ids", ids)
+        found: list[TaskView | None] = []
+        while len(found) < len(ids):
+            found += self._runner.send(self.calls.get(ids[len(found) : len(found) + MAX_ITEMS]))
+        return found
+
+    def outcome(self, id: str) -> Outcome:
+        """How a task ended, if it has; also of one whose record is gone, where it was enqueued with reply=True."""
+        return (self._runner.send(self.calls.outcome([id])))[0]
+
+    def log(self, id: str) -> builtins.list[LogLine]:
+        """The last lines, at most 100, that the runs of a task have logged, the oldest first."""
+        return self._runner.send(self.calls.log(id))
+
+    def worker(self, name: str) -> WorkerInfo | None:
+        """A live worker by its name; None if there is none."""
+        found, _ = self._runner.send(self.calls.workers(name=name))
+        return found[0] if found else None
+
+    def workers(self, *, group: str | None = None, capability: str | None = None) -> builtins.list[WorkerInfo]:
+        """The live workers by name: all, or those of a group or with a capability.
+
+        A worker is alive if it was seen within the last 30 s, or what the setting `presence` says.
+        """
+        found: dict[str, WorkerInfo] = {}
+        cursor = ""
+        while True:
+            page, cursor = self._runner.send(
+                self.calls.workers(group=group, capability=capability, cursor=cursor, limit=MAX_WORKERS)
+            )
+            found |= {worker.name: worker for worker in page}
+            if not cursor:
+                return [found[name] for name in sorted(found)]
+
+    def length(self, lanes: Sequence[str] = ("any",)) -> builtins.list[int]:
+        """How many tasks are in line in each of these lanes, ready to be taken."""
+        return self._in_batches(self.calls.length, checked_lanes(lanes))
+
+    def stats(self) -> QueueStats:
+        """How many tasks are in each state, how many workers are alive, and the totals since the queue began."""
+        return self._runner.send(self.calls.stats())
+
+    def settings(self) -> Settings:
+        """All settings of the queue; defaults, if there is none yet."""
+        return self._runner.send(self.calls.settings())
+
+    def list(
+        self, state: State | None = None, *, cursor: str = "", limit: int = 100, **filter: Unpack[TaskFilter]
+    ) -> Page:
+        """One page of the tasks in a state, of a user, with a tag, of a parent.
+
+        All of these that are given must fit, and one must be given. A user's tasks come in the order of creation, those
+        of a state in its own; ready tasks, where only the state is given, are those of one lane, `any` unless named. A
+        page may be empty though there are more: the cursor tells.
+        """
+        checked_options(filter, TaskFilter.__annotations__, besides=("state", "cursor", "limit"))
+        return self._runner.send(self.calls.list(state, cursor=cursor, limit=limit, **filter))
+
+    def iterate(self, state: State | None = None, **filter: Unpack[TaskFilter]) -> Iterator[TaskView]:
+        """All tasks that `list` finds, page by page: each once that stays where it is meanwhile."""
+        cursor = ""
+        moving: set[str] | None = set() if state in ("running", "stalled") else None  # renewed, they come again
+        while True:
+            page = self.list(state, cursor=cursor, limit=MAX_ITEMS, **filter)
+            for task in page.tasks:
+                if moving is None:
+                    yield task
+                elif task.id not in moving:
+                    moving.add(task.id)
+                    yield task
+            cursor = page.cursor
+            if not cursor:
+                return

@@ -1,0 +1,94 @@
+# Generated from pyadeq/_async/queue/partitions/put.py by pyadeq/_unasync.py; do not edit.
+"""Producing into a partitioned queue: each task goes where its keys belong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from time import monotonic
+from typing import Any
+
+from pyadeq._sync.queue.partitions.base import PartitionedBase
+from pyadeq._sync.queue.produce import as_task
+from pyadeq._core.queue.items import item, refuse_single
+from pyadeq._core.queue.partition_delivery import Delivery, Parcel
+from pyadeq._core.queue.partitions import PartitionMap
+from pyadeq._twins import sleep
+from pyadeq.errors import AdeqError, DurabilityError, TransportError
+from pyadeq.ids import new_ulid
+from pyadeq.models import Receipt, Task
+
+LEARNS_FOR = 5.0
+"""Seconds in which the map of partitions must become as new as a partition says it is."""
+
+
+class Putting(PartitionedBase):
+    """The part of a partitioned queue that producers use."""
+
+    _turn = 0
+
+    def enqueue(
+        self, payload: Any = None, *, id: str | None = None, rid: str | None = None, **task: Any
+    ) -> Receipt:
+        """Put one task in line. What can be said of it is in `Task`; answer and errors are those of `Queue.enqueue`.
+
+        It goes to the partition of its ordering key, idempotency key, unique key, scope, limit keys, parent, earlier
+        tasks and the id that you give: BadArgument if these are not all in one. Without any, to the next in turn.
+        """
+        return (self.enqueue_many([Task.model_construct(payload=payload, id=id, **task)], rid=rid))[0]
+
+    def enqueue_many(self, tasks: Iterable[Any], *, rid: str | None = None) -> list[Receipt]:
+        """Put many tasks in line: Task models, or payloads; those of one partition in their order.
+
+        A task without an id gets one that names its partition. With your own rid it is made of that, and the same call
+        made again answers the same and creates nothing twice. Errors as those of `Queue.enqueue_many`.
+        """
+        refuse_single("tasks", tasks)
+        delivery = Delivery([_parcel(index, as_task(one), rid) for index, one in enumerate(tasks)], self._turn)
+        self._turn += 1
+        known = self._fresh()
+        delivery.address(known)
+        until = monotonic() + LEARNS_FOR
+        while not delivery.done:
+            if not self._send_on(delivery, known, rid or new_ulid()):
+                before, known = known, self._read()
+                if known.epoch <= before.epoch:  # a partition knows more than the queue's own base
+                    if monotonic() > until and delivery.refusal is not None:
+                        raise delivery.refusal
+                    sleep(0.1)
+                delivery.address(known)
+        return delivery.receipts()
+
+    def _send_on(self, delivery: Delivery, known: PartitionMap, rid: str) -> bool:
+        """Send one call to each partition that is to be asked. False if the map is too old."""
+        pipeline = self._runner.pipeline()
+        sent = []
+        for shipment in delivery.shipments():
+            call = self.part(shipment.tag).calls.enqueue_items(
+                [parcel.item() for parcel in shipment.parcels],
+                f"{rid}.{known.epoch}.{shipment.name}",
+                epoch=known.epoch,
+                moved=shipment.moved,
+            )
+            sent.append((shipment, pipeline.add(call)))
+        lost: TransportError | None = None
+        try:
+            pipeline.execute()
+        except DurabilityError:
+            pass  # each that was not confirmed has it
+        except TransportError as error:
+            lost = error
+        fits = True
+        for shipment, deferred in sent:
+            try:
+                fits &= delivery.take(shipment, deferred.value)
+            except AdeqError as error:
+                if error is not lost:
+                    fits &= delivery.take(shipment, error)
+        if lost:
+            raise lost
+        return fits
+
+
+def _parcel(index: int, task: Task, rid: str | None) -> Parcel:
+    id, data, pairs = item(task.id or (f"{rid}.{index}" if rid else new_ulid()), task)
+    return Parcel(index, id, "given" if task.id else "derived" if rid else "own", data, pairs)

@@ -1,0 +1,59 @@
+# Generated from pyadeq/_async/queue/partitions/settings.py by pyadeq/_unasync.py; do not edit.
+"""What was set for a partition, given to a new one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from pyadeq._sync.queue import Queue
+from pyadeq._sync.queue.tend import SettingsChange
+from pyadeq.limit_models import Limit
+from pyadeq.models import Settings
+
+
+class Given(NamedTuple):
+    """What somebody has set."""
+
+    settings: Settings
+    limits: dict[str, Limit]
+    weights: dict[str, float]
+
+
+def settle_in(model: Queue, new: Queue) -> None:
+    """Give a partition all that is set for another, and nothing besides; again, if that is changed meanwhile."""
+    given = None
+    while given != (now := _given(model)):
+        given = now
+        _set(new, given)
+
+
+def _given(queue: Queue) -> Given:
+    limits = {limit.key: limit for limit in queue.limits.list()}
+    return Given(queue.settings(), limits, queue.shares.all())
+
+
+def _set(queue: Queue, given: Given) -> None:
+    stored = given.settings
+    names = SettingsChange.__annotations__
+    wanted: Any = {name: value for name in names if (value := getattr(stored, name)) is not None}
+    queue.configure(clock=stored.clock, **wanted)  # before anything is asked by that clock
+    has = _given(queue)
+    for key in has.limits.keys() - given.limits.keys():
+        queue.limits.remove(key)
+    for key, limit in given.limits.items():
+        queue.limits.set(
+            key,
+            concurrency=limit.concurrency,
+            starts=1 if limit.rate else None,
+            period=1 / limit.rate if limit.rate else 1.0,
+            burst=limit.burst,
+            policy=limit.policy,
+        )
+    for user in has.weights.keys() - given.weights.keys():
+        queue.shares.set(user, 1)
+    for user, weight in given.weights.items():
+        queue.shares.set(user, weight)
+    if stored.mode != has.settings.mode:
+        {"paused": queue.pause, "draining": queue.drain, "running": queue.resume}[stored.mode]()
+    if stored.layout > has.settings.layout:
+        queue.migrate(force=True)

@@ -1,0 +1,77 @@
+# Generated from pyadeq/_async/queue/partitions/waits.py by pyadeq/_unasync.py; do not edit.
+"""Waiting for tasks in several hash slots at once: a blocking connection for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from time import monotonic
+from typing import Any, TypeAlias
+
+from pyadeq._twins import Event, spawn
+from pyadeq.errors import AdeqError, TransportError
+
+Listen: TypeAlias = Callable[[str, float], str | None]
+"""Waits for a word in one place, for so many seconds."""
+
+GiveBack: TypeAlias = Callable[[str, str], object]
+"""Takes a word that was said in a place, for others."""
+
+
+class Waits:
+    """Waits in places, which outlive the call that needs them; what they hear while nobody waits is given back.
+
+    listening: what is spawned for each place.
+    """
+
+    def __init__(self, listen: Listen, give_back: GiveBack) -> None:
+        self._listen_to = listen
+        self._give_back = give_back
+        self.listening: dict[str, Any] = {}
+        self._heard: dict[str, str] = {}
+        self._callers: dict[Event, Sequence[str]] = {}  # with a bell for each
+        self._error: AdeqError | None = None
+
+    def wait(self, places: Sequence[str], seconds: float) -> dict[str, str]:
+        """The words by their places, as soon as there is one; none after so many seconds."""
+        until = monotonic() + seconds
+        bell = Event()
+        self._callers[bell] = places
+        try:
+            while True:
+                bell.clear()
+                if self._error is not None:
+                    error, self._error = self._error, None
+                    raise error
+                heard = {place: self._heard.pop(place) for place in places if place in self._heard}
+                left = until - monotonic()
+                if heard or left <= 0:
+                    return heard
+                for place in places:  # those that have ended by themselves, too
+                    if place not in self.listening:
+                        self.listening[place] = spawn(partial(self._listen, place, left))
+                bell.wait(left)
+        finally:
+            del self._callers[bell]
+
+    def tell(self, place: str, word: str) -> None:
+        """Say a word to whoever waits in a place, or will."""
+        self._heard[place] = word
+        for bell in list(self._callers):
+            bell.set()
+
+    def _listen(self, place: str, seconds: float) -> None:
+        try:
+            word = self._listen_to(place, seconds)
+            if word is not None:
+                if any(place in places for places in list(self._callers.values())):
+                    self.tell(place, word)
+                else:
+                    self._give_back(place, word)
+        except AdeqError as error:
+            if not (isinstance(error, TransportError) and error.retryable):  # that tell the calls, too
+                self._error = error
+        finally:
+            self.listening.pop(place, None)
+            for bell in list(self._callers):
+                bell.set()

@@ -1,0 +1,95 @@
+# Generated from pyadeq/_async/queue/results.py by pyadeq/_unasync.py; do not edit.
+"""Waiting for tasks to end: by what the server publishes, and by a look from time to time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+from pyadeq import models
+from pyadeq._sync.kernel.hints import Ear
+from pyadeq._sync.queue.base import QueueBase
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.queue.chains import check_readable
+from pyadeq.errors import ClientClosed, TaskCancelled, TaskDead, TaskGone, TransportError, WaitTimeout
+from pyadeq.models import Seconds, to_ms
+from pyadeq.worker_models import Outcome
+
+# Seconds between looks: at a task whose end is told, in case the word is lost; and, rising, at one whose end is not.
+TOLD_FIRST, TOLD, UNTOLD_FIRST, UNTOLD_LAST = 1.0, 5.0, 0.02, 1.0
+
+
+class Awaiting(QueueBase):
+    """The part of a queue that those use who need results."""
+
+    def result(self, id: str, timeout: Seconds = 60.0) -> Any:
+        """The result of a task, as soon as it has ended; None if it left none, the text where it is not JSON.
+
+        timeout: seconds to wait; WaitTimeout then. TaskDead, TaskCancelled or TaskGone say how else it ended. A task
+        that was enqueued with reply=True is heard of at once, another within a second. Any number may wait for one.
+        """
+        return result_of(id, self.ended(id, timeout))
+
+    def ended(self, id: str, timeout: Seconds = 60.0) -> Outcome:
+        """How a task ended, as soon as it has: as `result`, but every end is an answer. WaitTimeout."""
+        with self._runner.hints.listening(self._channel(id)) as ear:
+            return self._ended(id, ear, monotonic() + to_ms("timeout", timeout) / 1000)
+
+    def _ended(self, id: str, ear: Ear, until: float, told: bool = False) -> Outcome:
+        """told: wait for a first word before the first look."""
+        pause = UNTOLD_FIRST
+        if told:
+            ear.wait(min(TOLD_FIRST, until - monotonic()))
+        while True:
+            outcome = self._look(self.calls.outcome([id]), until)
+            if outcome and outcome.status != "waiting":
+                return outcome
+            left = until - monotonic()
+            if left <= 0:
+                state = outcome.state if outcome else "not to be seen, for the server is away"
+                raise WaitTimeout(f"task {id!r} is {state}; it has not ended within the time to wait")
+            pause = TOLD if outcome and outcome.told else min(pause * 1.5, UNTOLD_LAST)
+            ear.wait(min(pause, left))
+            if self._runner.closed:
+                raise ClientClosed("this client is closed: it waits for no results; make another")
+
+    def _look(self, call: Call[list[Outcome]], until: float) -> Outcome | None:
+        """None while the server is away and there is time left."""
+        try:
+            return (self._runner.send(call))[0]
+        except TransportError as error:
+            if not error.retryable or monotonic() >= until:
+                raise
+            return None
+
+    def _channel(self, id: str) -> str:
+        return f"{self.base}:channel:{id}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Receipt(models.Receipt):
+    """The answer to an enqueue, by which the result can be waited for."""
+
+    _queue: Awaiting = field(repr=False)
+
+    def result(self, timeout: Seconds = 60.0) -> Any:
+        """The result of the task, as soon as it has ended; see `Queue.result`."""
+        return self._queue.result(self.id, timeout)
+
+
+def result_of(id: str, outcome: Outcome) -> Any:
+    """The result of a task that has ended, or the error that says how else it ended."""
+    match outcome.status:
+        case "completed":
+            check_readable(id, outcome.unreadable)
+            return outcome.result
+        case "dead":
+            raise TaskDead(id, outcome.reason or "error", outcome.error or "")
+        case "cancelled":
+            raise TaskCancelled(f"task {id!r} was cancelled")
+        case "result_dropped":
+            raise TaskGone(f"task {id!r} is completed, but the server's memory was full: its result was not kept")
+        case "removed":
+            raise TaskGone(f"task {id!r} was deleted before it ran")
+    raise TaskGone(f"there is no task {id!r}, or no longer: enqueue with reply=True to find how it ended for an hour")

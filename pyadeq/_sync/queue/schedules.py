@@ -1,0 +1,227 @@
+# Generated from pyadeq/_async/queue/schedules.py by pyadeq/_unasync.py; do not edit.
+"""Schedules of a queue: tasks that are enqueued when their time comes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Callable
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from pyadeq._sync.queue.produce import Producing
+from pyadeq._core.queue.schedules import UNFIT, due_now, firing_id, known_timing, times_between
+from pyadeq._core.queue.timing import times
+from pyadeq.errors import AdeqError, BadArgument, DurabilityError, QueueDraining, TransportError
+from pyadeq.ids import new_ulid
+from pyadeq.keys import hint
+from pyadeq.models import Moment, Seconds, Task, encode, to_epoch_ms
+from pyadeq.schedule_models import Fired, Firing, Overlap, Schedule, SchedulePut, SteerScheduleStatus, Timing
+
+if TYPE_CHECKING:
+    from pyadeq._sync.kernel.runner import Runner
+    from pyadeq._core.queue.calls import QueueCalls
+
+PAGE = 100
+# Times of one schedule that are made up for before others have their turn.
+MOST_AT_ONCE = 100
+MOST_BACKFILLED = 100_000
+# Seconds after which what could not be fired is tried again.
+PATIENCE = 10.0
+
+
+class Schedules:
+    """The schedules of one queue. Workers fire them; any number of them is safe, and none is a leader."""
+
+    def __init__(self, runner: Runner, calls: QueueCalls, epoch: int = 0) -> None:
+        self._runner = runner
+        self._calls = calls
+        self._epoch = epoch  # of the partitions, where there are some
+
+    def put(
+        self,
+        name: str,
+        timing: Timing,
+        payload: Any = None,
+        *,
+        overlap: Overlap = "skip",
+        catch_up: Seconds = 3600.0,
+        jitter: Seconds = 0.0,
+        **task: Any,
+    ) -> SchedulePut:
+        """Make a schedule, or change the one of that name: `created`, `changed`, or `unchanged` where it is the same.
+
+        timing: a `Cron`, `Every` or `At`. payload and task: as of `enqueue`, but for what can be said of one task only;
+        or a `Task` as the payload.
+        overlap: where a task of it has not ended when the next is due, `skip` leaves that out; `buffer_one` lets one
+        wait for it, `buffer_all` up to 63; `cancel_other` cancels it first; `allow` lets them run side by side.
+        catch_up: seconds for which a time that came while nobody was there is made up for; then it counts as missed.
+        jitter: each task starts up to so many seconds later. A new timing begins now; a pause lasts.
+        """
+        new = _task_of(payload, task)
+        found, _, now = self._runner.send(self._calls.schedules(name=name))
+        # Sealed anew, what is the same would differ.
+        same = bool(found) and found[0].data == encode(new.payload) and self._calls.sealing.is_current(found[0].sealed)
+        call = self._calls.put_schedule(
+            name,
+            timing,
+            new,
+            new_ulid(),
+            now,
+            overlap=overlap,
+            catch_up=catch_up,
+            jitter=jitter,
+            stored=found[0].sealed if same else None,
+            epoch=self._epoch,
+        )
+        return self._runner.send(call)
+
+    def get(self, name: str) -> Schedule | None:
+        """A schedule as it is now; None if there is none of that name."""
+        found, _, _ = self._runner.send(self._calls.schedules(name=name))
+        return found[0] if found else None
+
+    def iterate(self) -> Iterator[Schedule]:
+        """All schedules, by when they are due next, without their payloads. They are read a hundred at a time."""
+        cursor = ""
+        while True:
+            found, cursor, _ = self._runner.send(self._calls.schedules(cursor=cursor, limit=PAGE))
+            for schedule in found:
+                yield schedule
+            if not cursor:
+                return
+
+    def upcoming(self, schedule: Schedule, count: int = 5) -> list[float]:
+        """The next so many times of a schedule, as it was read; none where it is paused, or has no time left."""
+        if schedule.next is None:
+            return []
+        later = times(known_timing(schedule), round(schedule.next * 1000))
+        return [schedule.next, *(at_ms / 1000 for at_ms in islice(later, count - 1))]
+
+    def pause(self, name: str) -> SteerScheduleStatus:
+        """Let no more times fire until `resume`; they are not made up for. `done`, `unchanged` or `not_found`."""
+        return self._runner.send(self._calls.pause_schedule(name, new_ulid()))
+
+    def resume(self, name: str) -> SteerScheduleStatus:
+        """End a pause: the next time is the first from now on. `done`, `unchanged` or `not_found`."""
+        while True:
+            found, _, now = self._runner.send(self._calls.schedules(name=name))
+            if not found:
+                return "not_found"
+            status = self._runner.send(self._calls.resume_schedule(found[0], new_ulid(), now))
+            if status != "stale":
+                return status
+
+    def remove(self, name: str) -> SteerScheduleStatus:
+        """Delete a schedule. The tasks that it has enqueued stay. `done` or `not_found`."""
+        return self._runner.send(self._calls.remove_schedule(name, new_ulid()))
+
+    def trigger(self, name: str) -> Firing:
+        """Enqueue its task now, besides its times, paused or not; its overlap policy holds."""
+        return self._trigger(name, None)
+
+    def backfill(
+        self, name: str, start: Moment, end: Moment, *, progress: Callable[[int, int], object] | None = None
+    ) -> list[Firing]:
+        """Enqueue its task for each of its times from start to end, but for those that have fired before (`exists`).
+
+        Its overlap policy holds: with `skip` all but the first are skipped, unless its task ends at once.
+        progress: told how many times of how many are done.
+        """
+        schedule = self.get(name)
+        if schedule is None:
+            return []
+        start_ms, end_ms = to_epoch_ms("start", start), to_epoch_ms("end", end)
+        moments = times_between(known_timing(schedule), start_ms, end_ms, MOST_BACKFILLED + 1)
+        if len(moments) > MOST_BACKFILLED:
+            allowed = f"{MOST_BACKFILLED:,} times of the schedule in one call"
+            raise BadArgument("ADEQ_ARG", "pyadeq", f"end: {end!r} is not accepted; allowed: at most {allowed}")
+        firings = []
+        for at_ms in moments:
+            firings.append(self._trigger(name, at_ms / 1000))
+            if progress:
+                progress(len(firings), len(moments))
+        return firings
+
+    def fire_due(self) -> Fired:
+        """Fire all that is due. Workers do it by themselves."""
+        firings: list[Firing] = []
+        cursor = ""
+        while True:
+            due, cursor, now = self._runner.send(self._calls.schedules(due=True, cursor=cursor, limit=PAGE))
+            for schedule in due:
+                firings += self._fire(schedule, now)
+            if not cursor:
+                break
+        failed = {firing.schedule for firing in firings if firing.status == "failed"}
+        next, now = self._next_but(failed)
+        if failed:
+            next = now + PATIENCE if next is None else min(next, now + PATIENCE)
+        return Fired(firings=firings, now=now, next=next)
+
+    def _next_but(self, failed: set[str]) -> tuple[float | None, float]:
+        """When a schedule is due next that is none of these, and the server's time."""
+        cursor, limit = "", min(len(failed) + 1, PAGE)
+        while True:
+            found, cursor, now = self._runner.send(self._calls.schedules(cursor=cursor, limit=limit))
+            for schedule in found:
+                if schedule.name not in failed:
+                    return schedule.next, now
+            if not cursor:
+                return None, now
+
+    def _fire(self, schedule: Schedule, now: float) -> list[Firing]:
+        """All times that have come, in order, until somebody else is found to do the same."""
+        firings: list[Firing] = []
+        while schedule.next is not None and schedule.next <= now and len(firings) < MOST_AT_ONCE:
+            firing, next = self._fire_next(schedule, now)
+            firings.append(firing)
+            if firing.status in ("stale", "early", "not_found", "failed"):
+                break
+            schedule = schedule.model_copy(update={"next": next})
+        return firings
+
+    def _fire_next(self, schedule: Schedule, now: float) -> tuple[Firing, float | None]:
+        """Its next time, and the one that follows."""
+        at = schedule.next or 0.0
+        delay_ms = random.randint(0, round(schedule.jitter * 1000))
+        id = firing_id(schedule.name, at)
+        try:
+            due = due_now(schedule, now)
+            status = self._runner.send(self._calls.fire(schedule, due, id, delay_ms, new_ulid()))
+        except (TransportError, QueueDraining):
+            raise
+        except DurabilityError as error:
+            status = error.answer  # it is done, and nobody has been told that it is safe
+        except AdeqError as error:  # what this release cannot fire must not keep it from the others
+            return Firing(schedule=schedule.name, at=at, status="failed", error=str(error)), None
+        firing = Firing(schedule=schedule.name, at=at, status=status, id=id if status == "fired" else None)
+        return firing, due.next_ms / 1000 if due.next_ms else None
+
+    def _trigger(self, name: str, at: float | None) -> Firing:
+        while True:
+            found, _, now = self._runner.send(self._calls.schedules(name=name))
+            moment = now if at is None else at
+            if not found:
+                return Firing(schedule=name, at=moment, status="not_found")
+            id = f"{name}@{new_ulid()}" if at is None else firing_id(name, at)
+            status = self._runner.send(self._calls.trigger(found[0], id, new_ulid(), at))
+            if status != "stale":
+                return Firing(schedule=name, at=moment, status=status, id=None if status == "skipped" else id)
+
+
+class Scheduling(Producing):
+    """The part of a queue that has schedules."""
+
+    @property
+    def schedules(self) -> Schedules:
+        """Its schedules."""
+        return Schedules(self._runner, self.calls)
+
+
+def _task_of(payload: Any, options: dict[str, Any]) -> Task:
+    for name in options:
+        if name not in Task.model_fields or isinstance(payload, Task):
+            names = [one for one in Task.model_fields if one not in ("payload", *UNFIT)]
+            allowed = "nothing beside a Task" if isinstance(payload, Task) else ", ".join(names)
+            raise BadArgument("ADEQ_ARG", "pyadeq", f"{name}: not accepted{hint(name, names)} Allowed: {allowed}")
+    return payload if isinstance(payload, Task) else Task.model_construct(payload=payload, **options)

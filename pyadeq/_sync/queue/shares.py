@@ -1,0 +1,53 @@
+# Generated from pyadeq/_async/queue/shares.py by pyadeq/_unasync.py; do not edit.
+"""Fair shares of a queue: users take turns, each according to its weight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyadeq._sync.queue.base import QueueBase
+from pyadeq._core.queue.limits import weight_pct
+from pyadeq.ids import new_ulid
+
+if TYPE_CHECKING:
+    from pyadeq._sync.kernel.runner import Runner
+    from pyadeq._core.queue.calls import QueueCalls
+
+
+class Shares:
+    """The weights of a queue's users. They count where the queue has fair shares: `queue.configure(fair=True)`."""
+
+    def __init__(self, runner: Runner, calls: QueueCalls) -> None:
+        self._runner = runner
+        self._calls = calls
+
+    def set(self, user: str, weight: float) -> None:
+        """Give a user a weight: with 2 it starts two tasks for each of one with 1, while both have some in line.
+
+        0.01 to 100; 1 is what everybody has. It holds for tasks that are enqueued from now on.
+        """
+        self._runner.send(self._calls.set_weights([(user, weight_pct(weight))], new_ulid()))
+
+    def get(self, user: str) -> float:
+        """The weight of a user."""
+        weights, _ = self._runner.send(self._calls.weights([user]))
+        return weights[user]
+
+    def all(self) -> dict[str, float]:
+        """The users whose weight is not 1, by name."""
+        weights: dict[str, float] = {}
+        cursor = ""
+        while True:
+            found, cursor = self._runner.send(self._calls.weights(cursor=cursor))
+            weights |= found
+            if not cursor:
+                return dict(sorted(weights.items()))
+
+
+class Sharing(QueueBase):
+    """The part of a queue that has fair shares."""
+
+    @property
+    def shares(self) -> Shares:
+        """The weights of its users."""
+        return Shares(self._runner, self.calls)

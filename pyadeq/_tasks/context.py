@@ -1,0 +1,306 @@
+"""What a handler knows of the task that it runs, and what it tells about it: progress, heard by whoever looks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+from pyadeq._core.queue.chains import with_result
+from pyadeq._core.queue.items import Held, note
+from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.models import Lease, Renewal, TaskView
+from pyadeq.worker_models import ProgressStatus
+
+# Seconds from one note of a task's progress to the next.
+PAUSE = 1.0
+# Of a task's log, so many lines are kept.
+MOST_LINES = 100
+NO_QUEUE = "TaskContext.gathered(): this context has no queue"
+log = logging.getLogger("pyadeq.worker")
+
+
+class TaskQueue(Protocol):
+    """What a TaskContext needs of the queue that the task is in."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def heartbeat_many(self, leases: Sequence[Held]) -> list[Renewal]: ...
+
+    async def progress_many(self, notes: Sequence[tuple[Held, dict[str, Any]]]) -> list[ProgressStatus]: ...
+
+    async def _gathered_page(self, id: str, cursor: str) -> tuple[list[TaskView], str]: ...
+
+
+class TaskContext:
+    """The task that a handler runs: who it is, whether somebody wants it stopped, and how far it has come.
+
+        @queue.task
+        async def crawl(context: TaskContext, url: str) -> None: ...
+
+    A parameter with this annotation is given it; `TaskContext.current()` is it everywhere below the handler, in threads
+    that the worker started too. For a test of a handler, `TaskContext(lease)` tells nobody of progress.
+    lease: the lease that is worked under. worker: the name of the worker. interrupted: why the work is to end,
+    `cancelling`, `timed_out`, `lease_lost` or `stopping`; None while it may go on.
+    """
+
+    __slots__ = ("_event", "_loop", "_progress", "_queue", "interrupted", "lease", "worker")
+
+    def __init__(self, lease: Lease, queue: TaskQueue | None = None, worker: str | None = None) -> None:
+        self.lease = lease
+        self.worker = worker
+        self.interrupted: str | None = None
+        self._queue = queue
+        self._event: asyncio.Event | None = None
+        self._progress: Progress | None = None
+        try:
+            self._loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
+        except RuntimeError:
+            self._loop = None
+
+    @staticmethod
+    def current() -> TaskContext:
+        """The context of the task that is run here; ConfigError where none is."""
+        context = CURRENT.get(None)
+        if context is None:
+            raise ConfigError("TaskContext.current(): no task is run here; call it from a handler")
+        return context
+
+    @property
+    def id(self) -> str:
+        """The task's id."""
+        return self.lease.id
+
+    @property
+    def kind(self) -> str | None:
+        """What kind of work it is."""
+        return self.lease.kind
+
+    @property
+    def queue_name(self) -> str | None:
+        """The name of the queue that the task is of."""
+        return self._queue.name if self._queue else None
+
+    @property
+    def fence(self) -> int:
+        """A number that rises with every lease of the task: give it to what must refuse an older run."""
+        return self.lease.fence
+
+    @property
+    def attempt(self) -> int:
+        """Which run this is against max_attempts, from 1."""
+        return self.lease.attempt
+
+    @property
+    def after(self) -> tuple[str, ...]:
+        """The ids of the tasks that this one came after: `queue.get_many(context.after)` has their results."""
+        return self.lease.after
+
+    @property
+    def trace(self) -> str | None:
+        """The W3C traceparent of what enqueued the task."""
+        trace = self.lease.record.get("trace")
+        return None if trace is None else trace.decode()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the work is to end, whatever for. A function in a thread looks at it, for nothing else can end it."""
+        return self.interrupted is not None
+
+    def check(self) -> None:
+        """Raise CancelledError if the work is to end."""
+        if self.interrupted is not None:
+            raise asyncio.CancelledError(f"task {self.id}: {self.interrupted}")
+
+    async def wait_cancelled(self) -> str:
+        """Wait until the work is to end; why. An async handler is cancelled then anyway, unless it is shielded."""
+        if self._event is None:
+            self._event = asyncio.Event()
+        if self.interrupted is None:
+            await self._event.wait()
+        return self.interrupted or "cancelling"
+
+    async def progress(
+        self,
+        fraction: float | None = None,
+        text: str | None = None,
+        log: str | None = None,
+        output: str | None = None,
+    ) -> None:
+        """Say how far the work has come: `fraction` 0 to 1, a text of what is done now, a line for the task's log.
+
+        output: where what it puts out can be found. What is not given stays as it was. Call it as often as you like: a
+        task's progress is sent once a second at most, and the last always. Of a text, 1,000 bytes are kept; of the log,
+        100 lines. What does not reach the server is a warning in the worker's log.
+        """
+        self.report(fraction, text, log, output)
+        await asyncio.sleep(0)
+
+    def report(
+        self,
+        fraction: float | None = None,
+        text: str | None = None,
+        log: str | None = None,
+        output: str | None = None,
+    ) -> None:
+        """The same without `await`, from any thread, and from a child process."""
+        said = note(None if fraction is None else min(max(0.0, fraction), 1.0), text, log, output)
+        if self._queue is None or self._loop is None or not said:
+            return
+        if self._progress is None:
+            # Two threads at once: both get the one that is there first, as with dict.setdefault.
+            with _MAKING:
+                self._progress = self._progress or Progress(self, self._queue, self._loop)
+        self._progress.say(said)
+
+    def gathered(self) -> Gathered:
+        """The children of the task, those that it has waited for among them; see `Queue.gathered`.
+
+            async for child in context.gathered(): ...
+
+        In a plain function, which runs in a thread or a child process, it is `for child in context.gathered()`.
+        """
+        return Gathered(self)
+
+    async def gathered_page(self, cursor: str) -> tuple[list[TaskView], str]:
+        """For `gathered`: some of the children, and the cursor that gets the next ones."""
+        if self._queue is None:
+            raise ConfigError(f"{NO_QUEUE}; in a test, make it with one of pyadeq.asyncio: TaskContext(lease, queue)")
+        return await self._queue._gathered_page(self.id, cursor)
+
+    def gathered_page_now(self, cursor: str) -> tuple[list[TaskView], str]:
+        """The same from a thread."""
+        if self._loop is None:
+            raise ConfigError(f"{NO_QUEUE}, for it was not made on an event loop")
+        if asyncio._get_running_loop() is self._loop:
+            raise ConfigError("TaskContext.gathered(): on the event loop, read it with `async for`")
+        return asyncio.run_coroutine_threadsafe(self.gathered_page(cursor), self._loop).result()
+
+    async def heartbeat(self) -> bool:
+        """Renew the lease now; False if the work is to end. A worker renews by itself: nobody needs to."""
+        if self._queue is not None and self.interrupted is None:
+            (answer,) = await self._queue.heartbeat_many([self.lease])
+            if answer.status != "renewed":
+                self.interrupt(answer.status)
+        return self.interrupted is None
+
+    def interrupt(self, reason: str) -> None:
+        """For the worker, on its loop: the work is to end."""
+        if self.interrupted is None:
+            self.interrupted = reason
+        if self._event is not None:
+            self._event.set()
+
+    @property
+    def talks(self) -> bool:
+        """For the worker: whether there is something to finish."""
+        return self._progress is not None
+
+    async def finish(self) -> None:
+        """For the worker, when the handler has ended: send what was held back. It raises nothing but CancelledError."""
+        if self._progress is not None:
+            await self._progress.finish()
+
+    def __repr__(self) -> str:
+        return f"<TaskContext {self.id!r}, fence {self.fence}{f', {self.interrupted}' if self.interrupted else ''}>"
+
+
+class Gathered:
+    """The children of the task at hand, each as it is now, in the order of creation. They are read page by page."""
+
+    def __init__(self, context: TaskContext) -> None:
+        self._context = context
+
+    async def __aiter__(self) -> AsyncIterator[TaskView]:
+        tasks, cursor = await self._context.gathered_page("")
+        while True:
+            for task in tasks:
+                yield with_result(task)
+            if not cursor:
+                return
+            tasks, cursor = await self._context.gathered_page(cursor)
+
+    def __iter__(self) -> Iterator[TaskView]:
+        tasks, cursor = self._context.gathered_page_now("")
+        while True:
+            yield from map(with_result, tasks)
+            if not cursor:
+                return
+            tasks, cursor = self._context.gathered_page_now(cursor)
+
+
+class Progress:
+    """What a handler says of itself, on its way to the server: the newest of it, once a second."""
+
+    def __init__(self, context: TaskContext, queue: TaskQueue, loop: asyncio.AbstractEventLoop) -> None:
+        self._context = context
+        self._queue = queue
+        self._loop = loop
+        self._state: dict[str, Any] = {}
+        self._lines: list[dict[str, Any]] = []
+        self._waits = False
+        self._lock = threading.Lock()
+        self._hurry = asyncio.Event()
+        self._sending: asyncio.Task[None] | None = None
+
+    def say(self, said: dict[str, Any]) -> None:
+        with self._lock:
+            if "line" in said:
+                self._lines.append({"line": said.pop("line")})
+                del self._lines[:-MOST_LINES]
+            self._state |= said
+            starts, self._waits = not self._waits, True
+        if starts:
+            with suppress(RuntimeError):  # the loop is closed: the worker is gone
+                self._loop.call_soon_threadsafe(self._start)
+
+    async def finish(self) -> None:
+        self._hurry.set()
+        if self._waits:
+            self._start()
+        if self._sending is not None:
+            await self._sending
+
+    def _start(self) -> None:
+        if self._sending is None or self._sending.done():
+            self._sending = asyncio.create_task(self._send())
+
+    async def _send(self) -> None:
+        lease = self._context.lease
+        while self._waits:
+            notes = [(lease, said) for said in self._take()]
+            try:
+                statuses = await self._queue.progress_many(notes)
+            except AdeqError as error:
+                log.warning("the progress of task %s was not noted: %s", lease.id, error)
+            else:
+                if statuses[0] != "noted":
+                    self._context.interrupt(statuses[0])
+                if statuses[0] == "lease_lost":
+                    return
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), PAUSE)
+
+    def _take(self) -> list[dict[str, Any]]:
+        with self._lock:
+            state, lines, self._state, self._lines, self._waits = self._state, self._lines, {}, [], False
+        return [state, *lines] if state else lines
+
+
+@contextmanager
+def running(context: TaskContext) -> Iterator[TaskContext]:
+    """In the block, `TaskContext.current()` is this one."""
+    token = CURRENT.set(context)
+    try:
+        yield context
+    finally:
+        CURRENT.reset(token)
+
+
+CURRENT: ContextVar[TaskContext] = ContextVar("pyadeq_task")
+_MAKING = threading.Lock()

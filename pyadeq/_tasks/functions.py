@@ -1,0 +1,314 @@
+"""Functions as handlers: a registry of them by kind, and what is around each of them."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import suppress
+from functools import partial, update_wrapper
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast, overload
+
+from pyadeq._core.queue.failures import TaskFailed
+from pyadeq._tasks.context import CURRENT, TaskContext, running
+from pyadeq._tasks.signature import Signature
+from pyadeq._worker.executors import Executors, executors
+from pyadeq.errors import ConfigError
+from pyadeq.keys import check_name
+from pyadeq.models import AfterWhen, Backoff, Earlier, Lease, Moment, Seconds, Task
+
+Q = ParamSpec("Q")
+P = ParamSpec("P")
+C = TypeVar("C")
+T = TypeVar("T")
+F = TypeVar("F", bound="TaskFunction[..., ..., Any, Any]")
+
+Executor = Literal["thread", "process"]
+
+
+class TaskOptions(TypedDict, total=False):
+    """What can be said of a task besides its arguments; each is explained in `Task`. wait: for `run`, seconds."""
+
+    id: str | None
+    priority: int
+    lane: str
+    fallback: str | Sequence[str] | None
+    fallback_after: Seconds | None
+    delay: Seconds
+    run_after: Moment | None
+    expires_at: Moment | None
+    timeout: Seconds | None
+    user: str | None
+    tags: Sequence[str]
+    limits: Sequence[str]
+    parent: str | None
+    after: Earlier
+    after_any: bool
+    after_when: AfterWhen
+    gather: int | None
+    ordering_key: str | None
+    idempotency_key: str | None
+    unique: str | None
+    scope: str | None
+    coalesce: Literal["first", "last"]
+    result_ttl: Seconds | None
+    reply: bool
+    max_attempts: int | None
+    backoff: Backoff | None
+    source: str | None
+    headers: dict[str, Any] | None
+    rid: str | None
+    wait: Seconds | None
+
+
+class DecoratorOptions(TaskOptions, total=False):
+    """The same, and what can be said of a function besides."""
+
+    name: str | None
+    executor: Executor | None
+
+
+OF_THE_CALL = ("rid", "wait")
+"""Options that are no part of a task."""
+
+NO_RESULT = (inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+
+
+class TaskFunction(Generic[Q, P, C, T]):
+    """A function whose calls can be tasks. Called, it is the function; `item` makes a task of a call.
+
+    kind: the word by which workers know it. executor: where a plain function runs, `thread` or `process`.
+    function: as it was written.
+    """
+
+    __name__: str
+
+    def __init__(
+        self,
+        function: Callable[Q, C],
+        name: str | None,
+        executor: Executor | None,
+        options: TaskOptions,
+    ) -> None:
+        if not inspect.isroutine(function) or any(look(function) for look in NO_RESULT):
+            raise ConfigError(f"task: {function!r} is not accepted; allowed: a function, plain or async")
+        self.kind = check_name("name", function.__name__ if name is None else name, "label")
+        self.function: Callable[..., Any] = function
+        self.is_async = inspect.iscoroutinefunction(function)
+        self.executor = None if self.is_async else executor or "thread"
+        self._options = _checked(self.kind, options)
+        self._signature: Signature | None = None
+        update_wrapper(self, function, updated=())
+        self._check_executor(executor)
+        with suppress(NameError):  # what stands further down in the module is there when it is used
+            self._signature = Signature(function, self.kind)
+
+    def __call__(self, *args: Q.args, **kwargs: Q.kwargs) -> C:
+        """Call the function here and now."""
+        return cast(C, self.function(*args, **kwargs))
+
+    def options(self, **options: Unpack[TaskOptions]) -> Self:
+        """The same with other options: `send.options(delay=60)`; those that are not given stay."""
+        changed = copy.copy(self)
+        changed._options = _checked(self.kind, {**self._options, **options})
+        return changed
+
+    def item(self, *args: P.args, **kwargs: P.kwargs) -> Task:
+        """A call as a task, for `enqueue_many`. BadArgument for arguments that do not fit the annotations."""
+        options = {name: value for name, value in self._options.items() if name not in OF_THE_CALL}
+        return Task.model_construct(
+            **{**_DEFAULTS, **options, "kind": self.kind, "payload": self.signature.dump(args, kwargs)}
+        )
+
+    @property
+    def signature(self) -> Signature:
+        """For the worker: how its arguments and its result are written."""
+        if self._signature is None:
+            try:
+                self._signature = Signature(self.function, self.kind)
+            except NameError as error:
+                raise ConfigError(
+                    f"{self.kind}: an annotation is not accepted: {error}; allowed: types that the module of the "
+                    "function knows"
+                ) from error
+        return self._signature
+
+    def arguments(self, lease: Lease) -> dict[str, Any]:
+        """For the worker: what the function is called with. TaskFailed (`bad_input`) if it does not fit."""
+        found = self.signature.load(lease.data)
+        if self.signature.context is not None:
+            found[self.signature.context] = TaskContext.current()
+        return found
+
+    def encode(self, result: Any) -> bytes | None:
+        """For the worker: a result as it is kept."""
+        return self.signature.dump_result(result)
+
+    async def perform(self, lease: Lease) -> Any:
+        """For the worker: run it for a lease, where it is to run. A result from a child process is as it is kept."""
+        if self.is_async:
+            return await self.function(**self.arguments(lease))
+        if (those := executors()) is None:
+            async with Executors():
+                return await self.perform(lease)
+        if self.executor == "process":
+            here = TaskContext.current()
+            where = (self.function.__module__, self.function.__qualname__)
+            return await those.run_in_process((*where, lease, here.queue_name, here.worker))
+        return await those.run_in_thread(partial(self.function, **self.arguments(lease)))
+
+    @property
+    def where(self) -> str:
+        """The module and the name of the function."""
+        return f"{self.function.__module__}.{self.function.__qualname__}"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.kind!r}: {self.where}>"
+
+    def _check_executor(self, executor: Executor | None) -> None:
+        if executor not in (None, "thread", "process"):
+            raise ConfigError(f"executor: {executor!r} is not accepted; allowed: 'thread', 'process'")
+        if executor and self.is_async:
+            raise ConfigError(f"executor: {self.kind} is an async function, which runs on the event loop; leave it out")
+        if executor == "process" and "<" in self.function.__qualname__:
+            raise ConfigError(
+                f"executor: {self.function.__qualname__} cannot be found by its name in another process; allowed for "
+                "'process': functions of a module"
+            )
+
+
+class Tasks:
+    """Functions by the kinds of task that they run: a handler for a Worker, and a decorator.
+
+        tasks = Tasks()
+
+        @tasks.task
+        async def send(to: str, body: str = "") -> int: ...
+
+        Worker(queue, tasks)
+
+    Every Queue has one, `queue.tasks`. Of a kind that it does not know a task is dead at once, reason `unknown_kind`;
+    one whose payload does not fit the annotations likewise, reason `bad_input`.
+    """
+
+    def __init__(self) -> None:
+        self._by_kind: dict[str, TaskFunction[..., ..., Any, Any]] = {}
+
+    @property
+    def task(self) -> TaskDecorator:
+        """Decorate a function: `@tasks.task`, or with options, `@tasks.task(name="mail.send", timeout=60)`."""
+        return TaskDecorator(lambda *of: self.add(TaskFunction(*of)))
+
+    def add(self, task: F) -> F:
+        """Take a function in. ConfigError if the kind is taken."""
+        if (known := self._by_kind.get(task.kind)) is not None and known is not task:
+            raise ConfigError(
+                f"name: {task.kind!r} is not accepted, for {known.where} has it; give one of the two another: "
+                "@task(name=…)"
+            )
+        self._by_kind[task.kind] = task
+        return task
+
+    def include(self, other: Tasks) -> None:
+        """Take in all functions of another registry. ConfigError if a kind is taken."""
+        for task in other:
+            self.add(task)
+
+    def get(self, kind: str | None) -> TaskFunction[..., ..., Any, Any] | None:
+        """The function for a kind."""
+        return self._by_kind.get(kind or "")
+
+    def __iter__(self) -> Iterator[TaskFunction[..., ..., Any, Any]]:
+        return iter(self._by_kind.values())
+
+    def __len__(self) -> int:
+        return len(self._by_kind)
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._by_kind
+
+    async def __call__(self, lease: Lease) -> bytes | None:
+        """Run the function for a lease's kind with the arguments in its payload; the result as it is kept."""
+        task = self._task_of(lease)
+        return task.encode(await _in_context(task, lease))
+
+    async def perform(self, lease: Lease) -> Any:
+        """For the worker: the same, with the result as the function returned it; see `TaskFunction.perform`."""
+        return await _in_context(self._task_of(lease), lease)
+
+    def encode(self, lease: Lease, result: Any) -> bytes | None:
+        """For the worker: a result as it is kept, by the return annotation of the function for the lease's kind."""
+        return self._task_of(lease).encode(result)
+
+    def _task_of(self, lease: Lease) -> TaskFunction[..., ..., Any, Any]:
+        kind = lease.kind
+        if (task := self._by_kind.get(kind or "")) is None:
+            known = ", ".join(sorted(self._by_kind)) or "none"
+            message = f"kind: {kind!r} is not known here; known: {known}"
+            raise TaskFailed(message, reason="unknown_kind", retryable=False)
+        return task
+
+    def __repr__(self) -> str:
+        return f"<Tasks: {', '.join(self._by_kind) or 'none'}>"
+
+
+def _in_context(task: TaskFunction[..., ..., Any, Any], lease: Lease) -> Awaitable[Any]:
+    """Run it in the context that a worker made, or in one of its own."""
+    context = CURRENT.get(None)
+    return task.perform(lease) if context is not None and context.lease is lease else _in_own_context(task, lease)
+
+
+async def _in_own_context(task: TaskFunction[..., ..., Any, Any], lease: Lease) -> Any:
+    with running(TaskContext(lease)):
+        return await task.perform(lease)
+
+
+class Decorator:
+    """What decorators of tasks share: `task` and `task(timeout=60)` both decorate.
+
+    make: makes a task of a function, its name, its executor and its options.
+    """
+
+    def __init__(self, make: Callable[..., Any], options: DecoratorOptions | None = None) -> None:
+        self._make = make
+        self._options = options or {}
+
+    def _apply(self, function: Callable[..., Any] | None, options: DecoratorOptions) -> Any:
+        if function is None:
+            return type(self)(self._make, {**self._options, **options})
+        given: dict[str, Any] = {**self._options}
+        return self._make(function, given.pop("name", None), given.pop("executor", None), given)
+
+
+class TaskDecorator(Decorator):
+    """`@tasks.task`, with or without options."""
+
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[TaskContext, P], Coroutine[Any, Any, T]], /
+    ) -> TaskFunction[Concatenate[TaskContext, P], P, Coroutine[Any, Any, T], T]: ...
+    @overload
+    def __call__(
+        self, function: Callable[P, Coroutine[Any, Any, T]], /
+    ) -> TaskFunction[P, P, Coroutine[Any, Any, T], T]: ...
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[TaskContext, P], T], /
+    ) -> TaskFunction[Concatenate[TaskContext, P], P, T, T]: ...
+    @overload
+    def __call__(self, function: Callable[P, T], /) -> TaskFunction[P, P, T, T]: ...
+    @overload
+    def __call__(self, /, **options: Unpack[DecoratorOptions]) -> TaskDecorator: ...
+    def __call__(self, function: Any = None, /, **options: Unpack[DecoratorOptions]) -> Any:
+        return self._apply(function, options)
+
+
+_DEFAULTS = {name: field.get_default() for name, field in Task.model_fields.items()}
+
+
+def _checked(kind: str, options: TaskOptions) -> TaskOptions:
+    for name in options:
+        if name not in _DEFAULTS and name not in OF_THE_CALL:
+            allowed = sorted(TaskOptions.__annotations__)
+            raise ConfigError(f"{kind}: the option {name!r} is not accepted; allowed: {', '.join(allowed)}")
+    return options

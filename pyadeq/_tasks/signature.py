@@ -1,0 +1,148 @@
+"""What a task's function takes and gives, as JSON: an object of its arguments by name, and its result."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cached_property
+from typing import Any, NotRequired
+
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.errors import PydanticUserError
+from pydantic_core import PydanticSerializationError, ValidationError, core_schema
+from typing_extensions import TypedDict
+
+from pyadeq._core.queue.failures import TaskFailed
+from pyadeq._tasks.context import TaskContext
+from pyadeq.errors import AdeqError, BadArgument, ConfigError
+
+MOST_PROBLEMS = 5
+# Their texts may have the value in them, as may those that are not pydantic's own.
+TELLING = {"value_error", "assertion_error", "union_tag_invalid", "get_attribute_error", "iteration_error"}
+KNOWN = frozenset(typing.get_args(core_schema.ErrorType)) - TELLING
+BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+class Signature:
+    """The arguments and the result of a function, by its annotations. NameError if one of them is not there yet.
+
+    context: the name of the parameter that is given the TaskContext, if there is one.
+    """
+
+    def __init__(self, function: Callable[..., Any], kind: str) -> None:
+        hints = typing.get_type_hints(function, include_extras=True)
+        self.kind = kind
+        self.context: str | None = None
+        parameters = []
+        fields: dict[str, Any] = {}
+        for parameter in inspect.signature(function).parameters.values():
+            name = parameter.name
+            hint = hints.get(name, Any)
+            if TaskContext in (hint, *typing.get_args(hint)):
+                self.context = name
+                continue
+            if parameter.kind not in BY_NAME or name in ("self", "cls"):
+                shown = str(parameter).partition(":")[0]
+                raise ConfigError(
+                    f"{kind}: the parameter {shown!r} is not accepted; allowed: parameters that can be given by name, "
+                    "for the payload is an object of the arguments by name"
+                )
+            parameters.append(parameter)
+            fields[name] = hint if parameter.default is parameter.empty else NotRequired[hint]
+        self._signature = inspect.Signature(parameters)
+        self.names = tuple(fields)
+        arguments = TypedDict("arguments", fields)  # type: ignore[misc]
+        arguments.__pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)  # type: ignore[attr-defined]
+        result = hints.get("return", Any)
+        self._returns_bytes = result is bytes
+        try:
+            self._arguments: TypeAdapter[Any] = TypeAdapter(arguments)
+            self._result: TypeAdapter[Any] = TypeAdapter(Any if result in (typing.NoReturn, typing.Never) else result)
+        except PydanticUserError as error:
+            raise ConfigError(f"{kind}: an annotation is not accepted; allowed: types of pydantic: {error}") from error
+
+    def dump(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+        """The payload of a call. BadArgument for arguments that do not fit."""
+        try:
+            given = self._signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise BadArgument("ADEQ_ARG", "pyadeq", f"{self.kind}: {error}; allowed: {self._allowed()}") from None
+        try:
+            return self._arguments.dump_json(self._arguments.validate_python(given), by_alias=True)
+        except ValidationError as error:
+            raise BadArgument("ADEQ_ARG", "pyadeq", self._explained(error)) from None
+        except PydanticSerializationError as error:
+            raise BadArgument("ADEQ_ARG", "pyadeq", f"{self.kind}: an argument cannot be JSON: {error}") from None
+
+    def load(self, payload: bytes) -> dict[str, Any]:
+        """The arguments in a payload, by name. TaskFailed (`bad_input`) if they do not fit."""
+        try:
+            found: dict[str, Any] = self._arguments.validate_json(payload or b"{}")
+            return found
+        except ValidationError as error:
+            raise TaskFailed(self._explained(error), reason="bad_input") from None
+
+    def dump_result(self, value: Any) -> bytes | None:
+        """A result as it is kept: bytes as they are, None as none, all else as JSON by the return annotation."""
+        if value is None or isinstance(value, bytes):
+            return value
+        return self._result.dump_json(value, by_alias=True, warnings=False)
+
+    def load_result(self, data: bytes) -> Any:
+        """What the function returned, of the bytes that are kept of it. AdeqError if it returned something else."""
+        if self._returns_bytes:
+            return data
+        try:
+            return self._result.validate_json(data or b"null")
+        except ValidationError as error:
+            raise AdeqError(
+                f"{self.kind}: the result is not what the function says it returns: {error.title}"
+            ) from None
+
+    def _allowed(self) -> str:
+        return ", ".join(self.names) or "no arguments"
+
+    def _explained(self, error: ValidationError) -> str:
+        problems = list(self._problems(error))
+        more = f"; and {error.error_count() - len(problems)} more" if error.error_count() > len(problems) else ""
+        return f"{self.kind}: {'; '.join(problems)}{more}"
+
+    def _problems(self, error: ValidationError) -> Iterator[str]:
+        """Where it does not fit, what is allowed there, and the type of what is there, but never its value."""
+        for problem in error.errors(include_url=False)[:MOST_PROBLEMS]:
+            place = ".".join(self._place(part) for part in problem["loc"]) or "the payload"
+            kind = problem["type"]
+            if kind == "missing":
+                yield f"{place}: it is missing"
+            elif kind == "extra_forbidden" and len(problem["loc"]) == 1:
+                name = str(problem["loc"][0])
+                yield f"{name if name.isidentifier() else '…'}: there is no such argument; allowed: {self._allowed()}"
+            elif kind == "json_invalid":
+                yield f"{place}: {problem['msg']}; allowed: a JSON object of the arguments"
+            else:
+                said = problem["msg"] if kind in KNOWN else f"it is refused by the annotation ({kind})"
+                yield f"{place}: {said}, got {type(problem['input']).__name__}"
+
+    def _place(self, part: int | str) -> str:
+        """A part of a path. Fields and places are named; keys of a mapping are somebody's data, and stay untold."""
+        return str(part) if isinstance(part, int) or part in self._fields else "…"
+
+    @cached_property
+    def _fields(self) -> set[str]:
+        with suppress(PydanticUserError):
+            return set(_names_in(self._arguments.json_schema()))
+        return set(self.names)
+
+
+def _names_in(schema: object) -> Iterator[str]:
+    """The names of all fields in a JSON schema."""
+    if isinstance(schema, dict):
+        properties = schema.get("properties")
+        if isinstance(properties, dict):
+            yield from properties
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for part in schema:
+            yield from _names_in(part)
