@@ -1,7 +1,7 @@
 # Every target sets up what it needs; `make help` lists them.
 # PYTHON=…        the Python that .venv is made with; otherwise the first on the PATH that is new enough and runs
 # ARGS=…          more arguments for pytest, or for bench-peers
-# HYPOTHESIS_PROFILE=ci   five times as many random histories, and ten thousand of locks
+# HYPOTHESIS_PROFILE=ci   five times as many random histories, and ten thousand of locks; quick: a quarter, as in `make test`
 # SOAK=…          seconds for `make soak`
 # MUTANTS=…       every so manyeth mutant for `make mutants`, always the same ones (1: all); JOBS=…  its processes (2)
 # CHAOS=…         seconds for `make chaos` (600)
@@ -69,8 +69,9 @@ check: $(READY) ## lint, spelling, types, Lua, and whether the generated files a
 	$(PY) lua/lint.py
 	$(PY) pyadeq/_unasync.py --check
 
-test: $(READY) ## all tests but the slow ones, in a few minutes, on Valkey from the wheel
-	$(PY) -m tests.attempts -n 2 -m 'not slow and not mutants and not sizes' $(ARGS)
+test: export HYPOTHESIS_PROFILE ?= quick
+test: $(READY) ## all tests but the slow ones, in under four minutes, on Valkey from the wheel
+	$(PY) -m tests.attempts -n 4 --dist worksteal -m 'not slow and not mutants and not sizes' $(ARGS)
 
 test-slow: $(READY) ## the same with the slow ones, as in CI
 	$(PY) -m tests.attempts -n 2 -m 'not mutants and not sizes' $(ARGS)

@@ -3,7 +3,7 @@
 ADEQ_TEST_SERVER   the server's binary; the first if there are several; otherwise what pyadeq.embedded finds
 ADEQ_TEST_CLUSTER  1: a cluster of one node that serves all slots
 ADEQ_TEST_ENGINES  1: the tests run on one engine after another; scenarios check only what depends on the server
-HYPOTHESIS_PROFILE dev (default), ci (more examples), or soak (as many, others each time)
+HYPOTHESIS_PROFILE dev (default), quick (a quarter of the examples), ci (more), or soak (as many, others each time)
 """
 
 import itertools
@@ -23,6 +23,7 @@ from pyadeq.embedded import EmbeddedServer, find_binary
 from pyadeq.errors import ConfigError
 from tests.audit import audit_server
 from tests.engines.engine import named_servers
+from tests.quick import PROFILE
 from tests.waiting import wait_until
 
 pytest.register_assert_rewrite("tests.lua.checks")  # other layers use it, too
@@ -32,10 +33,10 @@ BUS_OFFSET = 10_000  # a cluster node's second port, above its first
 count = itertools.count(1)
 DAMAGED: set[str] = set()  # bases that tests have broken on purpose
 
-settings.register_profile("dev", deadline=None, derandomize=True)
-settings.register_profile("ci", deadline=None, derandomize=True)
+for profile in ("dev", "quick", "ci"):
+    settings.register_profile(profile, deadline=None, derandomize=True)
 settings.register_profile("soak", deadline=None, print_blob=True)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+settings.load_profile(PROFILE)
 
 
 def server_binary() -> Path:
@@ -56,14 +57,15 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The sync tests are generated from aio, and the server sees no difference; one of each module is not slow."""
+    """The sync tests are generated from aio, and the server sees no difference: all but one of a module are slow."""
     modules = set()
     for item in sorted(items, key=lambda item: item.location[1] or 0):
         if "/integration/sync/" in item.nodeid:
             item.add_marker(pytest.mark.any_engine)
             if item.path in modules:
                 item.add_marker(pytest.mark.slow)
-            modules.add(item.path)
+            elif not item.get_closest_marker("slow"):
+                modules.add(item.path)
 
 
 @pytest.fixture(scope="session")

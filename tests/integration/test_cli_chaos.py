@@ -65,6 +65,7 @@ def start(deployment: EmbeddedServer) -> Iterator[Callable[..., Command]]:
         one.child.communicate()
 
 
+@pytest.mark.slow
 def test_a_server_that_is_restarted_meanwhile(
     start: Callable[..., Command], deployment: EmbeddedServer, tmp_path: Path
 ) -> None:
@@ -143,6 +144,7 @@ def test_a_durability_that_the_server_cannot_give(deployment: EmbeddedServer) ->
         assert list(client.scan_iter()) == []
 
 
+@pytest.mark.slow
 def test_a_cluster(cluster: ThreePrimaries) -> None:
     ended = adeq("--cluster", "chaos", "--seconds", "2", "--clients", "4", "-o", "json", "--url", cluster.url)
     assert ended.status == 0, ended

@@ -209,6 +209,7 @@ def test_a_batch_that_is_sent_again_creates_nothing_twice(url: str, queue: Queue
     assert payloads(queue) == list(range(3500))
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_goes_on(url: str, queue: Queue, file: Path, until: Callable[..., None]) -> None:
     count = 40_000
     write(file, numbered(count))

@@ -380,6 +380,7 @@ def complete(line: str, **environment: str) -> list[str]:
     return ended.stdout.split()
 
 
+@pytest.mark.slow
 def test_completion(place: Place) -> None:
     for key in ("user:ann", "user:bob", "tag:x", "key:api", "key:*"):
         place.queue.limits.set(key, concurrency=1)

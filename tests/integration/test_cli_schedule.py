@@ -580,6 +580,7 @@ def complete(line: str, **environment: str) -> list[str]:
     return ended.stdout.split()
 
 
+@pytest.mark.slow
 def test_completion(some: Place) -> None:
     place = {"ADEQ_URL": some.url, "ADEQ_QUEUE": some.queue.name}
     wait_until(lambda: complete("adeq schedule show o", **place) == ["often", "once"])

@@ -14,6 +14,7 @@ from pyadeq import Adeq, Every, Task
 from pyadeq.ext.cli.app import app
 from pyadeq.ext.cli.tree import behind_the_command, queue_first
 from tests.integration.cli import COMMAND, adeq, environment, error
+from tests.quick import slow_after
 from tests.waiting import DEADLINE
 
 pytestmark = pytest.mark.any_engine
@@ -204,31 +205,34 @@ def test_moving_the_queue(given: list[str], moved: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ["--help"],
-        ["--version"],
-        ["queue", "--help"],
-        ["scripts", "ls"],
-        ["scripts", "ls", "-o", "json"],
-        ["scripts", "acl", "worker"],
-        ["scripts", "verify"],
-        ["doctor"],
-        ["queue", "ls"],
-        ["queue", "ls", "-o", "json"],
-        ["queue", "show", "q"],
-        ["queue", "stats", "q"],
-        ["queue", "watch", "q", "--interval", "100ms"],
-        ["queue", "watch", "q", "--interval", "100ms", "-o", "jsonl"],
-        ["task", "ls", "q", "--all"],
-        ["task", "ls", "q", "--all", "-o", "json"],
-        ["task", "ls", "q", "--all", "-o", "jsonl"],
-        ["task", "show", "q", "t1"],
-        ["task", "tree", "q", "t1"],
-        ["lock", "ls"],
-        ["lock", "domains"],
-        ["lock", "watch", "--for", "100ms", "-o", "json"],
-        ["task", "ls", "nosuch"],
-    ],
+    slow_after(
+        4,
+        [
+            ["--help"],
+            ["task", "ls", "q", "--all", "-o", "jsonl"],
+            ["queue", "watch", "q", "--interval", "100ms"],
+            ["task", "ls", "nosuch"],
+            ["--version"],
+            ["queue", "--help"],
+            ["scripts", "ls"],
+            ["scripts", "ls", "-o", "json"],
+            ["scripts", "acl", "worker"],
+            ["scripts", "verify"],
+            ["doctor"],
+            ["queue", "ls"],
+            ["queue", "ls", "-o", "json"],
+            ["queue", "show", "q"],
+            ["queue", "stats", "q"],
+            ["queue", "watch", "q", "--interval", "100ms", "-o", "jsonl"],
+            ["task", "ls", "q", "--all"],
+            ["task", "ls", "q", "--all", "-o", "json"],
+            ["task", "show", "q", "t1"],
+            ["task", "tree", "q", "t1"],
+            ["lock", "ls"],
+            ["lock", "domains"],
+            ["lock", "watch", "--for", "100ms", "-o", "json"],
+        ],
+    ),
     ids=" ".join,
 )
 def test_a_reader_that_goes_away_is_no_error(words: list[str], url: str, base_name: str) -> None:

@@ -228,6 +228,7 @@ def test_a_worker_restarts_with_its_arguments(
     assert worker.ended() == 0
 
 
+@pytest.mark.slow
 def test_a_worker_of_a_queue_that_gets_partitions_serves_them(
     start: Start, queue: Queue, url: str, base_name: str, until: Until
 ) -> None:

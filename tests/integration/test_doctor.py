@@ -103,7 +103,7 @@ def test_an_unreachable_server_ends_with_3() -> None:
         (["CONFIG SET appendfsync no"], "append-only file", "warn", "appendfsync is no"),
         (["CONFIG SET appendfsync always"], "append-only file", "ok", "a crash loses nothing"),
         (["CONFIG SET maxclients 2"], "clients", "ok", "1 connected of 2"),
-        (["CONFIG SET maxclients 1"], "clients", "warn", "1 connected of 1"),
+        pytest.param(["CONFIG SET maxclients 1"], "clients", "warn", "1 connected of 1", marks=pytest.mark.slow),
         (["CONFIG SET timeout 5"], "connections", "warn", "timeout is 5 s"),
         (["CONFIG SET timeout 300"], "connections", "ok", "timeout 300"),
         (["CONFIG SET tcp-keepalive 0"], "connections", "warn", "tcp-keepalive is 0"),

@@ -156,6 +156,7 @@ def test_a_restart_keeps_data_and_socket(binary: Path, ends: str) -> None:
         assert client.get("key") == b"value"
 
 
+@pytest.mark.slow
 def test_it_is_ready_only_when_its_data_is_loaded(
     binary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

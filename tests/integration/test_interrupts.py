@@ -14,6 +14,7 @@ from redis import BlockingConnectionPool, Redis
 
 import pyadeq
 from pyadeq import Adeq
+from tests.quick import slow_after
 
 WATCHED = (str(Path(redis.__file__).parent), str(Path(pyadeq.__file__).parent / "_sync"))
 
@@ -58,7 +59,7 @@ def blocking(url: str) -> Redis:
 # What is interrupted between two lines of redis-py is left to the garbage collector, which says so.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("connect", [single, blocking])
-@pytest.mark.parametrize("connected", [False, True])
+@pytest.mark.parametrize("connected", slow_after(1, [True, False]))
 def test_a_signal_handler_that_raises_leaves_no_broken_connection(
     url: str, base_name: str, connect: Callable[[str], Redis], connected: bool
 ) -> None:

@@ -81,6 +81,7 @@ async def test_cancelled_it_may_end_in_its_own_way(tmp_path: Path, until: Until)
     assert (tmp_path / "bye").read_text() == "bye\n"
 
 
+@pytest.mark.slow
 async def test_where_nothing_is_adopted_the_group_is_ended(
     pids: Path, until: Until, monkeypatch: pytest.MonkeyPatch
 ) -> None:

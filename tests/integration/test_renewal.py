@@ -26,6 +26,7 @@ from tests.integration.renewing import (
     renewing,
 )
 from tests.integration.servers import HOST, ThreePrimaries, Watched
+from tests.quick import slow_after
 from tests.waiting import DEADLINE, eventually
 
 pytestmark = pytest.mark.any_engine
@@ -44,7 +45,7 @@ def queue(adeq: Adeq, base_name: str) -> Queue:
 
 @pytest.mark.parametrize(
     ("block", "keeping"),
-    [(block_the_loop, {"thread", "process"}), (keep_the_gil, {"process"})],
+    slow_after(1, [(keep_the_gil, {"process"}), (block_the_loop, {"thread", "process"})]),
 )
 async def test_what_stops_the_renewals(queue: Queue, block: Callable[[], None], keeping: set[str]) -> None:
     heard_by: dict[str, list[Heard]] = {way: [] for way in WAYS}
@@ -87,6 +88,7 @@ async def test_a_cancel_is_heard_when_asked(queue: Queue, way: str) -> None:
         await eventually(lambda: any((lease.token, "cancelling") in heard.interrupted for heard in all_heard))
 
 
+@pytest.mark.slow
 async def test_the_prefix_and_the_slot_are_kept(url: str, base_name: str) -> None:
     async with Adeq.from_url(url, prefix="other", slot="named") as adeq:
         queue = adeq.queue(base_name)
@@ -110,6 +112,7 @@ async def test_the_thread_has_the_test_clock(url: str, base_name: str) -> None:
             await eventually(lambda: any((lease.token, "lease_lost") in heard.interrupted for heard in all_heard))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
 async def test_it_renews_in_a_cluster_and_with_sentinel(binary: Path, cluster: ThreePrimaries, base_name: str) -> None:
     untyped: Any = redis.asyncio.Sentinel
@@ -143,7 +146,7 @@ async def working(queue: Queue, handler: Any, way: str) -> AsyncIterator[asyncio
         await asyncio.wait_for(running, DEADLINE)
 
 
-@pytest.mark.parametrize(("way", "kept"), [("thread", False), ("process", True)])
+@pytest.mark.parametrize(("way", "kept"), slow_after(1, [("process", True), ("thread", False)]))
 async def test_a_handler_that_keeps_the_gil(queue: Queue, way: str, kept: bool) -> None:
     held: list[bool] = []
 

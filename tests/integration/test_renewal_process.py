@@ -149,6 +149,7 @@ def test_it_sees_whether_a_process_runs(
     assert _renewer.standing(other.pid) == "is gone"
 
 
+@pytest.mark.slow
 async def test_without_a_sign_of_life_it_renews_no_more(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
     async with renewing("process", queue, ignore, patience=0.5) as renewal:
         lease = await claim(queue, renewal)
@@ -161,6 +162,7 @@ async def test_without_a_sign_of_life_it_renews_no_more(queue: Queue, caplog: py
         assert await is_kept(queue, again)
 
 
+@pytest.mark.slow
 async def test_helpers_that_fail_are_replaced(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
     lease = 5.0
     async with renewing("process", queue, ignore, lease) as one, renewing("process", queue, ignore, lease) as other:
@@ -177,6 +179,7 @@ async def test_helpers_that_fail_are_replaced(queue: Queue, caplog: pytest.LogCa
         assert [await is_kept(queue, lease) for lease in held] == [True, True]
 
 
+@pytest.mark.slow
 async def test_meanwhile_a_thread_renews(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(renewal_process, "SHORTEST_PAUSE", 3600.0)
     async with renewing("process", queue, ignore) as renewal:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.quick import slow_after
+
 pytestmark = pytest.mark.any_engine
 
 TIMEOUT = 60.0  # seconds for one run of pytest
@@ -122,7 +124,7 @@ def the_test_itself(request):
 """
 
 
-@pytest.mark.parametrize("arguments", [[], ["-n", "2"]])
+@pytest.mark.parametrize("arguments", slow_after(1, [[], ["-n", "2"]]))
 def test_a_project_whose_tests_pass(project: Project, arguments: list[str]) -> None:
     project.write("test_mail.py", WORKING)
     output = project.run(*arguments)
@@ -133,6 +135,7 @@ FAILING = """
 import pytest
 from pyadeq import Adeq
 from pyadeq.testing import assert_safe_to_run_twice, run_all
+from tests.quick import slow_after
 
 def send(lease):
     raise ConnectionRefusedError("no mail server")

@@ -16,6 +16,7 @@ from pyadeq.embedded import EmbeddedServer
 from tests.conftest import CLUSTER
 from tests.integration.faults.working import working
 from tests.integration.servers import ThreePrimaries
+from tests.quick import slow_after
 from tests.waiting import DEADLINE, LONGEST_RETRY, eventually
 
 pytestmark = [
@@ -45,7 +46,7 @@ async def finished(queue: PartitionedQueue) -> int:
     return (await queue.stats()).finished
 
 
-@pytest.mark.parametrize("renew", ["loop", "thread", "process"])
+@pytest.mark.parametrize("renew", slow_after(1, ["process", "loop", "thread"]))
 async def test_each_lease_is_kept_where_it_is(queue: PartitionedQueue, renew: Any) -> None:
     """All run for longer than a lease, at a time."""
     runs: Counter[str] = Counter()
@@ -162,6 +163,7 @@ async def test_it_goes_on_when_the_server_is_back(binary: Path) -> None:
             assert (await queue.stats()).dead == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("renew", ["loop", "thread", "process"])
 async def test_the_first_partitions_of_a_queue_at_work(adeq: Adeq, base_name: str, renew: Any) -> None:
     """Who renews the leases may learn of them later than who claims them; and the other way round."""

@@ -45,6 +45,7 @@ async def forever(lease: Lease) -> None:
     await asyncio.Event().wait()
 
 
+@pytest.mark.slow
 async def test_a_worker_is_known_by_group_and_capability(queue: Queue) -> None:
     async with working(queue, forever, name="w1", group="g", capabilities=["gpu", "python"], concurrency=7, grace=0):
         (found,) = await queue.workers(group="g", capability="gpu")

@@ -220,6 +220,7 @@ def test_the_tasks_of_a_killed_worker_are_done_by_another(start: Start, queue: Q
     assert queue.stats().counters["stalled"] == 5
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_is_waited_for_unless_a_worker_is_stopped(
     start: Start, own_server: EmbeddedServer, base_name: str, until: Until
 ) -> None:

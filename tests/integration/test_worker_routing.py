@@ -53,6 +53,7 @@ def test_two_instances_share_a_type(workers: Workers, queue: Queue, until: Until
     assert done.total() == 20
 
 
+@pytest.mark.slow
 def test_a_task_is_pinned_to_an_instance_of_a_pool(workers: Workers, queue: Queue, until: Until) -> None:
     for name in ("box-1", "box-2", "box-3"):
         workers.start(name, "--group", "pool")
@@ -73,6 +74,7 @@ def test_a_task_is_pinned_to_an_instance_of_a_pool(workers: Workers, queue: Queu
     assert waits.result(DEADLINE) == "box-2"
 
 
+@pytest.mark.slow
 def test_old_and_new_actors_work_side_by_side(workers: Workers, queue: Queue, until: Until) -> None:
     workers.start("old", "--group", "v1", "--concurrency", "1")
     workers.start("new", "--group", "v2", "--concurrency", "1", "--capability", "stream")

@@ -40,6 +40,7 @@ async def handle(lease: Lease) -> None:
         blocks(lease)
 
 
+@pytest.mark.slow
 async def test_a_handler_that_blocks_the_loop_is_named(
     url: str, base_name: str, caplog: pytest.LogCaptureFixture
 ) -> None:

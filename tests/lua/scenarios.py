@@ -7,6 +7,11 @@ together run every line.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
 from tests.lua import (
     scenarios_of_budgets,
     scenarios_of_care,
@@ -36,13 +41,14 @@ from tests.lua import (
     scenarios_of_ties,
     scenarios_of_work,
 )
-from tests.lua.scenario import SCENARIOS, AnyCall, Scenario
+from tests.lua.scenario import SCENARIOS, AnyCall, Prepare, Scenario
 
 __all__ = [
     "SCENARIOS",
     "SMALL",
     "AnyCall",
     "Scenario",
+    "parameters",
     "scenarios_of_budgets",
     "scenarios_of_care",
     "scenarios_of_chains",
@@ -87,3 +93,14 @@ def small(clock: str | None = None, noun: str | None = None) -> list[Scenario]:
 
 def undamaged() -> list[Scenario]:
     return [one for one in small("test") if not any(word in one.name for word in DAMAGED)]
+
+
+def parameters(scenarios: Iterable[Scenario]) -> list[Any]:
+    """Each for a test. Slow are those of many items, and those of which a smaller one goes the same path."""
+    least: dict[Prepare, int] = {}
+    for one in SCENARIOS:
+        least[one.prepare] = min(one.items, least.get(one.prepare, one.items))
+    return [
+        pytest.param(one, id=one.name, marks=[pytest.mark.slow] * (one.items > min(SMALL, least[one.prepare])))
+        for one in scenarios
+    ]

@@ -12,6 +12,7 @@ from tests.audit import Audit
 from tests.lua.checks import check_queue, left_over, let_all_pass
 from tests.lua.test_after import complete, enqueue, fail
 from tests.lua.workbench import MakeBench, Workbench
+from tests.quick import slow_after
 
 
 def cancel(bench: Workbench, *ids: str, rid: str | None = None) -> list[CancelStatus]:
@@ -181,7 +182,7 @@ def test_it_goes_on_where_it_stopped_though_those_before_have_gone(bench: Workbe
     assert left_over(bench) == {}
 
 
-@pytest.mark.parametrize(("levels", "width"), [(250, 1), (3, 9), (2, 20)])
+@pytest.mark.parametrize(("levels", "width"), slow_after(1, [(250, 1), (3, 9), (2, 20)]))
 def test_a_tree_of_any_form_ends(bench: Workbench, levels: int, width: int) -> None:
     """Depth first, by a call for each level."""
     level = bench.fill(1)
@@ -275,7 +276,7 @@ def test_a_link_whose_last_child_an_older_build_removed_goes(bench: Workbench) -
     assert bench.ask("EXISTS", ":children:a") == 0
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", slow_after(6, range(30)))
 def test_every_task_that_is_left_of_a_tree_ends(bench: Workbench, seed: int) -> None:
     draw = random.Random(seed)
     parents: dict[str, str | None] = {"root": None, "other": None}

@@ -9,14 +9,14 @@ import redis
 
 from pyadeq._core.kernel.call import parse_reply
 from tests.lua.bench import MakeAny
-from tests.lua.scenarios import Scenario, small
+from tests.lua.scenarios import Scenario, parameters, small
 
 pytestmark = pytest.mark.any_engine
 
 BACK = 1_000  # ms by which the server's clock has stepped back before the call
 
 
-@pytest.mark.parametrize("scenario", small("test", "lock"), ids=lambda one: one.name)
+@pytest.mark.parametrize("scenario", parameters(small("test", "lock")))
 def test_a_lock_script_answers_the_domains_clock_after_the_servers_stepped_back(
     scenario: Scenario, make_any: MakeAny
 ) -> None:

@@ -7,7 +7,6 @@ Keys are exchanged for others of their type only: for another type the server it
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -23,8 +22,9 @@ from tests.lua.bench import START, Bench, MakeAny
 from tests.lua.benches import BENCHES
 from tests.lua.scenarios import AnyCall, small
 from tests.lua.watched import Refused, wire
+from tests.quick import examples
 
-EXAMPLES = 100 if os.environ.get("HYPOTHESIS_PROFILE") in ("ci", "soak") else 20
+EXAMPLES = examples(20, 100)
 CALLS = 10  # of one example, from one state
 # ms: where a test clock may go. Elsewhere a sum of times is no exact number: fences are in µs, and a lock domain adds
 # up what its clock loses.

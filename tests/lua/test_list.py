@@ -14,12 +14,13 @@ from pyadeq.models import Page, State, Task
 from tests.lua.checks import check_queue, tasks
 from tests.lua.watched import Refused
 from tests.lua.workbench import Workbench
+from tests.quick import slow_after
 
 STATES = get_args(State)
 FIELDS = ("user", "tag", "parent", "kind", "reason", "lane")
 INDEXES = {"user": ":by:user:", "tag": ":by:tag:", "parent": ":children:"}
 NAMES = ["a", "aa", "b"]
-every_seed = pytest.mark.parametrize("seed", range(4))
+every_seed = pytest.mark.parametrize("seed", slow_after(1, range(4)))
 
 
 def listed(bench: Workbench, **filter: Any) -> Page:

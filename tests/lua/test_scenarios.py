@@ -12,12 +12,11 @@ import redis
 
 from pyadeq._core.kernel.call import Answer, Reply, parse_reply
 from tests.lua.bench import Bench, Dump, MakeAny
-from tests.lua.scenarios import SCENARIOS, SMALL, AnyCall, Scenario, small, undamaged
+from tests.lua.scenarios import SCENARIOS, AnyCall, Scenario, parameters, small, undamaged
 from tests.lua.test_costs import UPDATE, check_costs, watched_reply
 
 ENGINES = os.environ.get("ADEQ_TEST_ENGINES") == "1"  # only what depends on the server is repeated on every engine
 WHOLE = small("test")  # of the others only the costs are compared
-ALL = [pytest.param(one, marks=pytest.mark.slow if one.items > SMALL else ()) for one in SCENARIOS]
 # A dry run changes nothing, so that what it looked for stays.
 SOUND = {one for one in undamaged() if " dry" not in one.name}
 # A sweep that leaves some takes more of them when it is sent again: so do these, which reach their budget of work.
@@ -43,7 +42,7 @@ PARTIAL = {
 ONCE = {one for one in WHOLE if "some of many" not in one.name and one.name not in PARTIAL}
 
 
-@pytest.mark.parametrize("scenario", WHOLE if ENGINES else ALL, ids=lambda one: one.name)
+@pytest.mark.parametrize("scenario", parameters(WHOLE if ENGINES else SCENARIOS))
 def test_a_scenario(scenario: Scenario, make_any: MakeAny) -> None:
     bench, other = make_any(scenario.noun, scenario.clock), make_any(scenario.noun)  # both before the server is full
     call = scenario(bench)

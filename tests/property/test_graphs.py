@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from itertools import count
 from random import Random
@@ -15,8 +14,9 @@ from hypothesis import strategies as st
 from tests.property.driver import Driver
 from tests.property.link import Scripts, load_scripts
 from tests.property.records import ENDED, Answer, Backoff, Spec
+from tests.quick import examples
 
-EXAMPLES = 200 if os.environ.get("HYPOTHESIS_PROFILE") in ("ci", "soak") else 40
+EXAMPLES = examples(40, 200)
 STEP = 16_000  # ms; beyond a lease
 # How a task ends that is let, and those that end before they are taken.
 WAYS = {

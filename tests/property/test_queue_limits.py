@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from copy import deepcopy
 from itertools import count
 from random import Random
@@ -17,8 +16,9 @@ from pyadeq._core.kernel.call import Call
 from pyadeq._core.queue.items import Failure
 from tests.property.link import Link, Scripts, load_scripts
 from tests.property.model_limits import BAND, NONE, Forecast, Job, Limits, Picture, Rule, check_openings
+from tests.quick import examples
 
-EXAMPLES = 100 if os.environ.get("HYPOTHESIS_PROFILE") in ("ci", "soak") else 20
+EXAMPLES = examples(20, 100)
 STEPS = 40
 LOOK = 5000  # ms; after so many a line is looked at again, if its limit has room
 LEASE = 15_000

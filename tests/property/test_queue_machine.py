@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import count
 from typing import Any, ClassVar, NamedTuple
 
@@ -40,9 +39,9 @@ from tests.property.strategies import (
     snoozes,
     specs,
 )
+from tests.quick import PROFILE, examples
 
-SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
-CI = SOAK or os.environ.get("HYPOTHESIS_PROFILE") == "ci"
+SOAK = PROFILE == "soak"
 PARTS = 4  # shares of the examples, for several processes
 WINDOW = 45_000  # how long after its first sending a call may be sent again
 DAY = 86_400_000
@@ -400,5 +399,5 @@ def test_queue(part: int, client: redis.Redis) -> None:
     QueueMachine.client, QueueMachine.scripts = client, load_scripts(client)
     run_state_machine_as_test(
         QueueMachine if SOAK else seed(part)(QueueMachine),
-        settings=settings(max_examples=300 if CI else 100, stateful_step_count=50, deadline=None, print_blob=True),
+        settings=settings(max_examples=examples(100, 300), stateful_step_count=50, deadline=None, print_blob=True),
     )

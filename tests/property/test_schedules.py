@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import compress, count
@@ -24,8 +23,9 @@ from tests.property.driver import Driver
 from tests.property.link import START, Scripts, load_scripts
 from tests.property.model_schedules import END, Due, Plan, ScheduleModel, Times, Wish
 from tests.property.records import ENDED, Answer, Spec
+from tests.quick import examples
 
-EXAMPLES = 120 if os.environ.get("HYPOTHESIS_PROFILE") in ("ci", "soak") else 30
+EXAMPLES = examples(30, 120)
 STEPS = 150  # half of which are taken
 WINDOW = 45_000  # how long after its first sending a call may be sent again
 NEVER = 2**53 - 1

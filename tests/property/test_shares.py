@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations, count, cycle
@@ -21,8 +20,9 @@ from tests.property.driver import Driver
 from tests.property.link import Link, Scripts, load_scripts
 from tests.property.model_limits import Picture
 from tests.property.model_shares import Item, Shares, lasts
+from tests.quick import examples
 
-EXAMPLES = 60 if os.environ.get("HYPOTHESIS_PROFILE") in ("ci", "soak") else 12
+EXAMPLES = examples(12, 60)
 STEPS = 60
 LEASE = 15_000
 LANES = ("any", "group/g")

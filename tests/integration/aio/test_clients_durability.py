@@ -313,6 +313,7 @@ async def test_with_either_protocol(disk: EmbeddedServer, base_name: str, protoc
             await adeq.queue(base_name).enqueue(1)
 
 
+@pytest.mark.slow
 async def test_on_a_cluster_each_primary_has_its_own(cluster: ThreePrimaries, base_name: str) -> None:
     async with Adeq.from_url(cluster.url, cluster=True, **REPLICA | {"durability_timeout": 1}) as adeq:
         names = [f"{base_name}-{n}" for n in range(20)]

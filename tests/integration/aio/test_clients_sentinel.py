@@ -65,6 +65,7 @@ async def test_a_demoted_primary_is_left(watched: Watched, base_name: str) -> No
             assert ask(watched.replica, "EXISTS", record(base_name)) == 1
 
 
+@pytest.mark.slow
 async def test_a_block_ends_with_the_failover(watched: Watched, base_name: str) -> None:
     key = f"{queue_base(base_name)}:wake:any"
 
@@ -84,6 +85,7 @@ async def test_a_block_ends_with_the_failover(watched: Watched, base_name: str) 
             assert await adeq.block([key], 10) or await adeq.block([key], 10)
 
 
+@pytest.mark.slow
 async def test_hints_come_from_the_new_primary(watched: Watched, base_name: str) -> None:
     async with watch((HOST, watched.sentinel_port)) as manager:
         client = manager.master_for("adeq")
@@ -99,6 +101,7 @@ async def test_hints_come_from_the_new_primary(watched: Watched, base_name: str)
             await hints.aclose()
 
 
+@pytest.mark.slow
 async def test_a_lost_primary_is_replaced(watched: Watched, base_name: str) -> None:
     silent = {"retry": Retry(Counted(), 1000), "socket_timeout": 1.0}
     async with watch((HOST, unused_port()), (HOST, watched.sentinel_port), sentinel_kwargs=silent) as manager:
@@ -121,6 +124,7 @@ async def test_without_a_primary_there_is_an_error(watched: Watched, base_name: 
             assert (lost.value.retryable, lost.value.may_have_applied) == (True, False)
 
 
+@pytest.mark.slow
 async def test_names_are_found_after_a_failover(watched: Watched, base_name: str) -> None:
     async with watch((HOST, watched.sentinel_port)) as manager:
         client = manager.master_for("adeq")

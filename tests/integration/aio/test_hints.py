@@ -332,6 +332,7 @@ async def test_a_slot_that_moves_is_followed(cluster: ThreePrimaries, channels: 
         await hints.aclose()
 
 
+@pytest.mark.slow
 @own_servers
 async def test_a_lost_node_is_replaced(binary: Any, base_name: str) -> None:
     with ThreePrimaries(binary) as own:

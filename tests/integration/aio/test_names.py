@@ -83,6 +83,7 @@ async def test_time_may_be_over(adeq: Adeq) -> None:
         await listed(adeq.queues(timeout="soon"))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 async def test_lost_replies_lose_and_repeat_no_name(proxy: Proxy, prefix: str) -> None:
     async with Adeq.from_url(proxy.url, prefix=prefix, retry_for=LONGEST_RETRY) as adeq:
         await adeq.queue("a").enqueue_many([{}] * 4000)

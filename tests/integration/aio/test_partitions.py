@@ -61,6 +61,7 @@ async def test_partitions_are_spread_evenly(queue: PartitionedQueue, cluster: Th
     assert await queue.repartition(16) == some
 
 
+@pytest.mark.slow
 async def test_what_has_a_key_is_in_one_partition_and_the_rest_everywhere(queue: PartitionedQueue) -> None:
     await queue.repartition(4)
     keyed = await queue.enqueue_many([Task(payload=n, ordering_key=f"k{n % 10}") for n in range(200)])
@@ -172,6 +173,7 @@ async def test_children_and_followers_are_with_their_family(queue: PartitionedQu
         await queue.enqueue("lost", after=[f"nobody@{tag_in(parent.id)}"])
 
 
+@pytest.mark.slow
 async def test_nothing_is_put_in_where_one_of_many_does_not_fit(queue: PartitionedQueue) -> None:
     await queue.repartition(8)
     before = await queue.stats()
@@ -265,6 +267,7 @@ async def test_what_is_said_to_the_queue_holds_in_all_partitions(queue: Partitio
     assert {(await queue.part(one.tag).stats()).mode for one in await queue.partitions()} == {"draining"}
 
 
+@pytest.mark.slow
 async def test_a_map_that_is_lost_is_told_and_can_be_made_again(queue: PartitionedQueue, adeq: Adeq) -> None:
     """As by a failover: the partitions know of an epoch that the queue's own base does not know any more."""
     await queue.repartition(4)

@@ -140,6 +140,7 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("faketime"), reason="faketime is not installed")
 def test_workers_with_clocks_two_hours_apart(url: str, adeq: Adeq, base_name: str) -> None:
     """They share tasks and a lock; each task runs once, one at a time, and the fences rise with the server's time."""

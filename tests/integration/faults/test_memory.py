@@ -134,6 +134,7 @@ def test_who_holds_and_waits_goes_on(adeq: Adeq, base_name: str) -> None:
     assert audit(adeq.client, locks.base) == []
 
 
+@pytest.mark.slow
 async def test_a_schedule_that_could_not_fire_fires_when_there_is_room(adeq: Adeq, base_name: str) -> None:
     queue = adeq.queue(base_name)
     queue.schedules.put("s", Every(0.2), "work", catch_up=3600)

@@ -23,6 +23,7 @@ from tests.integration.faults.calls import every_call
 from tests.integration.faults.stored import stored
 from tests.integration.faults.working import eventually, working
 from tests.integration.servers import ask
+from tests.quick import slow_after
 from tests.waiting import DEADLINE, LONGEST_RETRY, wait_until
 
 # Microseconds for each command: a second for as many tasks as it takes for the server to answer meanwhile.
@@ -113,7 +114,7 @@ FAULTS: dict[Fault, str] = {
     no_replicas: r"fewer replicas than min-replicas-to-write; start one.* \(NOREPLICAS",
     demoted: r"this is a replica; connect to the primary \(READONLY",
 }
-every_fault = pytest.mark.parametrize("fault", FAULTS, ids=["no_disk", "no_replicas", "demoted"])
+every_fault = pytest.mark.parametrize("fault", slow_after(1, FAULTS), ids=["no_disk", "no_replicas", "demoted"])
 
 
 @every_fault

@@ -210,6 +210,7 @@ def faked(faking: Faked) -> Iterator[Faked]:
     faking.off(0)
 
 
+@pytest.mark.slow
 def test_a_wait_for_work_ends_though_its_end_has_moved(
     faked: Faked, base_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -314,6 +314,7 @@ def test_with_either_protocol(disk: EmbeddedServer, base_name: str, protocol: in
             adeq.queue(base_name).enqueue(1)
 
 
+@pytest.mark.slow
 def test_on_a_cluster_each_primary_has_its_own(cluster: ThreePrimaries, base_name: str) -> None:
     with Adeq.from_url(cluster.url, cluster=True, **REPLICA | {"durability_timeout": 1}) as adeq:
         names = [f"{base_name}-{n}" for n in range(20)]

@@ -66,6 +66,7 @@ def test_a_demoted_primary_is_left(watched: Watched, base_name: str) -> None:
             assert ask(watched.replica, "EXISTS", record(base_name)) == 1
 
 
+@pytest.mark.slow
 def test_a_block_ends_with_the_failover(watched: Watched, base_name: str) -> None:
     key = f"{queue_base(base_name)}:wake:any"
 
@@ -85,6 +86,7 @@ def test_a_block_ends_with_the_failover(watched: Watched, base_name: str) -> Non
             assert adeq.block([key], 10) or adeq.block([key], 10)
 
 
+@pytest.mark.slow
 def test_hints_come_from_the_new_primary(watched: Watched, base_name: str) -> None:
     with watch((HOST, watched.sentinel_port)) as manager:
         client = manager.master_for("adeq")
@@ -100,6 +102,7 @@ def test_hints_come_from_the_new_primary(watched: Watched, base_name: str) -> No
             hints.close()
 
 
+@pytest.mark.slow
 def test_a_lost_primary_is_replaced(watched: Watched, base_name: str) -> None:
     silent = {"retry": Retry(Counted(), 1000), "socket_timeout": 1.0}
     with watch((HOST, unused_port()), (HOST, watched.sentinel_port), sentinel_kwargs=silent) as manager:
@@ -122,6 +125,7 @@ def test_without_a_primary_there_is_an_error(watched: Watched, base_name: str) -
             assert (lost.value.retryable, lost.value.may_have_applied) == (True, False)
 
 
+@pytest.mark.slow
 def test_names_are_found_after_a_failover(watched: Watched, base_name: str) -> None:
     with watch((HOST, watched.sentinel_port)) as manager:
         client = manager.master_for("adeq")

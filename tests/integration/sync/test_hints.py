@@ -333,6 +333,7 @@ def test_a_slot_that_moves_is_followed(cluster: ThreePrimaries, channels: list[s
         hints.close()
 
 
+@pytest.mark.slow
 @own_servers
 def test_a_lost_node_is_replaced(binary: Any, base_name: str) -> None:
     with ThreePrimaries(binary) as own:

@@ -34,6 +34,7 @@ def in_line(locks: Locks, count: int) -> None:
         assert monotonic() < deadline
 
 
+@pytest.mark.slow
 def test_a_crowd_with_few_connections_takes_no_locks_away(url: str, base_name: str) -> None:
     lost: list[Grant] = []
     with Adeq.from_url(url, max_connections=5) as adeq:

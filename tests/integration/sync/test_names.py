@@ -84,6 +84,7 @@ def test_time_may_be_over(adeq: Adeq) -> None:
         listed(adeq.queues(timeout="soon"))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_lost_replies_lose_and_repeat_no_name(proxy: Proxy, prefix: str) -> None:
     with Adeq.from_url(proxy.url, prefix=prefix, retry_for=LONGEST_RETRY) as adeq:
         adeq.queue("a").enqueue_many([{}] * 4000)

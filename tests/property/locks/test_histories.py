@@ -18,12 +18,12 @@ import redis
 from tests.property.locks.driver import replay, shrink, write_history
 from tests.property.locks.history import Step
 from tests.property.locks.link import Scripts, load_scripts
+from tests.quick import examples
 
-CI = os.environ.get("HYPOTHESIS_PROFILE") == "ci"
 SEED = os.environ.get("ADEQ_SEED")
 SOAK = float(os.environ.get("ADEQ_SOAK_SECONDS", "0"))
 PARTS = 20  # shares of the histories, so that several processes end at about one time
-HISTORIES = 10_000 if CI else 600
+HISTORIES = examples(600, 10_000)
 STEPS = 60
 
 
