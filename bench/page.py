@@ -11,19 +11,17 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import median as median_of
-from typing import Any
 
+from bench.page_figures import FLOOR, LIFE, OWN, Json, figure, of
 from bench.peers.environments import NODE, OURS
 
 HERE = Path(__file__).parent
 RESULTS, TEXT = HERE / "results", HERE / "page.md"
 COUNTED = HERE.parent / "tests/lua/instructions.toml"
 PAGE, PICTURES = HERE.parent / "docs/performance.md", HERE.parent / "docs/assets/performance"
-OWN = {"valkey": "Valkey", "redis": "Redis", "memory": "Valkey, nothing persisted"}
-LIFE, FLOOR = "enqueue, claim, settle", "floor: stream commands, in and out"
 BESIDES = {
     "backlog": "in line besides",
     "delayed": "delayed besides",
@@ -31,7 +29,6 @@ BESIDES = {
     "kept": "ended ones are kept, and as many deleted as end",
     "waiting": "wait for a lock",
 }
-Json = dict[str, Any]
 Rows = Iterable[Sequence[str]]
 
 
@@ -232,16 +229,6 @@ def of_worst(calls: Sequence[Json], script: str, usual: bool) -> Sequence[str]:
         return "", "", ""
     worst = max(found, key=lambda one: float(median_of(one["ms"])))
     return f"{worst['items']:,}", f"{median_of(worst['ms']):.1f}", f"{worst['commands']:,}"
-
-
-def of(report: Json, subject: str) -> Iterator[Json]:
-    """The figures of a subject."""
-    return (one for one in report["figures"] if one["subject"] == subject)
-
-
-def figure(report: Json, subject: str, what: str, **by: int) -> Json:
-    """The one that was measured at this."""
-    return next(one for one in of(report, subject) if one["what"] == what and by.items() <= one["by"].items())
 
 
 def median(report: Json, subject: str, what: str, **by: int) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import matplotlib
 
-from bench.page import LIFE, OWN, figure
+from bench.page_figures import LIFE, OWN, Json, figure
 from bench.peers.environments import OURS
 
 matplotlib.use("agg")
@@ -18,7 +18,6 @@ from matplotlib import pyplot
 matplotlib.rcParams |= {"svg.hashsalt": "pyadeq", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
 START, MOST_MS = "enqueue to start", 12
 STRONG, PALE, LINES = "#3949ab", "#b8bfd8", ("#3949ab", "#d1802c", "#4f8f58", "#8c5aa8", "#b5484d")
-Json = dict[str, Any]
 
 
 def draw(found: dict[str, Any], folder: Path) -> None:

@@ -31,7 +31,8 @@ from typing import Any
 from pyadeq._async.queue import Queue
 from pyadeq._worker.connections import Settings, connect
 from pyadeq._worker.partitions import Partitions
-from pyadeq._worker.renewal import Heard, LoopRenewal
+from pyadeq._worker.renewal.base import Heard
+from pyadeq._worker.renewal.loop import LoopRenewal
 
 POLL = 0.5  # seconds between looks at the parent: a fork of it may keep our standard input open
 REST = 0.02  # seconds after a read, so that many lines come at once

@@ -31,8 +31,7 @@ from __future__ import annotations
 
 import typing
 
-if typing.TYPE_CHECKING:
-    from pyadeq.lock_models import CycleEdge
+LockMode = typing.Literal["exclusive", "shared", "permit"]
 
 
 class AdeqError(Exception):
@@ -144,6 +143,18 @@ class LockLost(LeaseLost):
 
 class WaitTimeout(AdeqError, TimeoutError):
     """What was waited for did not come in time. Of a lock, nothing is left behind in its line; a task goes on."""
+
+
+class CycleEdge(typing.NamedTuple):
+    """One step of a deadlock: `owner` waits for `resource` in `mode`, which the owner of the next step has.
+
+    Or the next is ahead of it in line. The last step waits for the first.
+    """
+
+    owner: str
+    mode: LockMode
+    resource: str
+    permits: int = 1
 
 
 class DeadlockError(AdeqError):

@@ -9,9 +9,10 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
+from pyadeq.errors import CycleEdge as CycleEdge  # noqa: PLC0414 (for users, it belongs here too)
+from pyadeq.errors import LockMode as LockMode  # noqa: PLC0414
 from pyadeq.models import Given, Model
 
-LockMode = Literal["exclusive", "shared", "permit"]
 LockPolicy = Literal["requester", "priority", "youngest"]
 RequestStatus = Literal[
     "granted",
@@ -30,18 +31,6 @@ CancelRequestStatus = Literal["cancelled", "released", "ended"]
 DowngradeStatus = Literal["downgraded", "lost", "waiting", "unknown"]
 RenewLockStatus = Literal["renewed", "waiting", "lost", "unknown"]
 CapacityStatus = Literal["active", "draining", "no_capacity"]
-
-
-class CycleEdge(NamedTuple):
-    """One step of a deadlock: `owner` waits for `resource` in `mode`, which the owner of the next step has.
-
-    Or the next is ahead of it in line. The last step waits for the first.
-    """
-
-    owner: str
-    mode: LockMode
-    resource: str
-    permits: int = 1
 
 
 class LockRequest(Given):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
@@ -11,8 +12,8 @@ from typing import Any, Concatenate, Generic, Literal, ParamSpec, Self, TypedDic
 
 from pyadeq._core.queue.failures import TaskFailed
 from pyadeq._tasks.context import CURRENT, TaskContext, running
+from pyadeq._tasks.executors import Executors, executors
 from pyadeq._tasks.signature import Signature
-from pyadeq._worker.executors import Executors, executors
 from pyadeq.errors import ConfigError
 from pyadeq.keys import check_name
 from pyadeq.models import AfterWhen, Backoff, Earlier, Lease, Moment, Seconds, Task
@@ -153,8 +154,8 @@ class TaskFunction(Generic[Q, P, C, T]):
                 return await self.perform(lease)
         if self.executor == "process":
             here = TaskContext.current()
-            where = (self.function.__module__, self.function.__qualname__)
-            return await those.run_in_process((*where, lease, here.queue_name, here.worker))
+            work = partial(_perform_by_name, self.function.__module__, self.function.__qualname__)
+            return await those.run_in_process((work, lease, here.queue_name, here.worker))
         return await those.run_in_thread(partial(self.function, **self.arguments(lease)))
 
     @property
@@ -175,6 +176,15 @@ class TaskFunction(Generic[Q, P, C, T]):
                 f"executor: {self.function.__qualname__} cannot be found by its name in another process; allowed for "
                 "'process': functions of a module"
             )
+
+
+def _perform_by_name(module: str, name: str, lease: Lease) -> bytes | None:
+    """Run a function of a module, in a child process; its result as it is kept."""
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    task = found if isinstance(found, TaskFunction) else TaskFunction(found, name, None, {})
+    return task.encode(task.function(**task.arguments(lease)))
 
 
 class Tasks:

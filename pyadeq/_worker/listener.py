@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from pyadeq._async.kernel.runner import LONGEST_BLOCK
 from pyadeq._async.queue import Queue
-from pyadeq._worker.renewal import SHORTEST_LEASE
+from pyadeq._worker.renewal.base import SHORTEST_LEASE
 from pyadeq.errors import TransportError
 
 # Seconds without a blocking call after which one stands for control alone.

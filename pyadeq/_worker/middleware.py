@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
+from pyadeq._tasks.executors import Executors, executors
 from pyadeq._tasks.functions import Tasks
-from pyadeq._worker.executors import Executors, executors
 from pyadeq.errors import ConfigError
 from pyadeq.models import Lease
 

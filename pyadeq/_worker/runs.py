@@ -13,7 +13,7 @@ from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.failures import Failures, TaskFailed, failure_of, timed_out
 from pyadeq._core.queue.items import MAX_BATCH_BYTES, Failure, error_bytes
 from pyadeq._tasks.context import CURRENT, TaskContext
-from pyadeq._worker.renewal import Interruption
+from pyadeq._worker.renewal.base import Interruption
 from pyadeq.models import Lease, encode
 
 Handler = Callable[[Lease], Awaitable[Any]]

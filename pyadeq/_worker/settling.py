@@ -19,7 +19,7 @@ from pyadeq._async.queue.work import until_due
 from pyadeq._core.queue.items import MAX_ITEMS, Failure, held
 from pyadeq._worker.listener import Listener
 from pyadeq._worker.outage import LAST_CALL, Outage
-from pyadeq._worker.renewal import Renewal
+from pyadeq._worker.renewal.base import Renewal
 from pyadeq._worker.runs import Ack, Runs
 from pyadeq._worker.scheduling import Scheduler
 from pyadeq.errors import DurabilityError

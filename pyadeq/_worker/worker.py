@@ -17,13 +17,14 @@ from pyadeq._async.queue import Queue
 from pyadeq._async.queue.partitions import PartitionedQueue
 from pyadeq._core.queue.failures import FAILURES, Failures
 from pyadeq._core.queue.items import MAX_ITEMS, checked_lanes, checked_list
-from pyadeq._worker.executors import Executors
+from pyadeq._tasks.executors import Executors
 from pyadeq._worker.health import Health
 from pyadeq._worker.listener import Listener
 from pyadeq._worker.middleware import prepare
 from pyadeq._worker.outage import LAST_CALL, Outage
 from pyadeq._worker.partitions import Partitions
-from pyadeq._worker.renewal import SHORTEST_LEASE, Heard, renewal_class
+from pyadeq._worker.renewal import renewal_class
+from pyadeq._worker.renewal.base import SHORTEST_LEASE, Heard
 from pyadeq._worker.runs import Runs
 from pyadeq._worker.scheduling import Scheduler
 from pyadeq._worker.settling import Claims, Pulse, Settling, Wanted

@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from pyadeq import Lease
-from pyadeq._worker.renewal import Heard, LoopRenewal, Renewal
+from pyadeq._worker.renewal.base import Heard, Renewal
+from pyadeq._worker.renewal.loop import LoopRenewal
 from pyadeq._worker.renewal.process import ProcessRenewal
 from pyadeq._worker.renewal.thread import ThreadRenewal
 from pyadeq.asyncio import Queue

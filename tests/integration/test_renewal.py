@@ -11,7 +11,7 @@ import pytest
 import redis.asyncio
 
 from pyadeq import Lease
-from pyadeq._worker.renewal import Heard
+from pyadeq._worker.renewal.base import Heard
 from pyadeq.asyncio import Adeq, Queue, Worker
 from tests.conftest import CLUSTER
 from tests.integration.renewing import (

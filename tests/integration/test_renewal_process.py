@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from pyadeq import _renewer
-from pyadeq._worker.renewal import Heard, Renewal
 from pyadeq._worker.renewal import process as renewal_process
+from pyadeq._worker.renewal.base import Heard, Renewal
 from pyadeq._worker.renewal.process import ProcessRenewal
 from pyadeq.asyncio import Adeq, Queue
 from pyadeq.errors import ConfigError

@@ -23,7 +23,9 @@ def test_every_code_has_exactly_one_class() -> None:
 
 
 def test_every_error_is_in_the_tree_of_the_docstring() -> None:
-    for name, kind in inspect.getmembers(errors, inspect.isclass):
+    kinds = dict(inspect.getmembers(errors, inspect.isclass))
+    del kinds["CycleEdge"]  # a part of DeadlockError
+    for name, kind in kinds.items():
         assert issubclass(kind, AdeqError)
         assert f" {name} " in f" {errors.__doc__} ".replace("\n", " "), name
 

@@ -18,7 +18,7 @@ from pyadeq._async.queue import Queue
 from pyadeq._core.queue.items import Held
 from pyadeq._worker.connections import client_of, describe
 from pyadeq._worker.partitions import Partitions
-from pyadeq._worker.renewal import Heard, Interruption
+from pyadeq._worker.renewal.base import Heard, Interruption
 from pyadeq._worker.renewal.thread import ThreadRenewal
 from pyadeq.errors import ConfigError
 

@@ -12,7 +12,8 @@ from pyadeq._async.queue import Queue
 from pyadeq._core.queue.items import Held
 from pyadeq._worker.connections import another, client_of
 from pyadeq._worker.partitions import same_queue
-from pyadeq._worker.renewal import Heard, LoopRenewal
+from pyadeq._worker.renewal.base import Heard
+from pyadeq._worker.renewal.loop import LoopRenewal
 
 LONGEST_STOP = 5.0  # seconds
 

@@ -12,12 +12,10 @@ from functools import partial
 from queue import SimpleQueue
 from threading import Thread
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
+from pyadeq._tasks.child import Child, Request
 from pyadeq._tasks.context import CURRENT
-
-if TYPE_CHECKING:
-    from pyadeq._worker.child import Child, Request
 
 T = TypeVar("T")
 Job = Callable[[], None]
@@ -49,8 +47,6 @@ class Executors:
 
         A cancellation kills the process. ProcessDied if it dies by itself; the next call has a new one.
         """
-        from pyadeq._worker.child import Child
-
         context = CURRENT.get(None)
         child = self._idle_children.pop() if self._idle_children else Child()
         if child not in self._children:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import importlib
 import multiprocessing
 import os
 import pickle
 import signal
 import traceback
+from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 from threading import Lock, Thread
 from typing import Any
 
 from pyadeq._core.queue.failures import ProcessDied
 from pyadeq._tasks.context import TaskContext, running
-from pyadeq._tasks.functions import TaskFunction
 from pyadeq.errors import ConfigError
 from pyadeq.models import Lease, TaskView
 
 SPAWN = multiprocessing.get_context("spawn")
-Request = tuple[str, str, Lease, str | None, str | None]
-"""The module and the name of a task function, the lease, and the names of the queue and the worker."""
+Request = tuple[Callable[[Lease], bytes | None], Lease, str | None, str | None]
+"""What runs there and gives the result, which pickle can send; the lease; the names of the queue and the worker."""
 
 Gathered = tuple[list[TaskView], str]
 
@@ -149,25 +148,17 @@ def serve(pipe: Connection) -> None:
     Thread(target=_end_with_parent, daemon=True).start()
     while True:
         try:
-            module, name, *about = pipe.recv()
+            work, *about = pipe.recv()
         except EOFError:
             return
         context = ChildContext(pipe, *about)
         try:
-            answer = ("result", _perform(module, name, context))
+            with running(context):
+                answer = ("result", work(context.lease))
         except BaseException as error:
             answer = ("error", pack(error))
         context.end()
         pipe.send(answer)
-
-
-def _perform(module: str, name: str, context: ChildContext) -> bytes | None:
-    found: Any = importlib.import_module(module)
-    for part in name.split("."):
-        found = getattr(found, part)
-    task = found if isinstance(found, TaskFunction) else TaskFunction(found, name, None, {})
-    with running(context):
-        return task.encode(task.function(**task.arguments(context.lease)))
 
 
 def _end_with_parent() -> None:
