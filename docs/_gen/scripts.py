@@ -14,11 +14,11 @@ from pyadeq.errors import SCRIPT_ERRORS
 Manifest = dict[str, Any]
 REPLAYS = {
     "read": "it changes nothing",
-    "rid": "it is the same call by its `rid`, or by that of each item; without one it acts again",
-    "slot": "it is the same call by `worker`, `incarnation`, `slot` and `n`",
-    "token": "it is the same call by the `token` of each item",
-    "idempotent": "the state and the answer are those of the last call",
-    "state": "the state is that of one call, but the answer says what was left to do",
+    "rid": "recognised by its `rid`, or by the `rid` of each item; without one it takes effect again",
+    "slot": "recognised by `worker`, `incarnation`, `slot` and `n`",
+    "token": "recognised by the `token` of each item",
+    "idempotent": "it has the same effect, and returns the same answer as the last call",
+    "state": "it has the same effect as one call, but the answer says what was left to do",
     "goes_on": "each call does the next part",
 }
 
@@ -80,7 +80,7 @@ def event_names(noun: str) -> str:
 
 
 def script_page(script: dict[str, Any], manifest: Manifest) -> str:
-    """All that the manifest says of one script."""
+    """Return the page of one script, from the manifest."""
     groups = [part for group in script["groups"] for part in _group(group)]
     parts = [
         f"# {script['id']}",
@@ -119,8 +119,8 @@ def _facts(script: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _role(role: str) -> str:
-    whose = {"observe": "everybody's: it only reads", "any": "of all who may write"}
-    return whose.get(role, f"`{role}`: see [Access](../../operations/access-control.md)")
+    whose = {"observe": "every role: it only reads", "any": "every role that may write"}
+    return whose.get(role, f"`{role}`: see [Access control](../../operations/access-control.md)")
 
 
 def _key(number: int, key: dict[str, Any]) -> tuple[str, str, str, str]:
