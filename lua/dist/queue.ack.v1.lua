@@ -55,7 +55,7 @@
 -- ROLE   work
 -- REPLAY token
 -- FLAGS  allow-oom
--- COST   10 + n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 7 for each line that opens and 5 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m); at most 41,000 commands, 310,000 steps
+-- COST   10 + n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 4 for each line that opens and 3 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m); at most 41,000 commands, 310,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -336,10 +336,11 @@ local function push_due(lane) local wake = KEYS[11]
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
+-- await_deadline(conf, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
 -- last, fails; or expires, if it was never leased: the earlier of the two.
-local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4], KEYS[14]
-  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+-- due: a list for the ZADD of the caller. own: what this reads of the record, if that is known.
+local function await_deadline(conf, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
+  own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
     at_ms = since_ms + own[1]
@@ -348,7 +349,13 @@ local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4
     end
   end
   if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
-  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
+  if at_ms == MAX_SAFE then return end
+  if due then
+    due[#due + 1] = string.format('%.0f', at_ms)
+    due[#due + 1] = id
+  else
+    redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id)
+  end
 end
 
 -- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
@@ -375,10 +382,14 @@ end
 local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[18]
   redis.call('ZREM', deadlines, id)
   local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
-  for i, kind in ipairs({ 'unique:', 'scope:' }) do
-    local field = own[i] and kind .. own[i]
-    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  local fields, mine = {}, {}
+  if own[1] then fields[1] = 'unique:' .. own[1] end
+  if own[2] then fields[#fields + 1] = 'scope:' .. own[2] end
+  local held = fields[1] and redis.call('HMGET', once, unpack(fields)) or {}  -- at most 2: as above
+  for i, field in ipairs(fields) do
+    if held[i] == id then mine[#mine + 1] = field end
   end
+  if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
   if own[5] or own[6] then
     redis.call('HDEL', task .. id, 'awaited', 'gathered')
     note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
@@ -542,6 +553,15 @@ local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[12]
   if due_ms - conf.now < 10000 then push_due(lane) end
 end
 
+-- held_limits(lease): the keys of the limits that a lease holds, an entry of `running` or nil, with commas between them. Plain searches,
+-- because an entry may have 5 KB, which a pattern goes over more than once.
+local function held_limits(lease)
+  local from = lease and string.find(lease, ' limits=', 1, true)
+  if not from then return '' end
+  local blank, bar = string.find(lease, ' ', from + 8, true), string.find(lease, '|', from + 8, true)
+  return string.sub(lease, from + 8, math.min(blank or bar, bar) - 1)
+end
+
 -- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
 local function push_wake(conf, lane) local wake = KEYS[11]
   if conf.paused then return end
@@ -551,14 +571,16 @@ end
 -- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- The shares of a lane with tasks in line do not end, wherever the tasks came from.
 local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[31]
+  local names = {}
   for lane, members in pairs(by_lane) do
+    names[#names + 1] = lane
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
-    redis.call('SADD', lanes, lane)
     if conf.fair then redis.call('PERSIST', shares .. lane) end
     push_wake(conf, lane)
   end
+  for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
 -- line_up(by_lane, lane, score, id): note a task for make_ready.
@@ -571,6 +593,76 @@ local function line_up(by_lane, lane, score, id)
   end
   members[#members + 1] = score
   members[#members + 1] = id
+end
+
+-- open_line(conf, key, line, batch): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
+-- most. line: what peek_lines read of it. What becomes ready, who is not blocked any more, the score of the line, and the lines that end,
+-- go into the batch.
+-- The score of a line in limit_lines says when it is looked at next: at that time, again; at once, if it is negative, and then the
+-- time plus BAND is since when; and from BAND on not before a lease ends, for the limit was full at that time, less BAND.
+local function open_line(conf, key, line, batch) local task, waiting = KEYS[4], KEYS[27]
+  local first, most = line.first, math.min(line.room, 100, conf.steps)
+  local passed, full, left = 0, 2 * most + 20, line.room - most
+  while most > 0 and passed < full and first[passed + 1] do  -- at most 110: as many more as may start, and 10
+    local id, score = first[passed + 1], first[passed + 2]
+    passed = passed + 2
+    -- else an older version of these scripts has left it here
+    local own = line.scores[id] == score and redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms',
+      'deliveries', 'lane', 'ties', 'limited_by') or {}  -- the first as await_deadline has them
+    if own[7] == key then
+      most = most - 1
+      redis.call('HDEL', task .. id, 'limited_by')
+      redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+      line_up(batch.by_lane, own[5] or 'any', score, id)
+      if own[6] then await_deadline(conf, id, conf.now, batch.due, own) end
+      batch.freed[#batch.freed + 1] = id
+    end
+  end
+  conf.steps = conf.steps - 1 - passed / 2
+  local emptied = line.room > 0 and line.whole and passed == #first
+  if emptied and passed > 0 then
+    batch.emptied[#batch.emptied + 1] = waiting .. key
+  elseif passed > 0 then
+    redis.call('ZREMRANGEBYRANK', waiting .. key, 0, passed / 2 - 1)
+  end
+  if emptied or (passed == #first and redis.call('EXISTS', waiting .. key) == 0) then
+    batch.ended[#batch.ended + 1] = key
+  else
+    batch.looks[#batch.looks + 1] = left + most > 0 and conf.now + 1 - BAND or line.look_ms  -- after those that this call leaves
+    batch.looks[#batch.looks + 1] = key
+  end
+end
+
+-- read_limits(conf, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
+-- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
+-- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
+local function read_limits(conf, keys) local limits = KEYS[25]
+  local names, found = {}, {}
+  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, string.sub(key, 1, string.find(key, ':', 1, true) or -1) .. '*' end
+  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
+  for i, key in ipairs(keys) do
+    local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
+    if rule and not limit then
+      local most, policy, interval_ms, burst = string.match(rule, '^(%d+) (%S+) (%S+) (%d+)$')
+      limit = {
+        key = key, policy = policy, most = most ~= '0' and tonumber(most),
+        interval_ms = interval_ms ~= '0' and tonumber(interval_ms), slack_ms = (burst - 1) * interval_ms,
+      }
+      conf.limit[key] = limit
+    end
+    found[#found + 1] = limit
+  end
+  return found
+end
+
+-- read_rates(limited): read when the rates of these limits let the next tasks start, together, for room_left, which reads that of one.
+local function read_rates(limited) local rates = KEYS[29]
+  local names, unread = {}, {}
+  for _, limit in ipairs(limited) do
+    if limit.interval_ms and not limit.next_ms and not limit.rate_ms then names[#names + 1], unread[#unread + 1] = limit.key, limit end
+  end
+  local due = names[2] and redis.call('ZMSCORE', rates, unpack(names)) or {}  -- at most 100: limits of a task, or of a page of lines
+  for i, limit in ipairs(unread) do limit.rate_ms = due[i] or names[2] and 0 end
 end
 
 -- room_left(conf, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
@@ -598,82 +690,52 @@ local function room_left(conf, limit) local holding, rates = KEYS[26], KEYS[29]
   return room, look_ms
 end
 
--- open_line(conf, key, batch, again): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
--- most. What becomes ready, who is not blocked any more and the score of the line go into the batch. again: some were let go 5 s ago;
--- if there is room still, workers of their lane are perhaps not there, so that more may go.
--- The score of a line in limit_lines says when it is looked at next: at that time, again; at once, if it is negative, and then the
--- time plus BAND is since when; and from BAND on not before a lease ends, for the limit was full at that time, less BAND.
-local function open_line(conf, key, batch, again) local task, blocked, waiting, limit_lines = KEYS[4], KEYS[13], KEYS[27], KEYS[28]
-  local limit, room, look_ms = conf.limit[key], MAX_SAFE, conf.now
-  if limit then
-    room, look_ms = room_left(conf, limit)
-    if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end
-  end
-  local most = math.min(room, 100, conf.steps)
-  local first = most > 0 and redis.call('ZRANGE', waiting .. key, 0, most + 9, 'WITHSCORES') or {}
-  local passed, full, left = 0, 2 * most + 20, room - most
-  while most > 0 and first[passed + 1] do  -- at most 110: tasks of a page
-    local id, score = first[passed + 1], first[passed + 2]
-    passed = passed + 2
-    -- else an older version of these scripts has left it here
-    local own = redis.call('ZSCORE', blocked, id) == score and redis.call('HMGET', task .. id, 'lane', 'ties', 'limited_by') or {}
-    if own[3] == key then
-      most = most - 1
-      redis.call('HDEL', task .. id, 'limited_by')
-      redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-      line_up(batch.by_lane, own[1] or 'any', score, id)
-      if own[2] then await_deadline(conf, id, conf.now) end
-      batch.freed[#batch.freed + 1] = id
+-- peek_lines(conf, keys, from, again): read what open_line needs of the lines of these limits, from that one on, 100 at most and
+-- not more than conf.steps allows: how many may start now (room), when to look again, the first in line, whether those are all, and
+-- the scores of these that are blocked still. again: some were let go 5 s ago; if there is room still, workers of their lane are perhaps
+-- not there, so that more may go. By key.
+local function peek_lines(conf, keys, from, again) local blocked, waiting = KEYS[13], KEYS[27]
+  local page = { unpack(keys, from, math.min(from + 99, #keys)) }  -- at most 100: a page
+  read_rates(read_limits(conf, page))
+  local lines, ids, scores, steps = {}, {}, {}, conf.steps
+  for _, key in ipairs(page) do
+    if steps <= 0 then break end
+    local limit, room, look_ms = conf.limit[key], MAX_SAFE, conf.now
+    if limit then
+      room, look_ms = room_left(conf, limit)
+      if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end
     end
+    local most = math.min(room, 100, steps)
+    local first = most > 0 and redis.call('ZRANGE', waiting .. key, 0, most + 9, 'WITHSCORES') or {}
+    for i = 1, #first, 2 do ids[#ids + 1] = first[i] end
+    lines[key] = { room = room, look_ms = look_ms, first = first, whole = #first < 2 * most + 20, scores = scores }
+    steps = steps - 1 - math.min(most, #first / 2)
   end
-  conf.steps = conf.steps - 1 - passed / 2
-  if passed > 0 then redis.call('ZREMRANGEBYRANK', waiting .. key, 0, passed / 2 - 1) end
-  if room > 0 and #first < full and passed == #first or redis.call('EXISTS', waiting .. key) == 0 then
-    redis.call('ZREM', limit_lines, key)
-  else
-    batch.looks[#batch.looks + 1] = left + most > 0 and conf.now + 1 - BAND or look_ms  -- after those that this call leaves
-    batch.looks[#batch.looks + 1] = key
+  for first = 1, #ids, 7000 do
+    local found = redis.call('ZMSCORE', blocked, unpack(ids, first, math.min(first + 6999, #ids)))
+    for i, score in ipairs(found) do scores[ids[first + i - 1]] = score end
   end
-end
-
--- read_limits(conf, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
--- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
--- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
-local function read_limits(conf, keys) local limits = KEYS[25]
-  local names, found = {}, {}
-  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*', ':*')) end
-  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
-  for i, key in ipairs(keys) do
-    local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
-    if rule and not limit then
-      local most, policy, interval_ms, burst = string.match(rule, '^(%d+) (%S+) (%S+) (%d+)$')
-      limit = {
-        key = key, policy = policy, most = most ~= '0' and tonumber(most),
-        interval_ms = interval_ms ~= '0' and tonumber(interval_ms), slack_ms = (burst - 1) * interval_ms,
-      }
-      conf.limit[key] = limit
-    end
-    found[#found + 1] = limit
-  end
-  return found
+  return lines
 end
 
 -- open_lines(conf, keys, again): see to the lines of these limits, as open_line does. What is more than one call may do is left to
 -- the next claims.
-local function open_lines(conf, keys, again) local blocked, limit_lines = KEYS[13], KEYS[28]
-  local batch, later = { by_lane = {}, freed = {}, looks = {} }, {}
+local function open_lines(conf, keys, again) local blocked, deadlines, limit_lines = KEYS[13], KEYS[14], KEYS[28]
+  local batch, later, lines = { by_lane = {}, freed = {}, due = {}, looks = {}, emptied = {}, ended = {} }, {}, nil
   for i, key in ipairs(keys) do
     if conf.steps > 0 then
-      -- at most 1,000: a page of keys
-      if i % 1000 == 1 then read_limits(conf, { unpack(keys, i, math.min(i + 999, #keys)) }) end
-      open_line(conf, key, batch, again)
+      if i % 100 == 1 then lines = peek_lines(conf, keys, i, again) end
+      open_line(conf, key, lines[key], batch)
     elseif not again then  -- else it is due still
       later[#later + 1] = conf.now - BAND
       later[#later + 1] = key
     end
   end
-  local freed, looks = batch.freed, batch.looks
+  local freed, due, looks, emptied, ended = batch.freed, batch.due, batch.looks, batch.emptied, batch.ended
+  for first = 1, #emptied, 7000 do redis.call('DEL', unpack(emptied, first, math.min(first + 6999, #emptied))) end
   for first = 1, #freed, 7000 do redis.call('ZREM', blocked, unpack(freed, first, math.min(first + 6999, #freed))) end
+  for first = 1, #due, 7000 do redis.call('ZADD', deadlines, unpack(due, first, math.min(first + 6999, #due))) end
+  for first = 1, #ended, 7000 do redis.call('ZREM', limit_lines, unpack(ended, first, math.min(first + 6999, #ended))) end
   for first = 1, #looks, 7000 do
     redis.call('ZADD', limit_lines, unpack(looks, first, math.min(first + 6999, #looks)))
   end
@@ -690,7 +752,7 @@ end
 local function free_limits(conf, ids) local running, holding, limit_lines = KEYS[2], KEYS[26], KEYS[28]
   local freed, keys, lined = {}, {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
-    for key in string.gmatch(lease and string.match(lease, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
+    for key in string.gmatch(held_limits(lease), '[^,]+') do
       if not freed[key] then keys[#keys + 1], freed[key] = key, {} end
       table.insert(freed[key], ids[i])
     end

@@ -415,14 +415,16 @@ end
 -- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- The shares of a lane with tasks in line do not end, wherever the tasks came from.
 local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[32]
+  local names = {}
   for lane, members in pairs(by_lane) do
+    names[#names + 1] = lane
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
-    redis.call('SADD', lanes, lane)
     if conf.fair then redis.call('PERSIST', shares .. lane) end
     push_wake(conf, lane)
   end
+  for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
 -- place_task(conf, id, own, place, by_lane): let a new task wait for what it says: for other tasks, for its time, or in line; or
@@ -613,10 +615,11 @@ local function push_due(lane) local wake = KEYS[11]
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
+-- await_deadline(conf, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
 -- last, fails; or expires, if it was never leased: the earlier of the two.
-local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4], KEYS[14]
-  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+-- due: a list for the ZADD of the caller. own: what this reads of the record, if that is known.
+local function await_deadline(conf, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
+  own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
     at_ms = since_ms + own[1]
@@ -625,7 +628,13 @@ local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4
     end
   end
   if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
-  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
+  if at_ms == MAX_SAFE then return end
+  if due then
+    due[#due + 1] = string.format('%.0f', at_ms)
+    due[#due + 1] = id
+  else
+    redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id)
+  end
 end
 
 -- begin_chains(conf): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
@@ -691,10 +700,14 @@ end
 local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[18]
   redis.call('ZREM', deadlines, id)
   local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
-  for i, kind in ipairs({ 'unique:', 'scope:' }) do
-    local field = own[i] and kind .. own[i]
-    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  local fields, mine = {}, {}
+  if own[1] then fields[1] = 'unique:' .. own[1] end
+  if own[2] then fields[#fields + 1] = 'scope:' .. own[2] end
+  local held = fields[1] and redis.call('HMGET', once, unpack(fields)) or {}  -- at most 2: as above
+  for i, field in ipairs(fields) do
+    if held[i] == id then mine[#mine + 1] = field end
   end
+  if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
   if own[5] or own[6] then
     redis.call('HDEL', task .. id, 'awaited', 'gathered')
     note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
@@ -863,7 +876,7 @@ end
 -- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
 local function read_limits(conf, keys) local limits = KEYS[28]
   local names, found = {}, {}
-  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*', ':*')) end
+  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, string.sub(key, 1, string.find(key, ':', 1, true) or -1) .. '*' end
   local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
   for i, key in ipairs(keys) do
     local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]

@@ -343,10 +343,14 @@ end
 local function untie(conf, id, how) local task, deadlines, once = KEYS[2], KEYS[12], KEYS[15]
   redis.call('ZREM', deadlines, id)
   local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
-  for i, kind in ipairs({ 'unique:', 'scope:' }) do
-    local field = own[i] and kind .. own[i]
-    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  local fields, mine = {}, {}
+  if own[1] then fields[1] = 'unique:' .. own[1] end
+  if own[2] then fields[#fields + 1] = 'scope:' .. own[2] end
+  local held = fields[1] and redis.call('HMGET', once, unpack(fields)) or {}  -- at most 2: as above
+  for i, field in ipairs(fields) do
+    if held[i] == id then mine[#mine + 1] = field end
   end
+  if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
   if own[5] or own[6] then
     redis.call('HDEL', task .. id, 'awaited', 'gathered')
     arg_rare().note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])

@@ -223,6 +223,15 @@ local function emit(conf, event, id, detail) local events = KEYS[31]
   redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
+-- held_limits(lease): the keys of the limits that a lease holds, an entry of `running` or nil, with commas between them. Plain searches,
+-- because an entry may have 5 KB, which a pattern goes over more than once.
+local function held_limits(lease)
+  local from = lease and string.find(lease, ' limits=', 1, true)
+  if not from then return '' end
+  local blank, bar = string.find(lease, ' ', from + 8, true), string.find(lease, '|', from + 8, true)
+  return string.sub(lease, from + 8, math.min(blank or bar, bar) - 1)
+end
+
 -- find_damage(ids): what is wrong with each of these tasks: `lost` (in no set), `twice` (in several), `lease` (a lease of which
 -- a part is not there, or that a limit does not count), `line` (it waits for a limit in no line); false if nothing is. An id
 -- without a record is sound but for a lease that it has left: what else is left of it goes when a call meets it.
@@ -248,7 +257,7 @@ local function find_damage(ids) local running, leases, task, ready, delayed, blo
     else
       found[i] = by and scores[2][i] and redis.call('ZSCORE', waiting .. by, id) ~= scores[2][i] and 'line'
     end
-    for key in string.gmatch(not found[i] and held[i] and string.match(held[i], '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
+    for key in string.gmatch(held_limits(not found[i] and held[i]), '[^,]+') do
       if not redis.call('ZSCORE', holding .. key, id) then found[i] = 'lease' end
     end
     found[i] = found[i] or false
@@ -326,10 +335,11 @@ local function push_due(lane) local wake = KEYS[11]
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
+-- await_deadline(conf, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
 -- last, fails; or expires, if it was never leased: the earlier of the two.
-local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4], KEYS[14]
-  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+-- due: a list for the ZADD of the caller. own: what this reads of the record, if that is known.
+local function await_deadline(conf, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
+  own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
     at_ms = since_ms + own[1]
@@ -338,7 +348,13 @@ local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[4
     end
   end
   if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
-  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
+  if at_ms == MAX_SAFE then return end
+  if due then
+    due[#due + 1] = string.format('%.0f', at_ms)
+    due[#due + 1] = id
+  else
+    redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id)
+  end
 end
 
 -- begin_chains(conf): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
@@ -399,7 +415,7 @@ end
 -- drop_lease(conf, id, held): end what is left of a lease, an entry of `running` or nil. The next claims look at the lines of
 -- its limits.
 local function drop_lease(conf, id, held) local running, leases, holding, limit_lines = KEYS[2], KEYS[3], KEYS[24], KEYS[26]
-  for key in string.gmatch(held and string.match(held, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
+  for key in string.gmatch(held_limits(held), '[^,]+') do
     redis.call('ZREM', holding .. key, id)
     redis.call('ZADD', limit_lines, 'XX', 'LT', conf.now - BAND, key)
   end
@@ -421,10 +437,14 @@ end
 local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[17]
   redis.call('ZREM', deadlines, id)
   local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
-  for i, kind in ipairs({ 'unique:', 'scope:' }) do
-    local field = own[i] and kind .. own[i]
-    if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
+  local fields, mine = {}, {}
+  if own[1] then fields[1] = 'unique:' .. own[1] end
+  if own[2] then fields[#fields + 1] = 'scope:' .. own[2] end
+  local held = fields[1] and redis.call('HMGET', once, unpack(fields)) or {}  -- at most 2: as above
+  for i, field in ipairs(fields) do
+    if held[i] == id then mine[#mine + 1] = field end
   end
+  if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
   if own[5] or own[6] then
     redis.call('HDEL', task .. id, 'awaited', 'gathered')
     note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
@@ -514,14 +534,16 @@ end
 -- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- The shares of a lane with tasks in line do not end, wherever the tasks came from.
 local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[28]
+  local names = {}
   for lane, members in pairs(by_lane) do
+    names[#names + 1] = lane
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
-    redis.call('SADD', lanes, lane)
     if conf.fair then redis.call('PERSIST', shares .. lane) end
     push_wake(conf, lane)
   end
+  for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
 -- place_by_age(lane, band, id, record): a place for a task whose own is not known any more: behind those in line in its lane
@@ -555,14 +577,17 @@ end
 -- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
 local function read_lease(value)
   if not value then return nil end
-  local token, score, lane, flags, ran = string.match(value, '^(%S+) (%d+) ([^ |]+)([^|]*)|(.*)$')
+  local token, score, lane, flagged = string.match(value, '^(%S+) (%d+) ([^ |]+)()')
+  local bar = string.find(value, '|', flagged, true)  -- plain searches: the flags may have 5 KB
+  local flags, ran = string.sub(value, flagged, bar - 1), string.sub(value, bar + 1)
+  local traced = string.find(flags, ' trace=', 1, true)
   local started_ms, attempt, delivery, crashes, fence, worker =
     string.match(ran, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
   return {
     token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
     cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
     attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
-    worker = worker, trace = string.match(flags, ' trace=(%S+)'),
+    worker = worker, trace = traced and string.match(flags, '^%S+', traced + 7) or nil,
   }
 end
 
@@ -691,7 +716,7 @@ local function repair_line(conf, key, from) local running, leases, task, blocked
   local held = #ids > 0 and redis.call('HMGET', running, unpack(ids)) or {}  -- at most 1,000: the page
   local due = #ids > 0 and redis.call('ZMSCORE', leases, unpack(ids)) or {}  -- at most 1,000: the page
   for i, id in ipairs(ids) do
-    local keys = held[i] and due[i] and string.match(held[i], '^[^|]* limits=([^ |]+)') or ''
+    local keys = held_limits(due[i] and held[i])
     if not string.find(',' .. keys .. ',', ',' .. key .. ',', 1, true) then stale[#stale + 1] = id end
   end
   if #stale > 0 and not dry_run then
@@ -855,7 +880,7 @@ local function repair_task(conf, id, tally) local running, leases, ready, delaye
   elseif lease and (due or not settled) then
     redis.call('ZADD', leases, 'NX', string.format('%.0f', conf.now + conf.lease_ms), id)
     redis.call('ZREM', deadlines, id)
-    for key in string.gmatch(string.match(held, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
+    for key in string.gmatch(held_limits(held), '[^,]+') do
       redis.call('ZADD', holding .. key, lease.fence, id)
     end
     state = 'running'

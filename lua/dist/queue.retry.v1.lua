@@ -116,10 +116,11 @@ local function push_due(lane) local wake = KEYS[5]
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
+-- await_deadline(conf, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
 -- last, fails; or expires, if it was never leased: the earlier of the two.
-local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[2], KEYS[6]
-  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+-- due: a list for the ZADD of the caller. own: what this reads of the record, if that is known.
+local function await_deadline(conf, id, since_ms, due, own) local task, deadlines = KEYS[2], KEYS[6]
+  own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
     at_ms = since_ms + own[1]
@@ -128,7 +129,13 @@ local function await_deadline(conf, id, since_ms) local task, deadlines = KEYS[2
     end
   end
   if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
-  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
+  if at_ms == MAX_SAFE then return end
+  if due then
+    due[#due + 1] = string.format('%.0f', at_ms)
+    due[#due + 1] = id
+  else
+    redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id)
+  end
 end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
@@ -213,14 +220,16 @@ end
 -- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- The shares of a lane with tasks in line do not end, wherever the tasks came from.
 local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[3], KEYS[4], KEYS[11]
+  local names = {}
   for lane, members in pairs(by_lane) do
+    names[#names + 1] = lane
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
-    redis.call('SADD', lanes, lane)
     if conf.fair then redis.call('PERSIST', shares .. lane) end
     push_wake(conf, lane)
   end
+  for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
 -- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.

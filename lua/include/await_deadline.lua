@@ -1,7 +1,8 @@
--- await_deadline(conf, id, since_ms): note when a task with ties that waits since then goes on to another lane or, after the
+-- await_deadline(conf, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
 -- last, fails; or expires, if it was never leased: the earlier of the two.
-local function await_deadline(conf, id, since_ms)
-  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+-- due: a list for the ZADD of the caller. own: what this reads of the record, if that is known.
+local function await_deadline(conf, id, since_ms, due, own)
+  own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
     at_ms = since_ms + own[1]
@@ -10,5 +11,11 @@ local function await_deadline(conf, id, since_ms)
     end
   end
   if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
-  if at_ms < MAX_SAFE then redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id) end
+  if at_ms == MAX_SAFE then return end
+  if due then
+    due[#due + 1] = string.format('%.0f', at_ms)
+    due[#due + 1] = id
+  else
+    redis.call('ZADD', deadlines, string.format('%.0f', at_ms), id)
+  end
 end

@@ -1,7 +1,7 @@
 -- drop_lease(conf, id, held): end what is left of a lease, an entry of `running` or nil. The next claims look at the lines of
 -- its limits.
 local function drop_lease(conf, id, held)
-  for key in string.gmatch(held and string.match(held, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
+  for key in string.gmatch(held_limits(held), '[^,]+') do
     redis.call('ZREM', holding .. key, id)
     redis.call('ZADD', limit_lines, 'XX', 'LT', conf.now - BAND, key)
   end

@@ -1,7 +1,7 @@
 -- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
 -- reason, error, jitter_ppm, pairs. One answer each: retried with the due time, dead, cancelled, lease_lost.
 local function fail_tasks(conf, fails, tally)
-  local answers, ended = {}, {}
+  local answers, ended, due = {}, {}, {}
   local held = redis.call('HMGET', running, unpack(fails.id))  -- at most 1,000: items
   local all = read_policy(config)
   for i, id in ipairs(fails.id) do
@@ -34,10 +34,11 @@ local function fail_tasks(conf, fails, tally)
         redis.call('HDEL', task .. id, 'exit_code')
       end
       if extra.alert then emit(conf, 'task.alert', id, 'reason=' .. reason) end
-      if lease.tied and answers[i][2] then await_deadline(conf, id, answers[i][2]) end
+      if lease.tied and answers[i][2] then await_deadline(conf, id, answers[i][2], due) end
     end
   end
   conf.trace = nil
+  if due[1] then redis.call('ZADD', deadlines, unpack(due)) end  -- at most 2,000: two for each item
   end_leases(conf, ended)
   return answers
 end

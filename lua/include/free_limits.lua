@@ -2,7 +2,7 @@
 local function free_limits(conf, ids)
   local freed, keys, lined = {}, {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
-    for key in string.gmatch(lease and string.match(lease, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
+    for key in string.gmatch(held_limits(lease), '[^,]+') do
       if not freed[key] then keys[#keys + 1], freed[key] = key, {} end
       table.insert(freed[key], ids[i])
     end

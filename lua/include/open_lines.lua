@@ -1,19 +1,21 @@
 -- open_lines(conf, keys, again): see to the lines of these limits, as open_line does. What is more than one call may do is left to
 -- the next claims.
 local function open_lines(conf, keys, again)
-  local batch, later = { by_lane = {}, freed = {}, looks = {} }, {}
+  local batch, later, lines = { by_lane = {}, freed = {}, due = {}, looks = {}, emptied = {}, ended = {} }, {}, nil
   for i, key in ipairs(keys) do
     if conf.steps > 0 then
-      -- at most 1,000: a page of keys
-      if i % 1000 == 1 then read_limits(conf, { unpack(keys, i, math.min(i + 999, #keys)) }) end
-      open_line(conf, key, batch, again)
+      if i % 100 == 1 then lines = peek_lines(conf, keys, i, again) end
+      open_line(conf, key, lines[key], batch)
     elseif not again then  -- else it is due still
       later[#later + 1] = conf.now - BAND
       later[#later + 1] = key
     end
   end
-  local freed, looks = batch.freed, batch.looks
+  local freed, due, looks, emptied, ended = batch.freed, batch.due, batch.looks, batch.emptied, batch.ended
+  for first = 1, #emptied, 7000 do redis.call('DEL', unpack(emptied, first, math.min(first + 6999, #emptied))) end
   for first = 1, #freed, 7000 do redis.call('ZREM', blocked, unpack(freed, first, math.min(first + 6999, #freed))) end
+  for first = 1, #due, 7000 do redis.call('ZADD', deadlines, unpack(due, first, math.min(first + 6999, #due))) end
+  for first = 1, #ended, 7000 do redis.call('ZREM', limit_lines, unpack(ended, first, math.min(first + 6999, #ended))) end
   for first = 1, #looks, 7000 do
     redis.call('ZADD', limit_lines, unpack(looks, first, math.min(first + 6999, #looks)))
   end

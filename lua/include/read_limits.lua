@@ -3,7 +3,7 @@
 -- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
 local function read_limits(conf, keys)
   local names, found = {}, {}
-  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, (string.gsub(key, ':.*', ':*')) end
+  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, string.sub(key, 1, string.find(key, ':', 1, true) or -1) .. '*' end
   local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
   for i, key in ipairs(keys) do
     local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]

@@ -3,10 +3,10 @@
 local function reap_expired(conf, limit, tally)
   local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
-  local held, by_lane, latest_ms, count = redis.call('HMGET', running, unpack(ids)), {}, 0, 0  -- at most 1,001: one more than the limit
+  local held, by_lane, due, latest_ms, count = redis.call('HMGET', running, unpack(ids)), {}, {}, 0, 0  -- at most 1,001: one more than the limit
   while count < math.min(limit, #ids) and conf.work > 0 do  -- at most 1,000: limit
     count = count + 1
-    local _, holds = string.gsub(held[count] or '', ',', '')
+    local _, holds = string.gsub(held_limits(held[count]), ',', '')
     conf.work = conf.work - 3 - 2 * holds - (string.find(held[count] or '', ' ties', 1, true) and 12 or 0)
   end
   if count < #ids then
@@ -44,10 +44,11 @@ local function reap_expired(conf, limit, tally)
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
         reason and 'reason' or 'ready_ms', reason or conf.now_text)
-      if lease.tied and back_ms then await_deadline(conf, id, back_ms) end
+      if lease.tied and back_ms then await_deadline(conf, id, back_ms, due) end
     end
   end
   conf.trace = nil
+  if due[1] then redis.call('ZADD', deadlines, unpack(due)) end  -- at most 2,000: two for each lease
   make_ready(conf, by_lane)
   if latest_ms > tonumber(latest_ms > 0 and redis.call('HGET', config, 'crashed_due_ms') or 0) then
     redis.call('HSET', config, 'crashed_due_ms', string.format('%.0f', latest_ms))

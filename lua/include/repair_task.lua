@@ -29,7 +29,7 @@ local function repair_task(conf, id, tally)
   elseif lease and (due or not settled) then
     redis.call('ZADD', leases, 'NX', string.format('%.0f', conf.now + conf.lease_ms), id)
     redis.call('ZREM', deadlines, id)
-    for key in string.gmatch(string.match(held, '^[^|]* limits=([^ |]+)') or '', '[^,]+') do
+    for key in string.gmatch(held_limits(held), '[^,]+') do
       redis.call('ZADD', holding .. key, lease.fence, id)
     end
     state = 'running'

@@ -5,7 +5,7 @@ local function return_leases(conf, ids, tokens, delays, tally)
   -- at most 1,000: items
   local held = redis.call('HMGET', running, unpack(ids))
   local deadline_ms = redis.call('ZMSCORE', leases, unpack(ids))
-  local answers, ended, by_lane = {}, {}, {}
+  local answers, ended, by_lane, due = {}, {}, {}, {}
   local verb = delays and 'snoozed' or 'released'
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])
@@ -28,12 +28,13 @@ local function return_leases(conf, ids, tokens, delays, tally)
           line_up(by_lane, lease.lane, lease.score, id)
           emit(conf, 'task.released', id, '')
         end
-        if lease.tied then await_deadline(conf, id, back_ms) end
+        if lease.tied then await_deadline(conf, id, back_ms, due) end
         tally[verb] = (tally[verb] or 0) + 1
       end
     end
   end
   conf.trace = nil
+  if due[1] then redis.call('ZADD', deadlines, unpack(due)) end  -- at most 2,000: two for each item
   end_leases(conf, ended)
   make_ready(conf, by_lane)
   return answers

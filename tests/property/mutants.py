@@ -134,7 +134,7 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
     }),
     (partial(corners.test_a_fallback_counts_from_each_return, way="dead"), {
         "a moved task goes to the end": ("line_up(by_lane, to, score, id)", "line_up(by_lane, to, score + 99, id)"),
-        "a returned task has no deadline": ("if lease.tied then await_deadline(conf, id, back_ms) end", ""),
+        "a returned task has no deadline": ("if lease.tied then await_deadline(conf, id, back_ms, due) end", ""),
         "a revived task has no deadline": ("if row[6] then await_deadline(conf, id, conf.now) end", ""),
     }),
     (partial(corners.test_a_fallback_counts_from_each_return, way="fail"), {
@@ -197,8 +197,7 @@ BY_CORNERS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "every payload replaces": ("if by == 'scope' and own.coalesce == 'last' then", "if by == 'scope' then"),
         "a lease ends another's scope": (HELD + " redis.call('HDEL', once, field) end\n  return",
                                          "if field then redis.call('HDEL', once, field) end\n  return"),
-        "a task's end ends another's scope": (HELD + " redis.call('HDEL', once, field) end\n  end",
-                                              "if field then redis.call('HDEL', once, field) end\n  end"),
+        "a task's end ends another's scope": ("if held[i] == id then mine", "if held[i] then mine"),
         "a retry takes scopes of others": (" or holder_of(id, row[3] and 'scope:' .. row[3])", ""),
         "a retry takes no scope": ("if scope then hold_once(", "if false then hold_once("),
     }),

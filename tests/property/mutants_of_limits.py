@@ -13,8 +13,8 @@ from tests.property.mutants_of_chains import Mutant, Scenario
 BEYOND = "peek_ready(wanted, conf.limits and limit + 100 or limit)"
 FREE = "if conf.limits then free_limits(conf, ids) end"
 JOIN = "return join_limit(conf, id, string.format"
-STALE = "redis.call('ZSCORE', blocked, id) == score and redis.call"
-LATER = "batch.looks[#batch.looks + 1] = left + most > 0 and conf.now + 1 - BAND or look_ms"
+STALE = "line.scores[id] == score and redis.call"
+LATER = "batch.looks[#batch.looks + 1] = left + most > 0 and conf.now + 1 - BAND or line.look_ms"
 LEFT = "left + most > 0 and conf.now + 1 - BAND"
 LINE = "if record.limited_by then leave_line(id, record.limited_by) end"
 LEAVES = "  redis.call('ZREM', waiting .. key, id)\n  if redis.call('EXISTS'"
@@ -36,8 +36,8 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "another's slot is freed": ("redis.call('ZREM', holding .. key, unpack(freed[key]))",
                                     "redis.call('ZPOPMIN', holding .. key)"),
         "who goes is shown as limited": (READY_MS, ""),
-        "who goes stays in line": ("if passed > 0 then redis.call('ZREMRANGEBYRANK'",
-                                   "if false then redis.call('ZREMRANGEBYRANK'"),
+        "who goes stays in line": ("elseif passed > 0 then\n    redis.call('ZREMRANGEBYRANK'",
+                                   "elseif false then\n    redis.call('ZREMRANGEBYRANK'"),
         "a claim starts one too many": (ROOM + "\n    room = limit.most - limit.held",
                                         ROOM.replace(">=", ">") + "\n    room = limit.most - limit.held + 1"),
         "who starts does not count in this claim": ("limit.held = limit.held + 1", ""),
@@ -54,8 +54,8 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "lines go backwards": ("'ZRANGE', waiting .. key, 0, most + 9, 'WITHSCORES')",
                                "'ZRANGE', waiting .. key, 0, most + 9, 'REV', 'WITHSCORES')"),
         "who goes stays blocked": ("redis.call('ZREM', blocked, unpack(freed, first", "tostring(unpack(freed, first"),
-        "who goes is in another lane": ("line_up(batch.by_lane, own[1] or 'any', score, id)\n      if own[2]",
-                                        "line_up(batch.by_lane, 'any', score, id)\n      if own[2]"),
+        "who goes is in another lane": ("line_up(batch.by_lane, own[5] or 'any', score, id)\n      if own[6]",
+                                        "line_up(batch.by_lane, 'any', score, id)\n      if own[6]"),
         "who joins a line has no place": ("redis.call('ZADD', blocked, score, id)\n  redis.call('ZADD', waiting",
                                           "redis.call('ZADD', blocked, 0, id)\n  redis.call('ZADD', waiting"),
         "nobody looks at a line": ("redis.call('ZADD', limit_lines, 'LT', look_ms, limit.key)", ""),
@@ -129,7 +129,8 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
         for policy in ("reject", "cancel_newest")
     ],
     (corners.test_an_empty_line_of_a_full_limit_is_forgotten, {
-        "an empty line stays": ("passed == #first or redis.call('EXISTS', waiting .. key) == 0", "passed == #first"),
+        "an empty line stays": (
+            "emptied or (passed == #first and redis.call('EXISTS', waiting .. key) == 0)", "emptied"),
     }),
     (corners.test_lines_of_a_changed_kind_have_their_turn, {
         "lines that are due each time keep others from their turn": ("more = math.max(more, 20)", ""),
@@ -163,9 +164,9 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "rates are not swept": ("sweep_rates(conf)\n", "\n"),
     }),
     (corners.test_whom_a_new_rule_lets_go, {
-        "no more than a hundred go": (LATER, "batch.looks[#batch.looks + 1] = look_ms + 5000"),
+        "no more than a hundred go": (LATER, "batch.looks[#batch.looks + 1] = line.look_ms + 5000"),
         "a line is always looked at": ("redis.call('ZREM', limit_lines, key)", ""),
-        "a look is at 99": ("math.min(room, 100, conf.steps)", "math.min(room, 99, conf.steps)"),
+        "a look is at 99": ("math.min(line.room, 100, conf.steps)", "math.min(line.room, 99, conf.steps)"),
     }),
     (corners.test_a_line_that_has_room_is_looked_at_again_after_5_s, {
         "a line is looked at too late": ("MAX_SAFE, conf.now + 5000", "MAX_SAFE, conf.now + 5001"),
@@ -230,7 +231,7 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
     }),
     (corners.test_what_older_versions_left_in_lines_holds_nobody_up, {
         "what was left is let go": (STALE, "redis.call"),
-        "who waits elsewhere is let go": ("if own[3] == key then\n      most", "if own[3] then\n      most"),
+        "who waits elsewhere is let go": ("if own[7] == key then\n      most", "if own[7] then\n      most"),
         "what was left uses up the room": ("passed = passed + 2\n", "passed, most = passed + 2, most - 1\n"),
         "what was left stays": ("if not scores[i] then redis.call('ZREM', waiting .. key, id) end", ""),
     }),
@@ -271,7 +272,8 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
                                                 "if own[1] and not own[2]"),
         "who is in a line does not expire": ("if own[1] and not own[2] then redis.call('ZADD', deadlines",
                                               "if false then redis.call('ZADD', deadlines"),
-        "who goes from a line has no deadline": ("if own[2] then await_deadline(conf, id, conf.now) end", ""),
+        "who goes from a line has no deadline": (
+            "if own[6] then await_deadline(conf, id, conf.now, batch.due, own) end", ""),
     }),
     (corners.test_who_may_not_start_is_rejected, {
         "nobody says why": ("redis.call('HSET', task .. id, 'reason', 'limited')", ""),
@@ -351,7 +353,7 @@ LIMITS: list[tuple[Scenario, dict[str, Mutant]]] = [
     }),
     (shares.test_who_waits_for_a_limit_keeps_the_place, {
         "who waits for a limit goes to the end": (
-            "line_up(batch.by_lane, own[1] or 'any', score, id)\n      if own[2]",
+            "line_up(batch.by_lane, own[5] or 'any', score, id)\n      if own[6]",
             "line_up(batch.by_lane, own[1] or 'any', score + 9999, id)\n      if own[2]"),
     }),
 ]  # fmt: skip

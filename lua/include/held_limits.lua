@@ -1,0 +1,8 @@
+-- held_limits(lease): the keys of the limits that a lease holds, an entry of `running` or nil, with commas between them. Plain searches,
+-- because an entry may have 5 KB, which a pattern goes over more than once.
+local function held_limits(lease)
+  local from = lease and string.find(lease, ' limits=', 1, true)
+  if not from then return '' end
+  local blank, bar = string.find(lease, ' ', from + 8, true), string.find(lease, '|', from + 8, true)
+  return string.sub(lease, from + 8, math.min(blank or bar, bar) - 1)
+end
