@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Final
 
@@ -93,7 +91,7 @@ class Script:
 class Library:
     """The scripts of a folder that holds manifest.json and dist/; from id to Script, in order."""
 
-    def __init__(self, root: Traversable) -> None:
+    def __init__(self, root: Path) -> None:
         self.root = root
 
     @cached_property
@@ -128,11 +126,12 @@ class Library:
 @cache
 def library() -> Library:
     """The scripts that came with this pyadeq: from the wheel, or from lua/ of the checkout."""
-    packaged = files("pyadeq") / "_lua"
-    return Library(packaged if packaged.is_dir() else Path(__file__).parents[3] / "lua")
+    here = Path(__file__)
+    packaged = here.parents[2] / "_lua"
+    return Library(packaged if packaged.is_dir() else here.parents[3] / "lua")
 
 
-def _script(root: Traversable, entry: dict[str, Any]) -> Script:
+def _script(root: Path, entry: dict[str, Any]) -> Script:
     return Script(
         id=entry["id"],
         doc=entry["doc"],
