@@ -176,21 +176,21 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
-local function emit(conf, event, id, detail) local events = KEYS[8]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+-- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[8]
+  if ctx.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
+  local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
@@ -220,57 +220,57 @@ end
 
 local requests, graph, deadlines, channel = KEYS[2], KEYS[3], KEYS[4], KEYS[9]
 
-local conf, refused = open_domain({ rid })
+local ctx, refused = open_domain({ rid })
 if refused then return refused end
-if ttl_ms > conf.max_ttl_ms and not conf.texts[rid] then
-  return refuse('ttl_ms', ttl_ms, string.format('at most max_ttl_ms of the domain: %.0f', conf.max_ttl_ms))
+if ttl_ms > ctx.max_ttl_ms and not ctx.texts[rid] then
+  return refuse('ttl_ms', ttl_ms, string.format('at most max_ttl_ms of the domain: %.0f', ctx.max_ttl_ms))
 end
-local fresh = not conf.texts[rid] and math.abs(conf.now - issued_ms) <= 60000
-local deadline_ms = conf.now + (ttl_ms > 0 and ttl_ms or conf.lease_ms)
-if fresh and conf.exists and not conf.stepped and conf.now < conf.due and conf.due <= deadline_ms
-  and mode ~= 'permit' and not conf.rate_per_minute and not conf.mirror
+local fresh = not ctx.texts[rid] and math.abs(ctx.now - issued_ms) <= 60000
+local deadline_ms = ctx.now + (ttl_ms > 0 and ttl_ms or ctx.lease_ms)
+if fresh and ctx.exists and not ctx.stepped and ctx.now < ctx.due and ctx.due <= deadline_ms
+  and mode ~= 'permit' and not ctx.rate_per_minute and not ctx.mirror
   and not redis.call('ZRANGE', graph, '[r ' .. resource .. ' ', '(r ' .. resource .. '!', 'BYLEX', 'LIMIT', 0, 1)[1] then
   -- nobody holds it, nobody waits for it, nothing else is to be seen to
   if agent == '' then agent = owner end
-  local code, fence = mode == 'shared' and 's' or 'x', math.max(conf.fence + 1, conf.now * 1000)
-  local fence_text, now_text = string.format('%.0f', fence), conf.now_text
+  local code, fence = mode == 'shared' and 's' or 'x', math.max(ctx.fence + 1, ctx.now * 1000)
+  local fence_text, now_text = string.format('%.0f', fence), ctx.now_text
   local locks = code .. '/' .. fence_text .. '=' .. resource
   redis.call('ZADD', graph, 0, 'r ' .. resource .. ' h ' .. code .. ' ' .. owner .. ' ' .. rid,
     0, 'o ' .. owner .. ' h ' .. resource .. ' ' .. code .. ' ' .. rid, 0, 'a ' .. agent .. ' ' .. rid)
   redis.call('ZADD', deadlines, deadline_ms, rid)
   local born_text = born_ms > 0 and string.format('%.0f', born_ms) or now_text
   redis.call('HSET', requests, '#now', now_text, '#fence', fence_text, rid, 'held ' .. owner .. ' ' .. agent
-    .. string.format(' %d ', priority) .. now_text .. ' ' .. born_text .. string.format(' %d 0 - ', deadline_ms - conf.now)
+    .. string.format(' %d ', priority) .. now_text .. ' ' .. born_text .. string.format(' %d 0 - ', deadline_ms - ctx.now)
     .. now_text .. ' ' .. locks .. ' ' .. purpose)
-  emit(conf, 'lock.acquired', rid, 'owner=' .. owner .. ' agent=' .. agent .. ' locks=' .. locks)
+  emit(ctx, 'lock.acquired', rid, 'owner=' .. owner .. ' agent=' .. agent .. ' locks=' .. locks)
   redis.pcall('SPUBLISH', channel .. resource, 'acquired:' .. agent)
-  return { 'granted', conf.now, fence, deadline_ms }
+  return { 'granted', ctx.now, fence, deadline_ms }
 end
 
--- record_of(conf, rid): the record of a request as this call has left it; false if there is none.
-local function record_of(conf, rid) local requests = KEYS[2]
-  if conf.texts[rid] == nil then conf.texts[rid] = redis.call('HGET', requests, rid) end
-  return conf.texts[rid]
+-- record_of(ctx, rid): the record of a request as this call has left it; false if there is none.
+local function record_of(ctx, rid) local requests = KEYS[2]
+  if ctx.texts[rid] == nil then ctx.texts[rid] = redis.call('HGET', requests, rid) end
+  return ctx.texts[rid]
 end
 
--- choose_victim(conf, request, nodes): which of the waits of a circle is to end, by the policy; nil: that of the
+-- choose_victim(ctx, request, nodes): which of the waits of a circle is to end, by the policy; nil: that of the
 -- request.
-local function choose_victim(conf, request, nodes)
-  if conf.policy == 'requester' then return nil end
+local function choose_victim(ctx, request, nodes)
+  if ctx.policy == 'requester' then return nil end
   local victim, rank, born = nil, tonumber(request.priority), tonumber(request.born_ms)
   for _, node in ipairs(nodes) do
-    local its_priority, its_born_ms = string.match(record_of(conf, node.rid), '^%S+ %S+ %S+ (%d) %d+ (%d+) ')
+    local its_priority, its_born_ms = string.match(record_of(ctx, node.rid), '^%S+ %S+ %S+ (%d) %d+ (%d+) ')
     local its_rank, its_born = tonumber(its_priority), tonumber(its_born_ms)
-    if conf.policy == 'youngest' then its_rank = rank end
+    if ctx.policy == 'youngest' then its_rank = rank end
     if its_rank > rank or (its_rank == rank and its_born > born) then victim, rank, born = node, its_rank, its_born end
   end
   return victim
 end
 
--- circle_of(request, search): the cycle that a search has found: `<owner>><code>><resource>` for each, who waits for
+-- cycle_of(request, search): the cycle that a search has found: `<owner>><code>><resource>` for each, who waits for
 -- the resource in that mode, which the next has or is ahead for; and the waits of the others, in that order. Of one of
 -- more than 256, or 30,000 bytes, the beginning, and `+<n>` for the others.
-local function circle_of(request, search)
+local function cycle_of(request, search)
   local block = search.hard or search.maybe
   local words, nodes = { request.owner .. '>' .. search.wants[block.resource] .. '>' .. block.resource }, {}
   local node, size = search.found[block.owner], #words[1]
@@ -285,11 +285,33 @@ local function circle_of(request, search)
   return table.concat(words, ' '), nodes
 end
 
--- forget_search(conf, rid): one that waited is not to be searched for any more. Where nobody waits there is nothing to
+-- parts_text(request): the locks of a request as its record and its events have them.
+local function parts_text(request)
+  local words = {}
+  for i, part in ipairs(request.parts) do
+    words[i] = part.code .. part.depends_on .. '/' .. part.fence .. '=' .. part.resource
+  end
+  return table.concat(words, ',')
+end
+
+-- emit_lock_event(ctx, event, rid, request, detail): one event, and a hint to whoever listens to one of its resources; to who waits
+-- for the request itself, if it has got what it waits for or has ended without. detail is words of ours with a space
+-- before each, or ''.
+local function emit_lock_event(ctx, event, rid, request, detail)
+  local agent, hints = request.agent, ctx.hints or {}
+  emit(ctx, event, rid, 'owner=' .. request.owner .. ' agent=' .. agent .. ' locks=' .. parts_text(request) .. detail)
+  ctx.hints = hints
+  local word = string.sub(event, 6) .. ':' .. agent
+  local function hint(whom) hints[whom] = hints[whom] and hints[whom] .. ' ' .. word or word end
+  for _, part in ipairs(request.parts) do hint(part.resource) end
+  if event == 'lock.promoted' or event == 'lock.cancelled' or event == 'lock.deadlock' then hint(rid) end
+end
+
+-- forget_search(ctx, rid): one that waited is not to be searched for any more. Where nobody waits there is nothing to
 -- look at, the rest of a line neither.
-local function forget_search(conf, rid) local unchecked = KEYS[5]
-  conf.waiting = conf.waiting - 1
-  if conf.waiting == 0 then
+local function forget_search(ctx, rid) local unchecked = KEYS[5]
+  ctx.waiting = ctx.waiting - 1
+  if ctx.waiting == 0 then
     redis.call('UNLINK', unchecked)
   else
     redis.call('ZREM', unchecked, rid)
@@ -315,81 +337,59 @@ local function members_of(rid, request)
   return members
 end
 
--- note_line(conf, resource, shared, from): somebody in line for it, behind that place, may have a turn now: for
+-- note_line(ctx, resource, shared, from): somebody in line for it, behind that place, may have a turn now: for
 -- promote_freed to look at, once. shared: who has gone shared it, or would have. `gone` counts those; any other
 -- counts for all that may pass others.
-local function note_line(conf, resource, shared, from)
-  conf.freed, conf.noted = conf.freed or {}, conf.noted or {}
+local function note_line(ctx, resource, shared, from)
+  ctx.freed, ctx.noted = ctx.freed or {}, ctx.noted or {}
   from = from or ''
-  local noted = conf.noted[resource]
+  local noted = ctx.noted[resource]
   if not noted then
     noted = { resource = resource, gone = 0, from = from }
-    conf.freed[#conf.freed + 1], conf.noted[resource] = noted, noted
+    ctx.freed[#ctx.freed + 1], ctx.noted[resource] = noted, noted
   end
   noted.gone = noted.gone + (shared and 1 or 64)
   if from < noted.from then noted.from = from end
 end
 
--- note_freed(conf, request): note the lines of what a request has left, and who may have lost what its own wait rests on.
-local function note_freed(conf, request)
+-- note_freed(ctx, request): note the lines of what a request has left, and who may have lost what its own wait rests on.
+local function note_freed(ctx, request)
   for _, part in ipairs(request.parts) do
-    note_line(conf, part.resource, part.code == 's')
-    if conf.lines then conf.lines[part.resource] = nil end
+    note_line(ctx, part.resource, part.code == 's')
+    if ctx.lines then ctx.lines[part.resource] = nil end
   end
   if request.order == '-' then
-    conf.losers = conf.losers or {}
-    conf.losers[request.owner] = true
+    ctx.losers = ctx.losers or {}
+    ctx.losers[request.owner] = true
   end
 end
 
 -- permits_of(code): how many permits a code stands for; nil if it is that of another mode.
 local function permits_of(code) return tonumber(string.match(code, '^p(%d+)$')) end
 
--- set_record(conf, rid, text): note the record of a request, for the rest of this call and for close_domain, which
+-- set_record(ctx, rid, text): note the record of a request, for the rest of this call and for close_domain, which
 -- stores it.
 -- LATE
-local function set_record(conf, rid, text)
-  conf.texts[rid] = text
-  conf.changed = conf.changed or {}
-  conf.changed[rid] = true
+local function set_record(ctx, rid, text)
+  ctx.texts[rid] = text
+  ctx.changed = ctx.changed or {}
+  ctx.changed[rid] = true
 end
 
--- remember(conf, rid, outcome): keep for two minutes how a request ended: one that has ended never holds again. In
+-- remember(ctx, rid, outcome): keep for two minutes how a request ended: one that has ended never holds again. In
 -- `deadlines` those stand below zero, apart from the live.
-local function remember(conf, rid, outcome) local deadlines = KEYS[4]
-  set_record(conf, rid, 'ended ' .. outcome)
-  redis.call('ZADD', deadlines, conf.now + 120000 - 1e15, rid)
-  conf.due = math.min(conf.due, conf.now + 121000)
+local function remember(ctx, rid, outcome) local deadlines = KEYS[4]
+  set_record(ctx, rid, 'ended ' .. outcome)
+  redis.call('ZADD', deadlines, ctx.now + 120000 - 1e15, rid)
+  ctx.due = math.min(ctx.due, ctx.now + 121000)
 end
 
--- parts_text(request): the locks of a request as its record and its events have them.
-local function parts_text(request)
-  local words = {}
-  for i, part in ipairs(request.parts) do
-    words[i] = part.code .. part.leans .. '/' .. part.fence .. '=' .. part.resource
-  end
-  return table.concat(words, ',')
-end
-
--- tell(conf, event, rid, request, detail): one event, and a hint to whoever listens to one of its resources; to who waits
--- for the request itself, if it has got what it waits for or has ended without. detail is words of ours with a space
--- before each, or ''.
-local function tell(conf, event, rid, request, detail)
-  local agent, hints = request.agent, conf.hints or {}
-  emit(conf, event, rid, 'owner=' .. request.owner .. ' agent=' .. agent .. ' locks=' .. parts_text(request) .. detail)
-  conf.hints = hints
-  local word = string.sub(event, 6) .. ':' .. agent
-  local function hint(whom) hints[whom] = hints[whom] and hints[whom] .. ' ' .. word or word end
-  for _, part in ipairs(request.parts) do hint(part.resource) end
-  if event == 'lock.promoted' or event == 'lock.cancelled' or event == 'lock.deadlock' then hint(rid) end
-end
-
--- read_capacity(conf, resource): its permits and whether they may be given out; nil if it has none.
-local function read_capacity(conf, resource) local capacity = KEYS[6]
+-- read_capacity(ctx, resource): its permits and whether they may be given out; nil if it has none.
+local function read_capacity(ctx, resource) local capacity = KEYS[6]
   local max, status, silent_ms, seen_ms, used =
     string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
   if not max then return nil end
-  local silent = tonumber(silent_ms) > 0 and conf.now - tonumber(seen_ms) > tonumber(silent_ms)
+  local silent = tonumber(silent_ms) > 0 and ctx.now - tonumber(seen_ms) > tonumber(silent_ms)
   return { max = tonumber(max), status = status, silent_ms = silent_ms, seen_ms = seen_ms, used = tonumber(used),
     open = status == 'active' and not silent, silent = silent }
 end
@@ -400,33 +400,54 @@ local function write_capacity(resource, room) local capacity = KEYS[6]
     room.seen_ms, room.used))
 end
 
--- use_permits(conf, part, sign): count the permits of a part as taken (1) or given back (-1).
-local function use_permits(conf, part, sign)
-  local room = read_capacity(conf, part.resource)
+-- use_permits(ctx, part, sign): count the permits of a part as taken (1) or given back (-1).
+local function use_permits(ctx, part, sign)
+  local room = read_capacity(ctx, part.resource)
   if not room then return end
   room.used = room.used + sign * permits_of(part.code)
   write_capacity(part.resource, room)
 end
 
--- end_request(conf, rid, request, outcome, event, detail): take a request out of everything, and remember how it
+-- end_request(ctx, rid, request, outcome, event, detail): take a request out of everything, and remember how it
 -- ended.
 -- LATE
-local function end_request(conf, rid, request, outcome, event, detail) local graph = KEYS[3]
+local function end_request(ctx, rid, request, outcome, event, detail) local graph = KEYS[3]
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
-  remember(conf, rid, outcome)
+  remember(ctx, rid, outcome)
   if request.order ~= '-' then
-    forget_search(conf, rid)
+    forget_search(ctx, rid)
   end
-  note_freed(conf, request)
+  note_freed(ctx, request)
   for _, part in ipairs(request.parts) do
-    if request.order == '-' and permits_of(part.code) then use_permits(conf, part, -1) end
+    if request.order == '-' and permits_of(part.code) then use_permits(ctx, part, -1) end
   end
-  tell(conf, event, rid, request, detail)
+  emit_lock_event(ctx, event, rid, request, detail)
 end
 
--- end_deadlock(conf, rid, request, circle): end a wait that is part of a circle.
-local function end_deadlock(conf, rid, request, circle)
-  end_request(conf, rid, request, 'deadlock ' .. circle, 'lock.deadlock', ' cycle=' .. circle)
+-- end_deadlock(ctx, rid, request, circle): end a wait that is part of a circle.
+local function end_deadlock(ctx, rid, request, circle)
+  end_request(ctx, rid, request, 'deadlock ' .. circle, 'lock.deadlock', ' cycle=' .. circle)
+end
+
+-- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
+-- rests on a hold of its owner's (`depends_on`), and waits, ends with that hold.
+local function read_request(text)
+  local request, parts = {}, {}
+  local list
+  request.state, request.owner, request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms,
+    request.until_ms, request.order, request.granted_ms, list, request.purpose =
+    string.match(text, '^(%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
+  for code, depends_on, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
+    parts[#parts + 1] = { code = code, depends_on = depends_on, fence = fence, resource = resource }
+  end
+  request.parts = parts
+  return request
+end
+
+-- live_request(ctx, rid): a request that holds or waits; nil if it has ended or is not known.
+local function live_request(ctx, rid)
+  local text = record_of(ctx, rid)
+  if text and string.sub(text, 1, 6) ~= 'ended ' then return read_request(text) end
 end
 
 -- strongest(owner, resource): the code of the strongest hold of an owner on a resource; nil if it has none.
@@ -436,10 +457,10 @@ local function strongest(owner, resource) local graph = KEYS[3]
   return last and string.match(last, '^.* (%S+) %S+$')
 end
 
--- lacks_support(request): whether a waiter rests on holds of its owner's of which one is gone.
-local function lacks_support(request)
+-- lost_dependency(request): whether a waiter rests on holds of its owner's of which one is gone.
+local function lost_dependency(request)
   for _, part in ipairs(request.parts) do
-    if part.leans ~= '' then
+    if part.depends_on ~= '' then
       local code = strongest(request.owner, part.resource)
       if code ~= 'x' and (code ~= 's' or (part.code == 'x' and part.fence ~= '0')) then return true end
     end
@@ -447,48 +468,27 @@ local function lacks_support(request)
   return false
 end
 
--- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
--- rests on a hold of its owner's (`leans`), and waits, ends with that hold.
-local function read_request(text)
-  local request, parts = {}, {}
-  local list
-  request.state, request.owner, request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms,
-    request.until_ms, request.order, request.granted_ms, list, request.purpose =
-    string.match(text, '^(%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
-  for code, leans, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
-    parts[#parts + 1] = { code = code, leans = leans, fence = fence, resource = resource }
-  end
-  request.parts = parts
-  return request
+-- end_wait(ctx, rid, request): end a waiter whose time has come: its wait is over, or nobody has asked for it.
+local function end_wait(ctx, rid, request)
+  local outcome = ctx.now >= tonumber(request.until_ms) and 'timed_out' or 'abandoned'
+  end_request(ctx, rid, request, outcome, 'lock.cancelled', ' reason=' .. outcome)
 end
 
--- live_request(conf, rid): a request that holds or waits; nil if it has ended or is not known.
-local function live_request(conf, rid)
-  local text = record_of(conf, rid)
-  if text and string.sub(text, 1, 6) ~= 'ended ' then return read_request(text) end
-end
-
--- end_wait(conf, rid, request): end a waiter whose time has come: its wait is over, or nobody has asked for it.
-local function end_wait(conf, rid, request)
-  local outcome = conf.now >= tonumber(request.until_ms) and 'timed_out' or 'abandoned'
-  end_request(conf, rid, request, outcome, 'lock.cancelled', ' reason=' .. outcome)
-end
-
--- line_of(conf, resource): what was read of the holders and waiters of a resource, for the rest of the call, or until they
+-- line_of(ctx, resource): what was read of the holders and waiters of a resource, for the rest of the call, or until they
 -- change (link_request, note_freed): `holds`, how many there are; `code` and `by`, the mode and owner of the strongest;
 -- `first`, the place of the first waiter; once `read`, `alone`, that of the first who would not share, and `last`, that of the
 -- 64th. What there is not is false, what was not read is nil.
-local function line_of(conf, resource)
-  conf.lines = conf.lines or {}
-  conf.lines[resource] = conf.lines[resource] or {}
-  if conf.looks then conf.looks = conf.looks - 1 end
-  return conf.lines[resource]
+local function line_of(ctx, resource)
+  ctx.lines = ctx.lines or {}
+  ctx.lines[resource] = ctx.lines[resource] or {}
+  if ctx.looks then ctx.looks = ctx.looks - 1 end
+  return ctx.lines[resource]
 end
 
--- is_behind(conf, part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
+-- is_behind(ctx, part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
 -- pass those shared waiters that wait for something else as well, up to 63 of them.
-local function is_behind(conf, part, order) local graph = KEYS[3]
-  local line, queue, most = line_of(conf, part.resource), 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
+local function is_behind(ctx, part, order) local graph = KEYS[3]
+  local line, queue, most = line_of(ctx, part.resource), 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
   if part.code == 's' and not line.read or part.code ~= 's' and line.first == nil then
     local members = redis.call('ZRANGE', graph, '[' .. queue, '(' .. queue .. '~', 'BYLEX', 'LIMIT', 0, most)
     line.first, line.read, line.alone, line.last = false, most == 64, false, false
@@ -501,16 +501,16 @@ local function is_behind(conf, part, order) local graph = KEYS[3]
         break
       end
     end
-    if conf.looks then conf.looks = conf.looks - math.ceil(#members / 8) end
+    if ctx.looks then ctx.looks = ctx.looks - math.ceil(#members / 8) end
   end
   if part.code ~= 's' then return line.first and line.first < order end
   return line.alone and line.alone < order or line.last and line.last < order
 end
 
--- is_held_against(conf, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
+-- is_held_against(ctx, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
 -- order permits, shared, exclusive.
-local function is_held_against(conf, part, owner) local graph = KEYS[3]
-  local line, held = line_of(conf, part.resource), 'r ' .. part.resource .. ' h'
+local function is_held_against(ctx, part, owner) local graph = KEYS[3]
+  local line, held = line_of(ctx, part.resource), 'r ' .. part.resource .. ' h'
   local low, high = '[' .. held .. ' ', '(' .. held .. '!'
   if part.code == 'x' then
     line.holds = line.holds or redis.call('ZLEXCOUNT', graph, low, high)
@@ -524,7 +524,7 @@ local function is_held_against(conf, part, owner) local graph = KEYS[3]
     line.code = line.code or false
   end
   if part.code ~= 's' then
-    line.room = line.room or read_capacity(conf, part.resource)
+    line.room = line.room or read_capacity(ctx, part.resource)
     local room = line.room
     return line.code == 'x' or line.code == 's' or not room or not room.open
       or room.used + permits_of(part.code) > room.max
@@ -533,26 +533,26 @@ local function is_held_against(conf, part, owner) local graph = KEYS[3]
   return line.code and line.code ~= 's'
 end
 
--- find_obstacle(conf, request, order): why a request for that place in line has to wait: the resource, and whether it
+-- find_obstacle(ctx, request, order): why a request for that place in line has to wait: the resource, and whether it
 -- is for its holders (else for those ahead); nil if it need not.
-local function find_obstacle(conf, request, order)
+local function find_obstacle(ctx, request, order)
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then
-      if is_held_against(conf, part, request.owner) then return part.resource, true end
-      if is_behind(conf, part, order) then return part.resource, false end
+      if is_held_against(ctx, part, request.owner) then return part.resource, true end
+      if is_behind(ctx, part, order) then return part.resource, false end
     end
   end
 end
 
--- link_request(conf, rid, request): add its members to the graph. What was read of its lines (line_of) is to be read
+-- link_request(ctx, rid, request): add its members to the graph. What was read of its lines (line_of) is to be read
 -- again, but for one more who shares a lock that is shared or free: that keeps nobody away who would share it, too.
-local function link_request(conf, rid, request) local graph = KEYS[3]
-  for _, part in ipairs(conf.lines and request.parts or {}) do
-    local line = conf.lines[part.resource]
+local function link_request(ctx, rid, request) local graph = KEYS[3]
+  for _, part in ipairs(ctx.lines and request.parts or {}) do
+    local line = ctx.lines[part.resource]
     if line and (line.code == 's' or line.code == false) and part.code == 's' and request.order == '-' then
       line.code, line.by, line.holds, line.first = 's', request.owner, nil, nil
     else
-      conf.lines[part.resource] = nil
+      ctx.lines[part.resource] = nil
     end
   end
   local scored = {}
@@ -562,74 +562,74 @@ local function link_request(conf, rid, request) local graph = KEYS[3]
   redis.call('ZADD', graph, unpack(scored))  -- at most 130: two for each member of a request
 end
 
--- next_fence(conf): a fence above all that were given out before, even if the last second was lost; as text.
-local function next_fence(conf)
-  conf.fence = math.max(conf.fence + 1, conf.now * 1000)
-  return string.format('%.0f', conf.fence)
+-- next_fence(ctx): a fence above all that were given out before, even if the last second was lost; as text.
+local function next_fence(ctx)
+  ctx.fence = math.max(ctx.fence + 1, ctx.now * 1000)
+  return string.format('%.0f', ctx.fence)
 end
 
--- set_deadline(conf, rid, deadline_ms): when a live request ends by itself. conf.due is not after any of these.
-local function set_deadline(conf, rid, deadline_ms) local deadlines = KEYS[4]
+-- set_deadline(ctx, rid, deadline_ms): when a live request ends by itself. ctx.due is not after any of these.
+local function set_deadline(ctx, rid, deadline_ms) local deadlines = KEYS[4]
   redis.call('ZADD', deadlines, deadline_ms, rid)
-  conf.due = math.min(conf.due, deadline_ms)
+  ctx.due = math.min(ctx.due, deadline_ms)
 end
 
--- write_request(conf, rid, request): note the record of a live request; read_request reads it.
-local function write_request(conf, rid, request)
-  set_record(conf, rid, string.format('%s %s %s %.0f %.0f %.0f %.0f %.0f %s %.0f ', request.state, request.owner,
+-- write_request(ctx, rid, request): note the record of a live request; read_request reads it.
+local function write_request(ctx, rid, request)
+  set_record(ctx, rid, string.format('%s %s %s %.0f %.0f %.0f %.0f %.0f %s %.0f ', request.state, request.owner,
     request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms, request.until_ms, request.order,
     request.granted_ms) .. parts_text(request) .. ' ' .. request.purpose)
 end
 
--- grant(conf, rid, request, status, deadline_ms): make it a holder. A lock that its owner did not hold before gets a
+-- grant(ctx, rid, request, status, deadline_ms): make it a holder. A lock that its owner did not hold before gets a
 -- fence above all that were given out before.
-local function grant(conf, rid, request, status, deadline_ms)
-  local fence = next_fence(conf)
+local function grant(ctx, rid, request, status, deadline_ms)
+  local fence = next_fence(ctx)
   for _, part in ipairs(request.parts) do
-    part.leans = ''
+    part.depends_on = ''
     if part.fence == '0' then part.fence = fence end
-    if permits_of(part.code) then use_permits(conf, part, 1) end
+    if permits_of(part.code) then use_permits(ctx, part, 1) end
   end
   request.state, request.order, request.until_ms = status, '-', 0
-  request.granted_ms, request.deadline_ms = conf.now, deadline_ms
-  link_request(conf, rid, request)
-  write_request(conf, rid, request)
-  set_deadline(conf, rid, deadline_ms)
+  request.granted_ms, request.deadline_ms = ctx.now, deadline_ms
+  link_request(ctx, rid, request)
+  write_request(ctx, rid, request)
+  set_deadline(ctx, rid, deadline_ms)
 end
 
--- read_rules(conf): the settings that few calls need, added to conf.
-local function read_rules(conf) local config = KEYS[1]
-  if conf.claim_ms then return end
+-- read_rules(ctx): the settings that few calls need, added to ctx.
+local function read_rules(ctx) local config = KEYS[1]
+  if ctx.claim_ms then return end
   local row = redis.call('HMGET', config, 'poll_ms', 'claim_ms', 'waiter_ms', 'priority_step_ms', 'policy',
     'detect_visits', 'rate_burst', 'detection')
-  conf.poll_ms, conf.claim_ms = tonumber(row[1] or 2000), tonumber(row[2] or 5000)
-  conf.waiter_ms, conf.step_ms = tonumber(row[3] or 15000), tonumber(row[4] or 5000)
-  conf.policy, conf.visits = row[5] or 'requester', tonumber(row[6] or 1000)
-  conf.detection = (row[8] or '1') ~= '0'
-  conf.rate_burst = tonumber(row[7] or 10)
+  ctx.poll_ms, ctx.claim_ms = tonumber(row[1] or 2000), tonumber(row[2] or 5000)
+  ctx.waiter_ms, ctx.step_ms = tonumber(row[3] or 15000), tonumber(row[4] or 5000)
+  ctx.policy, ctx.visits = row[5] or 'requester', tonumber(row[6] or 1000)
+  ctx.detection = (row[8] or '1') ~= '0'
+  ctx.rate_burst = tonumber(row[7] or 10)
 end
 
--- hand_over(conf, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
+-- hand_over(ctx, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
 -- it may follow it, in every line where it stood, but for what it has alone.
-local function hand_over(conf, rid, request) local graph = KEYS[3]
-  read_rules(conf)
+local function hand_over(ctx, rid, request) local graph = KEYS[3]
+  read_rules(ctx)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
-  forget_search(conf, rid)
-  grant(conf, rid, request, 'granted', conf.now + conf.claim_ms)
-  tell(conf, 'lock.promoted', rid, request, '')
+  forget_search(ctx, rid)
+  grant(ctx, rid, request, 'granted', ctx.now + ctx.claim_ms)
+  emit_lock_event(ctx, 'lock.promoted', rid, request, '')
   for i, part in ipairs(request.parts) do
-    if part.code ~= 'x' and (i > 1 or request.parts[2]) then note_line(conf, part.resource, part.code == 's') end
+    if part.code ~= 'x' and (i > 1 or request.parts[2]) then note_line(ctx, part.resource, part.code == 's') end
   end
 end
 
--- promote(conf, freed, left): grant what can be granted to those in line for a resource, first come first served, a
+-- promote(ctx, freed, left): grant what can be granted to those in line for a resource, first come first served, a
 -- run of shared waiters together. Grants and ends are `left` at most; answers how many are left then, and, where that
 -- was too much for a call, the place up to which all had their turn. What stands in a waiter's way is the same in all
--- its lines, so it is looked for once (conf.tried) until somebody else is granted. conf.looks: how much may be done.
-local function promote(conf, freed, left) local graph, deadlines = KEYS[3], KEYS[4]
+-- its lines, so it is looked for once (ctx.tried) until somebody else is granted. ctx.looks: how much may be done.
+local function promote(ctx, freed, left) local graph, deadlines = KEYS[3], KEYS[4]
   local line, most, skipped, had = 'r ' .. freed.resource .. ' q ', 64, 0, left
   local low, high = freed.from == '' and '[' .. line or '(' .. line .. freed.from .. '!', '(' .. line .. '~'
-  conf.looks = conf.looks - 5
+  ctx.looks = ctx.looks - 5
   if freed.gone < 64 then
     local first = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', 0, 1)[1]
     if not first then return left end
@@ -637,30 +637,30 @@ local function promote(conf, freed, left) local graph, deadlines = KEYS[3], KEYS
     if string.find(first, '^r %S+ q %S+ s ') then most, skipped = freed.gone, 64 - freed.gone end
   end
   local members = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', skipped, most)
-  conf.looks = conf.looks - math.ceil(#members / 8)
+  ctx.looks = ctx.looks - math.ceil(#members / 8)
   for i, member in ipairs(members) do
     local order, code, rid = string.match(member, '^r %S+ q (%S+) (%S+) %S+ (%S+)$')
-    local tried = conf.tried[rid] -- those whose records change meanwhile leave the line
+    local tried = ctx.tried[rid] -- those whose records change meanwhile leave the line
     if not tried then
-      tried = { request = read_request(record_of(conf, rid)) }
-      tried.over = tonumber(redis.call('ZSCORE', deadlines, rid)) <= conf.now
-      conf.tried[rid] = tried
-      conf.looks = conf.looks - 2 - #tried.request.parts
+      tried = { request = read_request(record_of(ctx, rid)) }
+      tried.over = tonumber(redis.call('ZSCORE', deadlines, rid)) <= ctx.now
+      ctx.tried[rid] = tried
+      ctx.looks = ctx.looks - 2 - #tried.request.parts
     end
     local request = tried.request
     if tried.over then
-      end_wait(conf, rid, request)
-      left, conf.looks = left - 1, conf.looks - 10 - 4 * #request.parts
+      end_wait(ctx, rid, request)
+      left, ctx.looks = left - 1, ctx.looks - 10 - 4 * #request.parts
     elseif tried.left ~= left then
       tried.left = left
-      tried.obstacle, tried.held = find_obstacle(conf, request, order)
+      tried.obstacle, tried.held = find_obstacle(ctx, request, order)
       if not tried.obstacle then
-        hand_over(conf, rid, request)
-        left, conf.looks = left - 1, conf.looks - 2 - 12 * #request.parts
+        hand_over(ctx, rid, request)
+        left, ctx.looks = left - 1, ctx.looks - 2 - 12 * #request.parts
       end
     end
     if not tried.over and tried.obstacle and (code ~= 's' or (tried.held and tried.obstacle == freed.resource)) then return left end
-    if left == 0 or conf.looks <= 0 then return left, order end
+    if left == 0 or ctx.looks <= 0 then return left, order end
     if i == most and (skipped == 0 or left < had) then return left, order end -- those behind may follow
   end
   return left
@@ -678,47 +678,47 @@ local function waits_as(owner)
   return member and string.match(member, '^.* (%S+)$')
 end
 
--- promote_freed(conf): give their turn to those in line for what this call has freed; first end the waits of owners
+-- promote_freed(ctx): give their turn to those in line for what this call has freed; first end the waits of owners
 -- that have lost what they rest on. What is too much for one call is left to the next.
 -- LATE
-local function promote_freed(conf)
-  local left, at = conf.grants or 64, 1
-  conf.tried, conf.looks = {}, conf.looks or 1300
-  for owner in pairs(conf.waiting > 0 and conf.losers or {}) do
+local function promote_freed(ctx)
+  local left, at = ctx.grants or 64, 1
+  ctx.tried, ctx.looks = {}, ctx.looks or 1300
+  for owner in pairs(ctx.waiting > 0 and ctx.losers or {}) do
     local rid = waits_as(owner)
-    local request = rid and live_request(conf, rid)
-    if request and lacks_support(request) then
-      end_request(conf, rid, request, 'lost', 'lock.cancelled', ' reason=lost')
+    local request = rid and live_request(ctx, rid)
+    if request and lost_dependency(request) then
+      end_request(ctx, rid, request, 'lost', 'lock.cancelled', ' reason=lost')
     end
   end
   -- at most 5,000: 32 for each of 64 grants, and what the call itself has freed
-  while conf.freed and conf.freed[at] and conf.waiting > 0 do
-    local freed = conf.freed[at]
-    conf.noted[freed.resource] = nil
+  while ctx.freed and ctx.freed[at] and ctx.waiting > 0 do
+    local freed = ctx.freed[at]
+    ctx.noted[freed.resource] = nil
     local from = freed.from
-    if left > 0 and conf.looks > 0 then left, from = promote(conf, freed, left) end
-    if from then set_deadline(conf, 'promote ' .. freed.resource .. string.gsub(from, '^.', ' %0'), conf.now) end
+    if left > 0 and ctx.looks > 0 then left, from = promote(ctx, freed, left) end
+    if from then set_deadline(ctx, 'promote ' .. freed.resource .. string.gsub(from, '^.', ' %0'), ctx.now) end
     at = at + 1
   end
-  conf.freed, conf.noted, conf.losers, conf.grants = nil, nil, nil, left
+  ctx.freed, ctx.noted, ctx.losers, ctx.grants = nil, nil, nil, left
 end
 
--- break_circle(conf, request, search): end the wait that the policy names of those that make a circle. The circle as
+-- break_cycle(ctx, request, search): end the wait that the policy names of those that make a circle. The circle as
 -- text, and the rid that was ended; none where it is for the request itself to give way.
-local function break_circle(conf, request, search)
-  local circle, nodes = circle_of(request, search)
-  local victim = choose_victim(conf, request, nodes)
+local function break_cycle(ctx, request, search)
+  local circle, nodes = cycle_of(request, search)
+  local victim = choose_victim(ctx, request, nodes)
   if not victim then return circle end
-  local other = read_request(record_of(conf, victim.rid))
-  end_deadlock(conf, victim.rid, other, circle)
-  promote_freed(conf)
+  local other = read_request(record_of(ctx, victim.rid))
+  end_deadlock(ctx, victim.rid, other, circle)
+  promote_freed(ctx)
   return circle, victim.rid
 end
 
--- cover_parts(conf, request): what its owner holds already, strongly enough, is granted under the highest fence it has
+-- cover_parts(ctx, request): what its owner holds already, strongly enough, is granted under the highest fence it has
 -- for it: the part gets that fence. A shared hold that is to become exclusive makes the request an upgrade. Whether
 -- all are covered.
-local function cover_parts(conf, request) local graph = KEYS[3]
+local function cover_parts(ctx, request) local graph = KEYS[3]
   local covered, fences = true, {}
   for _, part in ipairs(request.parts) do
     local held = 'o ' .. request.owner .. ' h ' .. part.resource
@@ -729,73 +729,73 @@ local function cover_parts(conf, request) local graph = KEYS[3]
         local rid = string.match(member, '^.* (%S+)$')
         if not fences[rid] then
           fences[rid] = {}
-          for _, own in ipairs(read_request(record_of(conf, rid)).parts) do
+          for _, own in ipairs(read_request(record_of(ctx, rid)).parts) do
             fences[rid][own.resource] = tonumber(own.fence)
           end
         end
         fence = math.max(fence, fences[rid][part.resource])
       end
-      part.fence, part.leans = string.format('%.0f', fence), '+'
+      part.fence, part.depends_on = string.format('%.0f', fence), '+'
     else
       covered = false
-      if code == 's' and part.code == 'x' then part.leans = '+' end
+      if code == 's' and part.code == 'x' then part.depends_on = '+' end
     end
   end
   return covered
 end
 
--- end_rids(conf, rids, work): end requests whose deadline has come: all of them first, for none may be granted what
+-- end_rids(ctx, rids, work): end requests whose deadline has come: all of them first, for none may be granted what
 -- another leaves. Then the next in line have their turn. How many were ended: `work` counts their locks, and more.
-local function end_rids(conf, rids, work) local deadlines = KEYS[4]
+local function end_rids(ctx, rids, work) local deadlines = KEYS[4]
   local count = 0
   for _, rid in ipairs(rids) do
     if work <= 0 then break end
     local resource, from = string.match(rid, '^promote (%S+) ?(%S*)$')
-    local request = not resource and live_request(conf, rid)
+    local request = not resource and live_request(ctx, rid)
     if resource then
       redis.call('ZREM', deadlines, rid)
-      note_line(conf, resource, false, from)
+      note_line(ctx, resource, false, from)
     elseif request and request.order ~= '-' then
-      end_wait(conf, rid, request)
+      end_wait(ctx, rid, request)
     elseif request then
-      end_request(conf, rid, request, 'expired', 'lock.expired', '')
+      end_request(ctx, rid, request, 'expired', 'lock.expired', '')
     else
       redis.call('ZREM', deadlines, rid) -- of something that is not there
     end
     count, work = count + 1, work - 4 - (request and #request.parts or 0)
   end
-  promote_freed(conf)
+  promote_freed(ctx)
   return count
 end
 
--- end_overdue(conf, rids, work): end those of some requests whose deadline has come, where end_due has not seen to all.
-local function end_overdue(conf, rids, work) local deadlines = KEYS[4]
-  if conf.caught_up or #rids == 0 then return end
+-- end_overdue(ctx, rids, work): end those of some requests whose deadline has come, where end_due has not seen to all.
+local function end_overdue(ctx, rids, work) local deadlines = KEYS[4]
+  if ctx.caught_up or #rids == 0 then return end
   local due = {}
-  for i, deadline_ms in ipairs(redis.call('ZMSCORE', deadlines, unpack(rids))) do  -- at most 1,000: items, or 256 of end_around
+  for i, deadline_ms in ipairs(redis.call('ZMSCORE', deadlines, unpack(rids))) do  -- at most 1,000: items, or 256 of expire_nearby
     local at = tonumber(deadline_ms or -1)
-    if at >= 0 and at <= conf.now then due[#due + 1] = rids[i] end
+    if at >= 0 and at <= ctx.now then due[#due + 1] = rids[i] end
   end
-  if due[1] then end_rids(conf, due, work or MAX_SAFE) end
+  if due[1] then end_rids(ctx, due, work or MAX_SAFE) end
 end
 
--- end_around(conf, parts): end what is overdue, as much as one call may, among the first to hold these resources or to wait for them; 256 are looked
+-- expire_nearby(ctx, parts): end what is overdue, as much as one call may, among the first to hold these resources or to wait for them; 256 are looked
 -- at in a call.
-local function end_around(conf, parts)
-  local rids, spare = {}, conf.spare or 256
-  for _, part in ipairs(conf.caught_up and {} or parts) do
+local function expire_nearby(ctx, parts)
+  local rids, spare = {}, ctx.spare or 256
+  for _, part in ipairs(ctx.caught_up and {} or parts) do
     local members = members_below('r ' .. part.resource, math.min(spare, 64))
     for _, member in ipairs(members) do rids[#rids + 1] = string.match(member, '^.* (%S+)$') end
     spare = spare - #members
   end
-  conf.spare = spare
-  end_overdue(conf, rids, 200)
+  ctx.spare = spare
+  end_overdue(ctx, rids, 200)
 end
 
--- scan_line(conf, search, scan): look who waits, behind a place in the line of a resource, for what stands there, or for
+-- scan_line(ctx, search, scan): look who waits, behind a place in the line of a resource, for what stands there, or for
 -- somebody who does: whoever conflicts with it, and all behind. A holder's place is ''. Each is noted once, with whom it
 -- waits for. counted: permits play a part. 64 at a time; true once the line has been read.
-local function scan_line(conf, search, scan) local graph = KEYS[3]
+local function scan_line(ctx, search, scan) local graph = KEYS[3]
   local resource, line = scan.resource, 'r ' .. scan.resource .. ' q '
   if not scan.begun then
     scan.begun, scan.stop = true, search.from[resource] or '~'
@@ -807,7 +807,7 @@ local function scan_line(conf, search, scan) local graph = KEYS[3]
   end
   local members = redis.call('ZRANGE', graph, scan.order == '' and '[' .. line or '(' .. line .. scan.order .. '!',
     '(' .. line .. scan.stop, 'BYLEX', 'LIMIT', 0, 64)
-  conf.visits = conf.visits - 1 - #members
+  ctx.visits = ctx.visits - 1 - #members
   for _, member in ipairs(members) do
     local at, wanted, owner, rid = string.match(member, '^r %S+ q (%S+) (%S+) (%S+) (%S+)$')
     scan.order, scan.counted = at, scan.counted or permits_of(wanted) ~= nil
@@ -828,20 +828,20 @@ local function scan_line(conf, search, scan) local graph = KEYS[3]
   return #members < 64
 end
 
--- visit_waiter(conf, search, request, node): look at what one that a search has found holds and waits for, 32 at a time: the
+-- visit_waiter(ctx, search, request, node): look at what one that a search has found holds and waits for, 32 at a time: the
 -- lines behind that are to be read, and the request itself may wait for it. `hard`: for what it holds, and that is a
 -- cycle; `maybe`: so, too, but permits play a part; `soft`: it stands ahead of the request, the foremost of these.
-local function visit_waiter(conf, search, request, node) local graph = KEYS[3]
+local function visit_waiter(ctx, search, request, node) local graph = KEYS[3]
   local all = 'o ' .. node.owner
   local members = redis.call('ZRANGE', graph, search.cursor and '(' .. search.cursor or '[' .. all .. ' ', '(' .. all .. '!',
     'BYLEX', 'LIMIT', 0, 32)
-  conf.visits = conf.visits - 1 - #members
+  ctx.visits = ctx.visits - 1 - #members
   for _, member in ipairs(members) do
     local resource, order, code = string.match(member, '^o %S+ w (%S+) (%S+) (%S+) %S+$')
     if not resource then
       order, resource, code = '', string.match(member, '^o %S+ h (%S+) (%S+) %S+$')
     end
-    if not search.saved then -- is_stuck may need it, as it is now
+    if not search.saved then -- is_deadlocked may need it, as it is now
       search.entries[#search.entries + 1] = { owner = node.owner, resource = resource, order = order, code = code }
     end
     search.scans[#search.scans + 1] =
@@ -867,10 +867,10 @@ local function visit_waiter(conf, search, request, node) local graph = KEYS[3]
   end
 end
 
--- find_dependents(conf, search, request): go on with a search until all are found that wait for the owner of the request,
+-- find_dependents(ctx, search, request): go on with a search until all are found that wait for the owner of the request,
 -- directly or through others, if it waits at its place; or until a cycle is certain. False where that takes more than
--- conf.visits, which counts the commands and all that they read.
-local function find_dependents(conf, search, request)
+-- ctx.visits, which counts the commands and all that they read.
+local function find_dependents(ctx, search, request)
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then search.wants[part.resource] = part.code end
     if part.fence == '0' and search.place ~= request.order then
@@ -879,15 +879,15 @@ local function find_dependents(conf, search, request)
     end
   end
   search.place = request.order
-  -- at most 20,001: each step takes one of conf.visits, or a line that was read already (32 of each waiter) away
+  -- at most 20,001: each step takes one of ctx.visits, or a line that was read already (32 of each waiter) away
   while not search.hard do
     local scan = search.scans[#search.scans]
-    if conf.visits <= 0 then
+    if ctx.visits <= 0 then
       return false
     elseif scan then
-      if scan_line(conf, search, scan) then table.remove(search.scans) end
+      if scan_line(ctx, search, scan) then table.remove(search.scans) end
     elseif search.todo[search.at] then
-      visit_waiter(conf, search, request, search.todo[search.at])
+      visit_waiter(ctx, search, request, search.todo[search.at])
     else
       return true
     end
@@ -895,11 +895,11 @@ local function find_dependents(conf, search, request)
   return true
 end
 
--- lines_of(conf, search, request): what was loaded of those that a search has found, with the request at its place, as
--- is_stuck plays it through: `lines` by resource, waiters in order, with how many holds are left (`all`), how many that
+-- lines_of(ctx, search, request): what was loaded of those that a search has found, with the request at its place, as
+-- is_deadlocked plays it through: `lines` by resource, waiters in order, with how many holds are left (`all`), how many that
 -- are not shared (`alone`), that are not permits (`solid`), and the permits (`taken`); `holds` and `waits` by owner, and
 -- `need`, for how many of its waits it is not yet free.
-local function lines_of(conf, search, request)
+local function lines_of(ctx, search, request)
   local state = search.state or { lines = {}, holds = {}, waits = {}, size = 0 }
   local function add(owner, resource, order, code)
     local permits = permits_of(code)
@@ -919,7 +919,7 @@ local function lines_of(conf, search, request)
   for _, part in ipairs(search.state and {} or request.parts) do
     if part.fence == '0' then
       if permits_of(part.code) and not search.rooms[part.resource] then
-        local room = read_capacity(conf, part.resource)
+        local room = read_capacity(ctx, part.resource)
         search.rooms[part.resource] = room and room.status == 'active' and room.max or 0
       end
       add(request.owner, part.resource, request.order, part.code)
@@ -938,18 +938,18 @@ local function lines_of(conf, search, request)
       line.solid, line.taken = line.solid + (hold.permits and 0 or 1), line.taken + (hold.permits or 0)
     end
   end
-  conf.visits = conf.visits - math.ceil(#search.entries / 2)
+  ctx.visits = ctx.visits - math.ceil(#search.entries / 2)
   return state
 end
 
--- load_waits(conf, search): read what all hold and wait for that a search has found, for is_stuck, into `entries`; and how
--- many permits there are. False where that takes more than conf.visits.
-local function load_waits(conf, search)
+-- load_waits(ctx, search): read what all hold and wait for that a search has found, for is_deadlocked, into `entries`; and how
+-- many permits there are. False where that takes more than ctx.visits.
+local function load_waits(ctx, search)
   for n = search.loaded + 1, search.count do
     local owner = search.todo[n].owner
-    local members = members_below('o ' .. owner, math.max(conf.visits, 1))
-    conf.visits = conf.visits - 1 - #members
-    if conf.visits <= 0 then return false end
+    local members = members_below('o ' .. owner, math.max(ctx.visits, 1))
+    ctx.visits = ctx.visits - 1 - #members
+    if ctx.visits <= 0 then return false end
     for _, member in ipairs(members) do
       local resource, order, code = string.match(member, '^o %S+ w (%S+) (%S+) (%S+) %S+$')
       if not resource then
@@ -962,22 +962,22 @@ local function load_waits(conf, search)
   for n = search.sized or 1, #search.entries do
     local entry = search.entries[n]
     if permits_of(entry.code) and not search.rooms[entry.resource] then
-      local room = read_capacity(conf, entry.resource)
+      local room = read_capacity(ctx, entry.resource)
       search.rooms[entry.resource] = room and room.status == 'active' and room.max or 0
-      conf.visits = conf.visits - 1
+      ctx.visits = ctx.visits - 1
     end
     search.sized = n + 1
   end
   return true
 end
 
--- is_stuck(conf, search, request): whether a request at its place would wait for ever, permits considered: whoever can run
+-- is_deadlocked(ctx, search, request): whether a request at its place would wait for ever, permits considered: whoever can run
 -- is let run and give back what it has, as long as there is somebody; what is left over is a deadlock. Who does not wait
 -- for the request, even through others, can run in the end. If it is: the lines, and who could run, for left_over.
 -- nil: too much to tell.
-local function is_stuck(conf, search, request)
-  if not load_waits(conf, search) or conf.visits < #search.entries / 2 then return nil end -- that is what lines_of takes
-  local state = lines_of(conf, search, request)
+local function is_deadlocked(ctx, search, request)
+  if not load_waits(ctx, search) or ctx.visits < #search.entries / 2 then return nil end -- that is what lines_of takes
+  local state = lines_of(ctx, search, request)
   local gone, ready = {}, {}
   local function set_free(wait)
     wait.free, state.need[wait.owner] = true, state.need[wait.owner] - 1
@@ -1025,7 +1025,7 @@ local function is_stuck(conf, search, request)
   return true, state, gone
 end
 
--- left_over(search, request, state, gone): of what is_stuck has left over: the place of the foremost waiter ahead of the
+-- left_over(search, request, state, gone): of what is_deadlocked has left over: the place of the foremost waiter ahead of the
 -- request, if there is one. The request has to go before it: behind it, at any place, it keeps at least as many from
 -- their turn, so that one is left over there, too. search.maybe: a holder of what the request waits for.
 local function left_over(search, request, state, gone)
@@ -1074,22 +1074,22 @@ local function place_before(request, order) local requests, graph = KEYS[2], KEY
   return last .. string.format('%012.0f', 999999999999 - redis.call('HINCRBY', requests, '#seq', 1))
 end
 
--- find_place(conf, request, tail, search): a place in line for a request that has to wait, at which no cycle of waits
+-- find_place(ctx, request, tail, search): a place in line for a request that has to wait, at which no cycle of waits
 -- closes: the one that its priority gives it, else the last one, else just ahead of the first who depends on it, and so
 -- on: any other place has a cycle if these have one. With permits not every cycle is for ever, so there it moves ahead
 -- of those that are stuck. Nil, or the search that has found a cycle wherever it stands. request.unchecked: the
 -- search was too long; request.search is how far it has come, and `search` that of an earlier call.
-local function find_place(conf, request, tail, search)
+local function find_place(ctx, request, tail, search)
   local moved = search ~= nil or request.order == tail
   search = search or new_search(request)
   for _ = 1, 1000 do
     search.short = nil
-    if not find_dependents(conf, search, request) then break end
+    if not find_dependents(ctx, search, request) then break end
     local ahead = search.soft and search.soft.order
     if not search.hard then
       if not search.maybe and not ahead then return nil end
       if search.permits then
-        local stuck, state, gone = is_stuck(conf, search, request)
+        local stuck, state, gone = is_deadlocked(ctx, search, request)
         search.short = stuck == nil and request.order or nil
         if stuck == nil then break end
         if not stuck then return nil end
@@ -1102,7 +1102,7 @@ local function find_place(conf, request, tail, search)
     elseif search.hard or not ahead then
       return search
     else
-      conf.visits = conf.visits - 1 - #request.parts
+      ctx.visits = ctx.visits - 1 - #request.parts
       request.order = place_before(request, ahead)
       if search.soft and search.soft.order >= request.order then search.soft = nil end
     end
@@ -1118,35 +1118,35 @@ local function is_idle(request)
   return true
 end
 
--- join_line(conf, rid, request): let a request wait at its place.
-local function join_line(conf, rid, request) local unchecked = KEYS[5]
+-- join_line(ctx, rid, request): let a request wait at its place.
+local function join_line(ctx, rid, request) local unchecked = KEYS[5]
   request.state = 'waits'
-  link_request(conf, rid, request)
-  write_request(conf, rid, request)
-  set_deadline(conf, rid, math.min(request.until_ms, conf.now + conf.waiter_ms))
-  conf.waiting = conf.waiting + 1
-  if request.unchecked then redis.call('ZADD', unchecked, conf.now, rid) end
-  tell(conf, 'lock.queued', rid, request, '')
+  link_request(ctx, rid, request)
+  write_request(ctx, rid, request)
+  set_deadline(ctx, rid, math.min(request.until_ms, ctx.now + ctx.waiter_ms))
+  ctx.waiting = ctx.waiting + 1
+  if request.unchecked then redis.call('ZADD', unchecked, ctx.now, rid) end
+  emit_lock_event(ctx, 'lock.queued', rid, request, '')
 end
 
--- refuse_rate(conf, agent): the ms after which an agent that asks too often may ask again; nil, and one more counted,
+-- refuse_rate(ctx, agent): the ms after which an agent that asks too often may ask again; nil, and one more counted,
 -- if it may now. GCRA: the score is the time (µs) at which all it asked for would have come at the allowed rate.
-local function refuse_rate(conf, agent) local rates = KEYS[7]
-  if not conf.rate_per_minute then return nil end
-  local now, gap = conf.now * 1000, math.floor(60000000 / conf.rate_per_minute)
+local function refuse_rate(ctx, agent) local rates = KEYS[7]
+  if not ctx.rate_per_minute then return nil end
+  local now, gap = ctx.now * 1000, math.floor(60000000 / ctx.rate_per_minute)
   local due = math.max(tonumber(redis.call('ZSCORE', rates, 'rate ' .. agent) or 0), now)
-  local early = due - now - gap * (conf.rate_burst - 1)
+  local early = due - now - gap * (ctx.rate_burst - 1)
   if early > 0 then return math.ceil(early / 1000) end
   redis.call('ZADD', rates, due + gap, 'rate ' .. agent)
-  conf.due = math.min(conf.due, conf.now + 60000)
+  ctx.due = math.min(ctx.due, ctx.now + 60000)
 end
 
--- unavailable(conf, request): why permits that a request wants will not be given out as things stand; nil if they may.
-local function unavailable(conf, request)
+-- unavailable(ctx, request): why permits that a request wants will not be given out as things stand; nil if they may.
+local function unavailable(ctx, request)
   for _, part in ipairs(request.parts) do
     local wanted = permits_of(part.code)
     if wanted then
-      local room = read_capacity(conf, part.resource)
+      local room = read_capacity(ctx, part.resource)
       if not room then return 'no_capacity' end
       if room.status == 'draining' then return 'draining' end
       if wanted > room.max then return 'too_many' end
@@ -1154,100 +1154,100 @@ local function unavailable(conf, request)
   end
 end
 
--- admit(conf, rid, request): grant a new request, or let it wait, or refuse it: the status, and what goes with it.
+-- admit(ctx, rid, request): grant a new request, or let it wait, or refuse it: the status, and what goes with it.
 -- LATE
-local function admit(conf, rid, request) local requests = KEYS[2]
-  read_rules(conf)
-  end_around(conf, request.parts)
-  local covered = cover_parts(conf, request)
-  local refusal = unavailable(conf, request)
+local function admit(ctx, rid, request) local requests = KEYS[2]
+  read_rules(ctx)
+  expire_nearby(ctx, request.parts)
+  local covered = cover_parts(ctx, request)
+  local refusal = unavailable(ctx, request)
   if refusal then
-    remember(conf, rid, 'unavailable ' .. refusal)
+    remember(ctx, rid, 'unavailable ' .. refusal)
     return 'unavailable', refusal
   end
-  local retry_ms = not covered and refuse_rate(conf, request.agent)
+  local retry_ms = not covered and refuse_rate(ctx, request.agent)
   if retry_ms then return 'rate_limited', retry_ms end
   local seq = redis.call('HINCRBY', requests, '#seq', 1)
-  local head_start = request.priority * conf.step_ms
-  local tail = string.format('%014.0f%012.0f', conf.now + 9 * conf.step_ms, seq)
-  local upgrade = request.parts[1].leans ~= '' and not request.parts[2]
+  local head_start = request.priority * ctx.step_ms
+  local tail = string.format('%014.0f%012.0f', ctx.now + 9 * ctx.step_ms, seq)
+  local upgrade = request.parts[1].depends_on ~= '' and not request.parts[2]
   local own = upgrade and string.format('%026.0f', seq)
-    or string.format('%014.0f%012.0f', conf.now + head_start, seq)
+    or string.format('%014.0f%012.0f', ctx.now + head_start, seq)
   local other = not covered and waits_as(request.owner)
-  if other and (not is_idle(request) or find_obstacle(conf, request, own)) then
-    remember(conf, rid, 'owner_waits ' .. other)
+  if other and (not is_idle(request) or find_obstacle(ctx, request, own)) then
+    remember(ctx, rid, 'owner_waits ' .. other)
     return 'owner_waits', other
   end
   local circle, victim
   for round = 1, 5 do
     request.order = own -- where a victim has gone, it may stand where it belongs
-    local waits = find_obstacle(conf, request, own)
-    if waits and request.until_ms == conf.now then
-      remember(conf, rid, 'busy')
+    local waits = find_obstacle(ctx, request, own)
+    if waits and request.until_ms == ctx.now then
+      remember(ctx, rid, 'busy')
       return 'busy'
     end
-    local search = waits and conf.detection and find_place(conf, request, tail)
-    request.unchecked = request.unchecked or not conf.detection
-    if not search and request.order ~= own then waits = find_obstacle(conf, request, request.order) end
+    local search = waits and ctx.detection and find_place(ctx, request, tail)
+    request.unchecked = request.unchecked or not ctx.detection
+    if not search and request.order ~= own then waits = find_obstacle(ctx, request, request.order) end
     if not waits then
-      grant(conf, rid, request, 'held', conf.now + request.ttl_ms)
-      tell(conf, 'lock.acquired', rid, request, '')
+      grant(ctx, rid, request, 'held', ctx.now + request.ttl_ms)
+      emit_lock_event(ctx, 'lock.acquired', rid, request, '')
       return 'granted'
     elseif not search then
-      join_line(conf, rid, request)
+      join_line(ctx, rid, request)
       return 'queued'
     elseif round == 5 then
-      circle = circle_of(request, search)
+      circle = cycle_of(request, search)
     else
-      circle, victim = break_circle(conf, request, search)
+      circle, victim = break_cycle(ctx, request, search)
       if not victim then break end
     end
   end
-  tell(conf, 'lock.deadlock', rid, request, ' cycle=' .. circle)
-  remember(conf, rid, 'deadlock ' .. circle)
+  emit_lock_event(ctx, 'lock.deadlock', rid, request, ' cycle=' .. circle)
+  remember(ctx, rid, 'deadlock ' .. circle)
   return 'deadlock', circle
 end
 
--- sweep_ended(conf, limit): forget how requests ended two minutes ago, and agents whose rate is not used, a hundred times
+-- sweep_ended(ctx, limit): forget how requests ended two minutes ago, and agents whose rate is not used, a hundred times
 -- the limit at most; when that is to be done again.
-local function sweep_ended(conf, limit) local requests, deadlines, rates = KEYS[2], KEYS[4], KEYS[7]
+local function sweep_ended(ctx, limit) local requests, deadlines, rates = KEYS[2], KEYS[4], KEYS[7]
   local most = math.min(1000, 100 * limit)
-  local rids = redis.call('ZRANGE', deadlines, '-inf', conf.now - 1e15, 'BYSCORE', 'LIMIT', 0, most)
+  local rids = redis.call('ZRANGE', deadlines, '-inf', ctx.now - 1e15, 'BYSCORE', 'LIMIT', 0, most)
   if #rids > 0 then
     -- at most 1,000: most
     redis.call('ZREM', deadlines, unpack(rids))
     redis.call('HDEL', requests, unpack(rids))
   end
-  local idle = redis.call('ZRANGE', rates, '-inf', conf.now * 1000, 'BYSCORE', 'LIMIT', 0, most)
+  local idle = redis.call('ZRANGE', rates, '-inf', ctx.now * 1000, 'BYSCORE', 'LIMIT', 0, most)
   if #idle > 0 then redis.call('ZREM', rates, unpack(idle)) end  -- at most 1,000: most
-  if #rids == most or #idle == most then return conf.now end
+  if #rids == most or #idle == most then return ctx.now end
   local oldest = redis.call('ZRANGE', deadlines, 0, 0, 'WITHSCORES')[2]
-  if oldest and tonumber(oldest) < 0 then return math.max(oldest + 1e15, conf.now) + 1000 end
-  return redis.call('EXISTS', rates) == 1 and conf.now + 60000 or MAX_SAFE
+  if oldest and tonumber(oldest) < 0 then return math.max(oldest + 1e15, ctx.now) + 1000 end
+  return redis.call('EXISTS', rates) == 1 and ctx.now + 60000 or MAX_SAFE
 end
 
--- end_due(conf, limit): end up to so many of the requests whose deadline has come, and forget as many of those that
--- ended two minutes ago; how many were ended. conf.caught_up: there are no more. conf.due is when there is something
+-- end_due(ctx, limit): end up to so many of the requests whose deadline has come, and forget as many of those that
+-- ended two minutes ago; how many were ended. ctx.caught_up: there are no more. ctx.due is when there is something
 -- to do again; what can be forgotten may wait for a second, so that not every call has to see to it.
 -- Requests with many locks count for several.
 -- LATE
-local function end_due(conf, limit) local deadlines = KEYS[4]
-  conf.caught_up = conf.now < conf.due
-  if conf.caught_up then return 0 end
-  local rids = redis.call('ZRANGE', deadlines, 0, conf.now, 'BYSCORE', 'LIMIT', 0, limit)
-  local ended = rids[1] and end_rids(conf, rids, 100 + 5 * limit) or 0
-  conf.caught_up = #rids < limit and ended == #rids
+local function end_due(ctx, limit) local deadlines = KEYS[4]
+  ctx.caught_up = ctx.now < ctx.due
+  if ctx.caught_up then return 0 end
+  local rids = redis.call('ZRANGE', deadlines, 0, ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
+  local ended = rids[1] and end_rids(ctx, rids, 100 + 5 * limit) or 0
+  ctx.caught_up = #rids < limit and ended == #rids
   local next_due = redis.call('ZRANGE', deadlines, 0, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2]
-  conf.due = math.min(tonumber(next_due or MAX_SAFE), sweep_ended(conf, limit))
-  conf.grants, conf.looks = nil, nil -- what the call itself frees is not to wait for the backlog
+  ctx.due = math.min(tonumber(next_due or MAX_SAFE), sweep_ended(ctx, limit))
+  ctx.grants, ctx.looks = nil, nil -- what the call itself frees is not to wait for the backlog
   return ended
 end
 
--- catch_up(conf, rids): end what is overdue, some of it anywhere, and all of these.
+-- catch_up(ctx, rids): end what is overdue, some of it anywhere, and all of these.
 -- LATE
-local function catch_up(conf, rids)
-  end_due(conf, 16)
-  end_overdue(conf, rids)
+local function catch_up(ctx, rids)
+  end_due(ctx, 16)
+  end_overdue(ctx, rids)
 end
 
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
@@ -1261,44 +1261,39 @@ local function mirror_hint(whom, words) local channel = KEYS[9]
   redis.pcall('PUBLISH', channel .. whom, words)
 end
 
--- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,
+-- close_domain(ctx): store the time, the counters and what was written of requests, for the next call to go on from,
 -- and publish what this call has told.
 -- LATE
-local function close_domain(conf) local requests, channel = KEYS[2], KEYS[9]
-  local changes = { '#now', conf.now_text, '#offset', conf.offset, '#fence', string.format('%.0f', conf.fence),
-    '#waiting', conf.waiting, '#due', conf.due }
-  for rid in pairs(conf.changed or {}) do
+local function close_domain(ctx) local requests, channel = KEYS[2], KEYS[9]
+  local changes = { '#now', ctx.now_text, '#offset', ctx.offset, '#fence', string.format('%.0f', ctx.fence),
+    '#waiting', ctx.waiting, '#due', ctx.due }
+  for rid in pairs(ctx.changed or {}) do
     changes[#changes + 1] = rid
-    changes[#changes + 1] = conf.texts[rid]
+    changes[#changes + 1] = ctx.texts[rid]
   end
   for first = 1, #changes, 7000 do
     redis.call('HSET', requests, unpack(changes, first, math.min(first + 6999, #changes)))
   end
-  if not conf.exists then create_base() end
-  for resource, words in pairs(conf.hints or {}) do
+  if not ctx.exists then create_base() end
+  for resource, words in pairs(ctx.hints or {}) do
     redis.pcall('SPUBLISH', channel .. resource, words)
-    if conf.mirror then mirror_hint(resource, words) end
+    if ctx.mirror then mirror_hint(resource, words) end
   end
 end
 
--- code_of(mode, permits): a mode as the graph has it: `x`, `s`, or `p` and the number of permits.
-local function code_of(mode, permits)
-  return mode == 'exclusive' and 'x' or mode == 'shared' and 's' or string.format('p%.0f', permits)
-end
-
--- new_request(conf, parts): a request for these locks that is neither granted nor in line.
-local function new_request(conf, parts)
+-- new_request(ctx, parts): a request for these locks that is neither granted nor in line.
+local function new_request(ctx, parts)
   return {
-    state = 'held', owner = owner, agent = agent ~= '' and agent or owner, priority = priority, since_ms = conf.now,
-    born_ms = born_ms > 0 and born_ms or conf.now, ttl_ms = ttl_ms > 0 and ttl_ms or conf.lease_ms,
-    until_ms = conf.now + wait_ms, order = '-', granted_ms = 0, parts = parts, purpose = purpose,
+    state = 'held', owner = owner, agent = agent ~= '' and agent or owner, priority = priority, since_ms = ctx.now,
+    born_ms = born_ms > 0 and born_ms or ctx.now, ttl_ms = ttl_ms > 0 and ttl_ms or ctx.lease_ms,
+    until_ms = ctx.now + wait_ms, order = '-', granted_ms = 0, parts = parts, purpose = purpose,
   }
 end
 
--- recall(conf, rid): what a request that is known is answered: the status, what goes with it, and, if it lives,
+-- replayed_answer(ctx, rid): what a request that is known is answered: the status, what goes with it, and, if it lives,
 -- itself.
-local function recall(conf, rid) local deadlines = KEYS[4]
-  local text = record_of(conf, rid)
+local function replayed_answer(ctx, rid) local deadlines = KEYS[4]
+  local text = record_of(ctx, rid)
   local outcome, detail = string.match(text, '^ended (%S+) ?(.*)$')
   if outcome == 'busy' or outcome == 'deadlock' or outcome == 'unavailable' or outcome == 'owner_waits' then
     return outcome, detail ~= '' and detail or nil
@@ -1309,16 +1304,21 @@ local function recall(conf, rid) local deadlines = KEYS[4]
   return request.order == '-' and 'granted' or 'queued', nil, request
 end
 
--- decide(conf, rid, parts): what a request for these locks is answered, be it new or known: the status, what goes with
+-- decide(ctx, rid, parts): what a request for these locks is answered, be it new or known: the status, what goes with
 -- it, and the request itself if it lives.
 -- LATE
-local function decide(conf, rid, parts)
-  catch_up(conf, { rid })
-  if record_of(conf, rid) then return recall(conf, rid) end
-  if math.abs(conf.now - issued_ms) > 60000 then return 'request_expired' end
-  local request = new_request(conf, parts)
-  local status, detail = admit(conf, rid, request)
+local function decide(ctx, rid, parts)
+  catch_up(ctx, { rid })
+  if record_of(ctx, rid) then return replayed_answer(ctx, rid) end
+  if math.abs(ctx.now - issued_ms) > 60000 then return 'request_expired' end
+  local request = new_request(ctx, parts)
+  local status, detail = admit(ctx, rid, request)
   return status, detail, request
+end
+
+-- mode_of(mode, permits): a mode as the graph has it: `x`, `s`, or `p` and the number of permits.
+local function mode_of(mode, permits)
+  return mode == 'exclusive' and 'x' or mode == 'shared' and 's' or string.format('p%.0f', permits)
 end
 
 -- place_of(request): the place in line of a waiter, from 1; the last one where it stands in several lines.
@@ -1333,16 +1333,16 @@ local function place_of(request) local graph = KEYS[3]
   return place
 end
 
--- wait_answer(conf, rid, request): what a waiter is told besides: its place, how often to ask, whether all circles
+-- wait_answer(ctx, rid, request): what a waiter is told besides: its place, how often to ask, whether all circles
 -- were looked for.
-local function wait_answer(conf, rid, request) local unchecked = KEYS[5]
-  read_rules(conf)
-  return place_of(request), conf.poll_ms, conf.detection and redis.call('ZSCORE', unchecked, rid) and 0 or 1
+local function wait_answer(ctx, rid, request) local unchecked = KEYS[5]
+  read_rules(ctx)
+  return place_of(request), ctx.poll_ms, ctx.detection and redis.call('ZSCORE', unchecked, rid) and 0 or 1
 end
 
-local parts = { { code = code_of(mode, permits), fence = '0', leans = '', resource = resource } }
-local status, detail, request = decide(conf, rid, parts)
-close_domain(conf)
-if status == 'granted' then return { status, conf.now, tonumber(request.parts[1].fence), request.deadline_ms } end
-if status == 'queued' then return { status, conf.now, wait_answer(conf, rid, request) } end
-return { status, conf.now, detail }
+local parts = { { code = mode_of(mode, permits), fence = '0', depends_on = '', resource = resource } }
+local status, detail, request = decide(ctx, rid, parts)
+close_domain(ctx)
+if status == 'granted' then return { status, ctx.now, tonumber(request.parts[1].fence), request.deadline_ms } end
+if status == 'queued' then return { status, ctx.now, wait_answer(ctx, rid, request) } end
+return { status, ctx.now, detail }

@@ -91,7 +91,7 @@ end
 
 local config = KEYS[1]
 
-local conf, refused = open_domain({})
+local ctx, refused = open_domain({})
 if refused then return refused end
-redis.call('HSET', config, 'confirmed_ms', conf.now_text)
-return { 'confirmed', conf.now }
+redis.call('HSET', config, 'confirmed_ms', ctx.now_text)
+return { 'confirmed', ctx.now }

@@ -113,15 +113,15 @@ local function members_of(rid, request)
   return members
 end
 
--- link_request(conf, rid, request): add its members to the graph. What was read of its lines (line_of) is to be read
+-- link_request(ctx, rid, request): add its members to the graph. What was read of its lines (line_of) is to be read
 -- again, but for one more who shares a lock that is shared or free: that keeps nobody away who would share it, too.
-local function link_request(conf, rid, request) local graph = KEYS[3]
-  for _, part in ipairs(conf.lines and request.parts or {}) do
-    local line = conf.lines[part.resource]
+local function link_request(ctx, rid, request) local graph = KEYS[3]
+  for _, part in ipairs(ctx.lines and request.parts or {}) do
+    local line = ctx.lines[part.resource]
     if line and (line.code == 's' or line.code == false) and part.code == 's' and request.order == '-' then
       line.code, line.by, line.holds, line.first = 's', request.owner, nil, nil
     else
-      conf.lines[part.resource] = nil
+      ctx.lines[part.resource] = nil
     end
   end
   local scored = {}
@@ -156,119 +156,119 @@ local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   }
 end
 
--- record_of(conf, rid): the record of a request as this call has left it; false if there is none.
-local function record_of(conf, rid) local requests = KEYS[2]
-  if conf.texts[rid] == nil then conf.texts[rid] = redis.call('HGET', requests, rid) end
-  return conf.texts[rid]
+-- record_of(ctx, rid): the record of a request as this call has left it; false if there is none.
+local function record_of(ctx, rid) local requests = KEYS[2]
+  if ctx.texts[rid] == nil then ctx.texts[rid] = redis.call('HGET', requests, rid) end
+  return ctx.texts[rid]
 end
 
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- forget_search(conf, rid): one that waited is not to be searched for any more. Where nobody waits there is nothing to
--- look at, the rest of a line neither.
-local function forget_search(conf, rid) local unchecked = KEYS[5]
-  conf.waiting = conf.waiting - 1
-  if conf.waiting == 0 then
-    redis.call('UNLINK', unchecked)
-  else
-    redis.call('ZREM', unchecked, rid)
-  end
-end
-
--- note_line(conf, resource, shared, from): somebody in line for it, behind that place, may have a turn now: for
--- promote_freed to look at, once. shared: who has gone shared it, or would have. `gone` counts those; any other
--- counts for all that may pass others.
-local function note_line(conf, resource, shared, from)
-  conf.freed, conf.noted = conf.freed or {}, conf.noted or {}
-  from = from or ''
-  local noted = conf.noted[resource]
-  if not noted then
-    noted = { resource = resource, gone = 0, from = from }
-    conf.freed[#conf.freed + 1], conf.noted[resource] = noted, noted
-  end
-  noted.gone = noted.gone + (shared and 1 or 64)
-  if from < noted.from then noted.from = from end
-end
-
--- note_freed(conf, request): note the lines of what a request has left, and who may have lost what its own wait rests on.
-local function note_freed(conf, request)
-  for _, part in ipairs(request.parts) do
-    note_line(conf, part.resource, part.code == 's')
-    if conf.lines then conf.lines[part.resource] = nil end
-  end
-  if request.order == '-' then
-    conf.losers = conf.losers or {}
-    conf.losers[request.owner] = true
-  end
-end
-
--- permits_of(code): how many permits a code stands for; nil if it is that of another mode.
-local function permits_of(code) return tonumber(string.match(code, '^p(%d+)$')) end
-
--- set_record(conf, rid, text): note the record of a request, for the rest of this call and for close_domain, which
--- stores it.
--- LATE
-local function set_record(conf, rid, text)
-  conf.texts[rid] = text
-  conf.changed = conf.changed or {}
-  conf.changed[rid] = true
-end
-
--- remember(conf, rid, outcome): keep for two minutes how a request ended: one that has ended never holds again. In
--- `deadlines` those stand below zero, apart from the live.
-local function remember(conf, rid, outcome) local deadlines = KEYS[4]
-  set_record(conf, rid, 'ended ' .. outcome)
-  redis.call('ZADD', deadlines, conf.now + 120000 - 1e15, rid)
-  conf.due = math.min(conf.due, conf.now + 121000)
-end
-
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
-local function emit(conf, event, id, detail) local events = KEYS[8]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+-- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[8]
+  if ctx.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
+  local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- parts_text(request): the locks of a request as its record and its events have them.
 local function parts_text(request)
   local words = {}
   for i, part in ipairs(request.parts) do
-    words[i] = part.code .. part.leans .. '/' .. part.fence .. '=' .. part.resource
+    words[i] = part.code .. part.depends_on .. '/' .. part.fence .. '=' .. part.resource
   end
   return table.concat(words, ',')
 end
 
--- tell(conf, event, rid, request, detail): one event, and a hint to whoever listens to one of its resources; to who waits
+-- emit_lock_event(ctx, event, rid, request, detail): one event, and a hint to whoever listens to one of its resources; to who waits
 -- for the request itself, if it has got what it waits for or has ended without. detail is words of ours with a space
 -- before each, or ''.
-local function tell(conf, event, rid, request, detail)
-  local agent, hints = request.agent, conf.hints or {}
-  emit(conf, event, rid, 'owner=' .. request.owner .. ' agent=' .. agent .. ' locks=' .. parts_text(request) .. detail)
-  conf.hints = hints
+local function emit_lock_event(ctx, event, rid, request, detail)
+  local agent, hints = request.agent, ctx.hints or {}
+  emit(ctx, event, rid, 'owner=' .. request.owner .. ' agent=' .. agent .. ' locks=' .. parts_text(request) .. detail)
+  ctx.hints = hints
   local word = string.sub(event, 6) .. ':' .. agent
   local function hint(whom) hints[whom] = hints[whom] and hints[whom] .. ' ' .. word or word end
   for _, part in ipairs(request.parts) do hint(part.resource) end
   if event == 'lock.promoted' or event == 'lock.cancelled' or event == 'lock.deadlock' then hint(rid) end
 end
 
--- read_capacity(conf, resource): its permits and whether they may be given out; nil if it has none.
-local function read_capacity(conf, resource) local capacity = KEYS[6]
+-- forget_search(ctx, rid): one that waited is not to be searched for any more. Where nobody waits there is nothing to
+-- look at, the rest of a line neither.
+local function forget_search(ctx, rid) local unchecked = KEYS[5]
+  ctx.waiting = ctx.waiting - 1
+  if ctx.waiting == 0 then
+    redis.call('UNLINK', unchecked)
+  else
+    redis.call('ZREM', unchecked, rid)
+  end
+end
+
+-- note_line(ctx, resource, shared, from): somebody in line for it, behind that place, may have a turn now: for
+-- promote_freed to look at, once. shared: who has gone shared it, or would have. `gone` counts those; any other
+-- counts for all that may pass others.
+local function note_line(ctx, resource, shared, from)
+  ctx.freed, ctx.noted = ctx.freed or {}, ctx.noted or {}
+  from = from or ''
+  local noted = ctx.noted[resource]
+  if not noted then
+    noted = { resource = resource, gone = 0, from = from }
+    ctx.freed[#ctx.freed + 1], ctx.noted[resource] = noted, noted
+  end
+  noted.gone = noted.gone + (shared and 1 or 64)
+  if from < noted.from then noted.from = from end
+end
+
+-- note_freed(ctx, request): note the lines of what a request has left, and who may have lost what its own wait rests on.
+local function note_freed(ctx, request)
+  for _, part in ipairs(request.parts) do
+    note_line(ctx, part.resource, part.code == 's')
+    if ctx.lines then ctx.lines[part.resource] = nil end
+  end
+  if request.order == '-' then
+    ctx.losers = ctx.losers or {}
+    ctx.losers[request.owner] = true
+  end
+end
+
+-- permits_of(code): how many permits a code stands for; nil if it is that of another mode.
+local function permits_of(code) return tonumber(string.match(code, '^p(%d+)$')) end
+
+-- set_record(ctx, rid, text): note the record of a request, for the rest of this call and for close_domain, which
+-- stores it.
+-- LATE
+local function set_record(ctx, rid, text)
+  ctx.texts[rid] = text
+  ctx.changed = ctx.changed or {}
+  ctx.changed[rid] = true
+end
+
+-- remember(ctx, rid, outcome): keep for two minutes how a request ended: one that has ended never holds again. In
+-- `deadlines` those stand below zero, apart from the live.
+local function remember(ctx, rid, outcome) local deadlines = KEYS[4]
+  set_record(ctx, rid, 'ended ' .. outcome)
+  redis.call('ZADD', deadlines, ctx.now + 120000 - 1e15, rid)
+  ctx.due = math.min(ctx.due, ctx.now + 121000)
+end
+
+-- read_capacity(ctx, resource): its permits and whether they may be given out; nil if it has none.
+local function read_capacity(ctx, resource) local capacity = KEYS[6]
   local max, status, silent_ms, seen_ms, used =
     string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
   if not max then return nil end
-  local silent = tonumber(silent_ms) > 0 and conf.now - tonumber(seen_ms) > tonumber(silent_ms)
+  local silent = tonumber(silent_ms) > 0 and ctx.now - tonumber(seen_ms) > tonumber(silent_ms)
   return { max = tonumber(max), status = status, silent_ms = silent_ms, seen_ms = seen_ms, used = tonumber(used),
     open = status == 'active' and not silent, silent = silent }
 end
@@ -279,54 +279,54 @@ local function write_capacity(resource, room) local capacity = KEYS[6]
     room.seen_ms, room.used))
 end
 
--- use_permits(conf, part, sign): count the permits of a part as taken (1) or given back (-1).
-local function use_permits(conf, part, sign)
-  local room = read_capacity(conf, part.resource)
+-- use_permits(ctx, part, sign): count the permits of a part as taken (1) or given back (-1).
+local function use_permits(ctx, part, sign)
+  local room = read_capacity(ctx, part.resource)
   if not room then return end
   room.used = room.used + sign * permits_of(part.code)
   write_capacity(part.resource, room)
 end
 
--- end_request(conf, rid, request, outcome, event, detail): take a request out of everything, and remember how it
+-- end_request(ctx, rid, request, outcome, event, detail): take a request out of everything, and remember how it
 -- ended.
 -- LATE
-local function end_request(conf, rid, request, outcome, event, detail) local graph = KEYS[3]
+local function end_request(ctx, rid, request, outcome, event, detail) local graph = KEYS[3]
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
-  remember(conf, rid, outcome)
+  remember(ctx, rid, outcome)
   if request.order ~= '-' then
-    forget_search(conf, rid)
+    forget_search(ctx, rid)
   end
-  note_freed(conf, request)
+  note_freed(ctx, request)
   for _, part in ipairs(request.parts) do
-    if request.order == '-' and permits_of(part.code) then use_permits(conf, part, -1) end
+    if request.order == '-' and permits_of(part.code) then use_permits(ctx, part, -1) end
   end
-  tell(conf, event, rid, request, detail)
+  emit_lock_event(ctx, event, rid, request, detail)
 end
 
--- end_wait(conf, rid, request): end a waiter whose time has come: its wait is over, or nobody has asked for it.
-local function end_wait(conf, rid, request)
-  local outcome = conf.now >= tonumber(request.until_ms) and 'timed_out' or 'abandoned'
-  end_request(conf, rid, request, outcome, 'lock.cancelled', ' reason=' .. outcome)
+-- end_wait(ctx, rid, request): end a waiter whose time has come: its wait is over, or nobody has asked for it.
+local function end_wait(ctx, rid, request)
+  local outcome = ctx.now >= tonumber(request.until_ms) and 'timed_out' or 'abandoned'
+  end_request(ctx, rid, request, outcome, 'lock.cancelled', ' reason=' .. outcome)
 end
 
 -- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
--- rests on a hold of its owner's (`leans`), and waits, ends with that hold.
+-- rests on a hold of its owner's (`depends_on`), and waits, ends with that hold.
 local function read_request(text)
   local request, parts = {}, {}
   local list
   request.state, request.owner, request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms,
     request.until_ms, request.order, request.granted_ms, list, request.purpose =
     string.match(text, '^(%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
-  for code, leans, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
-    parts[#parts + 1] = { code = code, leans = leans, fence = fence, resource = resource }
+  for code, depends_on, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
+    parts[#parts + 1] = { code = code, depends_on = depends_on, fence = fence, resource = resource }
   end
   request.parts = parts
   return request
 end
 
--- live_request(conf, rid): a request that holds or waits; nil if it has ended or is not known.
-local function live_request(conf, rid)
-  local text = record_of(conf, rid)
+-- live_request(ctx, rid): a request that holds or waits; nil if it has ended or is not known.
+local function live_request(ctx, rid)
+  local text = record_of(ctx, rid)
   if text and string.sub(text, 1, 6) ~= 'ended ' then return read_request(text) end
 end
 
@@ -337,10 +337,10 @@ local function strongest(owner, resource) local graph = KEYS[3]
   return last and string.match(last, '^.* (%S+) %S+$')
 end
 
--- lacks_support(request): whether a waiter rests on holds of its owner's of which one is gone.
-local function lacks_support(request)
+-- lost_dependency(request): whether a waiter rests on holds of its owner's of which one is gone.
+local function lost_dependency(request)
   for _, part in ipairs(request.parts) do
-    if part.leans ~= '' then
+    if part.depends_on ~= '' then
       local code = strongest(request.owner, part.resource)
       if code ~= 'x' and (code ~= 's' or (part.code == 'x' and part.fence ~= '0')) then return true end
     end
@@ -348,21 +348,21 @@ local function lacks_support(request)
   return false
 end
 
--- line_of(conf, resource): what was read of the holders and waiters of a resource, for the rest of the call, or until they
+-- line_of(ctx, resource): what was read of the holders and waiters of a resource, for the rest of the call, or until they
 -- change (link_request, note_freed): `holds`, how many there are; `code` and `by`, the mode and owner of the strongest;
 -- `first`, the place of the first waiter; once `read`, `alone`, that of the first who would not share, and `last`, that of the
 -- 64th. What there is not is false, what was not read is nil.
-local function line_of(conf, resource)
-  conf.lines = conf.lines or {}
-  conf.lines[resource] = conf.lines[resource] or {}
-  if conf.looks then conf.looks = conf.looks - 1 end
-  return conf.lines[resource]
+local function line_of(ctx, resource)
+  ctx.lines = ctx.lines or {}
+  ctx.lines[resource] = ctx.lines[resource] or {}
+  if ctx.looks then ctx.looks = ctx.looks - 1 end
+  return ctx.lines[resource]
 end
 
--- is_behind(conf, part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
+-- is_behind(ctx, part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
 -- pass those shared waiters that wait for something else as well, up to 63 of them.
-local function is_behind(conf, part, order) local graph = KEYS[3]
-  local line, queue, most = line_of(conf, part.resource), 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
+local function is_behind(ctx, part, order) local graph = KEYS[3]
+  local line, queue, most = line_of(ctx, part.resource), 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
   if part.code == 's' and not line.read or part.code ~= 's' and line.first == nil then
     local members = redis.call('ZRANGE', graph, '[' .. queue, '(' .. queue .. '~', 'BYLEX', 'LIMIT', 0, most)
     line.first, line.read, line.alone, line.last = false, most == 64, false, false
@@ -375,16 +375,16 @@ local function is_behind(conf, part, order) local graph = KEYS[3]
         break
       end
     end
-    if conf.looks then conf.looks = conf.looks - math.ceil(#members / 8) end
+    if ctx.looks then ctx.looks = ctx.looks - math.ceil(#members / 8) end
   end
   if part.code ~= 's' then return line.first and line.first < order end
   return line.alone and line.alone < order or line.last and line.last < order
 end
 
--- is_held_against(conf, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
+-- is_held_against(ctx, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
 -- order permits, shared, exclusive.
-local function is_held_against(conf, part, owner) local graph = KEYS[3]
-  local line, held = line_of(conf, part.resource), 'r ' .. part.resource .. ' h'
+local function is_held_against(ctx, part, owner) local graph = KEYS[3]
+  local line, held = line_of(ctx, part.resource), 'r ' .. part.resource .. ' h'
   local low, high = '[' .. held .. ' ', '(' .. held .. '!'
   if part.code == 'x' then
     line.holds = line.holds or redis.call('ZLEXCOUNT', graph, low, high)
@@ -398,7 +398,7 @@ local function is_held_against(conf, part, owner) local graph = KEYS[3]
     line.code = line.code or false
   end
   if part.code ~= 's' then
-    line.room = line.room or read_capacity(conf, part.resource)
+    line.room = line.room or read_capacity(ctx, part.resource)
     local room = line.room
     return line.code == 'x' or line.code == 's' or not room or not room.open
       or room.used + permits_of(part.code) > room.max
@@ -407,85 +407,85 @@ local function is_held_against(conf, part, owner) local graph = KEYS[3]
   return line.code and line.code ~= 's'
 end
 
--- find_obstacle(conf, request, order): why a request for that place in line has to wait: the resource, and whether it
+-- find_obstacle(ctx, request, order): why a request for that place in line has to wait: the resource, and whether it
 -- is for its holders (else for those ahead); nil if it need not.
-local function find_obstacle(conf, request, order)
+local function find_obstacle(ctx, request, order)
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then
-      if is_held_against(conf, part, request.owner) then return part.resource, true end
-      if is_behind(conf, part, order) then return part.resource, false end
+      if is_held_against(ctx, part, request.owner) then return part.resource, true end
+      if is_behind(ctx, part, order) then return part.resource, false end
     end
   end
 end
 
--- next_fence(conf): a fence above all that were given out before, even if the last second was lost; as text.
-local function next_fence(conf)
-  conf.fence = math.max(conf.fence + 1, conf.now * 1000)
-  return string.format('%.0f', conf.fence)
+-- next_fence(ctx): a fence above all that were given out before, even if the last second was lost; as text.
+local function next_fence(ctx)
+  ctx.fence = math.max(ctx.fence + 1, ctx.now * 1000)
+  return string.format('%.0f', ctx.fence)
 end
 
--- set_deadline(conf, rid, deadline_ms): when a live request ends by itself. conf.due is not after any of these.
-local function set_deadline(conf, rid, deadline_ms) local deadlines = KEYS[4]
+-- set_deadline(ctx, rid, deadline_ms): when a live request ends by itself. ctx.due is not after any of these.
+local function set_deadline(ctx, rid, deadline_ms) local deadlines = KEYS[4]
   redis.call('ZADD', deadlines, deadline_ms, rid)
-  conf.due = math.min(conf.due, deadline_ms)
+  ctx.due = math.min(ctx.due, deadline_ms)
 end
 
--- write_request(conf, rid, request): note the record of a live request; read_request reads it.
-local function write_request(conf, rid, request)
-  set_record(conf, rid, string.format('%s %s %s %.0f %.0f %.0f %.0f %.0f %s %.0f ', request.state, request.owner,
+-- write_request(ctx, rid, request): note the record of a live request; read_request reads it.
+local function write_request(ctx, rid, request)
+  set_record(ctx, rid, string.format('%s %s %s %.0f %.0f %.0f %.0f %.0f %s %.0f ', request.state, request.owner,
     request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms, request.until_ms, request.order,
     request.granted_ms) .. parts_text(request) .. ' ' .. request.purpose)
 end
 
--- grant(conf, rid, request, status, deadline_ms): make it a holder. A lock that its owner did not hold before gets a
+-- grant(ctx, rid, request, status, deadline_ms): make it a holder. A lock that its owner did not hold before gets a
 -- fence above all that were given out before.
-local function grant(conf, rid, request, status, deadline_ms)
-  local fence = next_fence(conf)
+local function grant(ctx, rid, request, status, deadline_ms)
+  local fence = next_fence(ctx)
   for _, part in ipairs(request.parts) do
-    part.leans = ''
+    part.depends_on = ''
     if part.fence == '0' then part.fence = fence end
-    if permits_of(part.code) then use_permits(conf, part, 1) end
+    if permits_of(part.code) then use_permits(ctx, part, 1) end
   end
   request.state, request.order, request.until_ms = status, '-', 0
-  request.granted_ms, request.deadline_ms = conf.now, deadline_ms
-  link_request(conf, rid, request)
-  write_request(conf, rid, request)
-  set_deadline(conf, rid, deadline_ms)
+  request.granted_ms, request.deadline_ms = ctx.now, deadline_ms
+  link_request(ctx, rid, request)
+  write_request(ctx, rid, request)
+  set_deadline(ctx, rid, deadline_ms)
 end
 
--- read_rules(conf): the settings that few calls need, added to conf.
-local function read_rules(conf) local config = KEYS[1]
-  if conf.claim_ms then return end
+-- read_rules(ctx): the settings that few calls need, added to ctx.
+local function read_rules(ctx) local config = KEYS[1]
+  if ctx.claim_ms then return end
   local row = redis.call('HMGET', config, 'poll_ms', 'claim_ms', 'waiter_ms', 'priority_step_ms', 'policy',
     'detect_visits', 'rate_burst', 'detection')
-  conf.poll_ms, conf.claim_ms = tonumber(row[1] or 2000), tonumber(row[2] or 5000)
-  conf.waiter_ms, conf.step_ms = tonumber(row[3] or 15000), tonumber(row[4] or 5000)
-  conf.policy, conf.visits = row[5] or 'requester', tonumber(row[6] or 1000)
-  conf.detection = (row[8] or '1') ~= '0'
-  conf.rate_burst = tonumber(row[7] or 10)
+  ctx.poll_ms, ctx.claim_ms = tonumber(row[1] or 2000), tonumber(row[2] or 5000)
+  ctx.waiter_ms, ctx.step_ms = tonumber(row[3] or 15000), tonumber(row[4] or 5000)
+  ctx.policy, ctx.visits = row[5] or 'requester', tonumber(row[6] or 1000)
+  ctx.detection = (row[8] or '1') ~= '0'
+  ctx.rate_burst = tonumber(row[7] or 10)
 end
 
--- hand_over(conf, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
+-- hand_over(ctx, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
 -- it may follow it, in every line where it stood, but for what it has alone.
-local function hand_over(conf, rid, request) local graph = KEYS[3]
-  read_rules(conf)
+local function hand_over(ctx, rid, request) local graph = KEYS[3]
+  read_rules(ctx)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
-  forget_search(conf, rid)
-  grant(conf, rid, request, 'granted', conf.now + conf.claim_ms)
-  tell(conf, 'lock.promoted', rid, request, '')
+  forget_search(ctx, rid)
+  grant(ctx, rid, request, 'granted', ctx.now + ctx.claim_ms)
+  emit_lock_event(ctx, 'lock.promoted', rid, request, '')
   for i, part in ipairs(request.parts) do
-    if part.code ~= 'x' and (i > 1 or request.parts[2]) then note_line(conf, part.resource, part.code == 's') end
+    if part.code ~= 'x' and (i > 1 or request.parts[2]) then note_line(ctx, part.resource, part.code == 's') end
   end
 end
 
--- promote(conf, freed, left): grant what can be granted to those in line for a resource, first come first served, a
+-- promote(ctx, freed, left): grant what can be granted to those in line for a resource, first come first served, a
 -- run of shared waiters together. Grants and ends are `left` at most; answers how many are left then, and, where that
 -- was too much for a call, the place up to which all had their turn. What stands in a waiter's way is the same in all
--- its lines, so it is looked for once (conf.tried) until somebody else is granted. conf.looks: how much may be done.
-local function promote(conf, freed, left) local graph, deadlines = KEYS[3], KEYS[4]
+-- its lines, so it is looked for once (ctx.tried) until somebody else is granted. ctx.looks: how much may be done.
+local function promote(ctx, freed, left) local graph, deadlines = KEYS[3], KEYS[4]
   local line, most, skipped, had = 'r ' .. freed.resource .. ' q ', 64, 0, left
   local low, high = freed.from == '' and '[' .. line or '(' .. line .. freed.from .. '!', '(' .. line .. '~'
-  conf.looks = conf.looks - 5
+  ctx.looks = ctx.looks - 5
   if freed.gone < 64 then
     local first = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', 0, 1)[1]
     if not first then return left end
@@ -493,30 +493,30 @@ local function promote(conf, freed, left) local graph, deadlines = KEYS[3], KEYS
     if string.find(first, '^r %S+ q %S+ s ') then most, skipped = freed.gone, 64 - freed.gone end
   end
   local members = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', skipped, most)
-  conf.looks = conf.looks - math.ceil(#members / 8)
+  ctx.looks = ctx.looks - math.ceil(#members / 8)
   for i, member in ipairs(members) do
     local order, code, rid = string.match(member, '^r %S+ q (%S+) (%S+) %S+ (%S+)$')
-    local tried = conf.tried[rid] -- those whose records change meanwhile leave the line
+    local tried = ctx.tried[rid] -- those whose records change meanwhile leave the line
     if not tried then
-      tried = { request = read_request(record_of(conf, rid)) }
-      tried.over = tonumber(redis.call('ZSCORE', deadlines, rid)) <= conf.now
-      conf.tried[rid] = tried
-      conf.looks = conf.looks - 2 - #tried.request.parts
+      tried = { request = read_request(record_of(ctx, rid)) }
+      tried.over = tonumber(redis.call('ZSCORE', deadlines, rid)) <= ctx.now
+      ctx.tried[rid] = tried
+      ctx.looks = ctx.looks - 2 - #tried.request.parts
     end
     local request = tried.request
     if tried.over then
-      end_wait(conf, rid, request)
-      left, conf.looks = left - 1, conf.looks - 10 - 4 * #request.parts
+      end_wait(ctx, rid, request)
+      left, ctx.looks = left - 1, ctx.looks - 10 - 4 * #request.parts
     elseif tried.left ~= left then
       tried.left = left
-      tried.obstacle, tried.held = find_obstacle(conf, request, order)
+      tried.obstacle, tried.held = find_obstacle(ctx, request, order)
       if not tried.obstacle then
-        hand_over(conf, rid, request)
-        left, conf.looks = left - 1, conf.looks - 2 - 12 * #request.parts
+        hand_over(ctx, rid, request)
+        left, ctx.looks = left - 1, ctx.looks - 2 - 12 * #request.parts
       end
     end
     if not tried.over and tried.obstacle and (code ~= 's' or (tried.held and tried.obstacle == freed.resource)) then return left end
-    if left == 0 or conf.looks <= 0 then return left, order end
+    if left == 0 or ctx.looks <= 0 then return left, order end
     if i == most and (skipped == 0 or left < had) then return left, order end -- those behind may follow
   end
   return left
@@ -534,106 +534,106 @@ local function waits_as(owner)
   return member and string.match(member, '^.* (%S+)$')
 end
 
--- promote_freed(conf): give their turn to those in line for what this call has freed; first end the waits of owners
+-- promote_freed(ctx): give their turn to those in line for what this call has freed; first end the waits of owners
 -- that have lost what they rest on. What is too much for one call is left to the next.
 -- LATE
-local function promote_freed(conf)
-  local left, at = conf.grants or 64, 1
-  conf.tried, conf.looks = {}, conf.looks or 1300
-  for owner in pairs(conf.waiting > 0 and conf.losers or {}) do
+local function promote_freed(ctx)
+  local left, at = ctx.grants or 64, 1
+  ctx.tried, ctx.looks = {}, ctx.looks or 1300
+  for owner in pairs(ctx.waiting > 0 and ctx.losers or {}) do
     local rid = waits_as(owner)
-    local request = rid and live_request(conf, rid)
-    if request and lacks_support(request) then
-      end_request(conf, rid, request, 'lost', 'lock.cancelled', ' reason=lost')
+    local request = rid and live_request(ctx, rid)
+    if request and lost_dependency(request) then
+      end_request(ctx, rid, request, 'lost', 'lock.cancelled', ' reason=lost')
     end
   end
   -- at most 5,000: 32 for each of 64 grants, and what the call itself has freed
-  while conf.freed and conf.freed[at] and conf.waiting > 0 do
-    local freed = conf.freed[at]
-    conf.noted[freed.resource] = nil
+  while ctx.freed and ctx.freed[at] and ctx.waiting > 0 do
+    local freed = ctx.freed[at]
+    ctx.noted[freed.resource] = nil
     local from = freed.from
-    if left > 0 and conf.looks > 0 then left, from = promote(conf, freed, left) end
-    if from then set_deadline(conf, 'promote ' .. freed.resource .. string.gsub(from, '^.', ' %0'), conf.now) end
+    if left > 0 and ctx.looks > 0 then left, from = promote(ctx, freed, left) end
+    if from then set_deadline(ctx, 'promote ' .. freed.resource .. string.gsub(from, '^.', ' %0'), ctx.now) end
     at = at + 1
   end
-  conf.freed, conf.noted, conf.losers, conf.grants = nil, nil, nil, left
+  ctx.freed, ctx.noted, ctx.losers, ctx.grants = nil, nil, nil, left
 end
 
--- end_rids(conf, rids, work): end requests whose deadline has come: all of them first, for none may be granted what
+-- end_rids(ctx, rids, work): end requests whose deadline has come: all of them first, for none may be granted what
 -- another leaves. Then the next in line have their turn. How many were ended: `work` counts their locks, and more.
-local function end_rids(conf, rids, work) local deadlines = KEYS[4]
+local function end_rids(ctx, rids, work) local deadlines = KEYS[4]
   local count = 0
   for _, rid in ipairs(rids) do
     if work <= 0 then break end
     local resource, from = string.match(rid, '^promote (%S+) ?(%S*)$')
-    local request = not resource and live_request(conf, rid)
+    local request = not resource and live_request(ctx, rid)
     if resource then
       redis.call('ZREM', deadlines, rid)
-      note_line(conf, resource, false, from)
+      note_line(ctx, resource, false, from)
     elseif request and request.order ~= '-' then
-      end_wait(conf, rid, request)
+      end_wait(ctx, rid, request)
     elseif request then
-      end_request(conf, rid, request, 'expired', 'lock.expired', '')
+      end_request(ctx, rid, request, 'expired', 'lock.expired', '')
     else
       redis.call('ZREM', deadlines, rid) -- of something that is not there
     end
     count, work = count + 1, work - 4 - (request and #request.parts or 0)
   end
-  promote_freed(conf)
+  promote_freed(ctx)
   return count
 end
 
--- sweep_ended(conf, limit): forget how requests ended two minutes ago, and agents whose rate is not used, a hundred times
+-- sweep_ended(ctx, limit): forget how requests ended two minutes ago, and agents whose rate is not used, a hundred times
 -- the limit at most; when that is to be done again.
-local function sweep_ended(conf, limit) local requests, deadlines, rates = KEYS[2], KEYS[4], KEYS[7]
+local function sweep_ended(ctx, limit) local requests, deadlines, rates = KEYS[2], KEYS[4], KEYS[7]
   local most = math.min(1000, 100 * limit)
-  local rids = redis.call('ZRANGE', deadlines, '-inf', conf.now - 1e15, 'BYSCORE', 'LIMIT', 0, most)
+  local rids = redis.call('ZRANGE', deadlines, '-inf', ctx.now - 1e15, 'BYSCORE', 'LIMIT', 0, most)
   if #rids > 0 then
     -- at most 1,000: most
     redis.call('ZREM', deadlines, unpack(rids))
     redis.call('HDEL', requests, unpack(rids))
   end
-  local idle = redis.call('ZRANGE', rates, '-inf', conf.now * 1000, 'BYSCORE', 'LIMIT', 0, most)
+  local idle = redis.call('ZRANGE', rates, '-inf', ctx.now * 1000, 'BYSCORE', 'LIMIT', 0, most)
   if #idle > 0 then redis.call('ZREM', rates, unpack(idle)) end  -- at most 1,000: most
-  if #rids == most or #idle == most then return conf.now end
+  if #rids == most or #idle == most then return ctx.now end
   local oldest = redis.call('ZRANGE', deadlines, 0, 0, 'WITHSCORES')[2]
-  if oldest and tonumber(oldest) < 0 then return math.max(oldest + 1e15, conf.now) + 1000 end
-  return redis.call('EXISTS', rates) == 1 and conf.now + 60000 or MAX_SAFE
+  if oldest and tonumber(oldest) < 0 then return math.max(oldest + 1e15, ctx.now) + 1000 end
+  return redis.call('EXISTS', rates) == 1 and ctx.now + 60000 or MAX_SAFE
 end
 
--- end_due(conf, limit): end up to so many of the requests whose deadline has come, and forget as many of those that
--- ended two minutes ago; how many were ended. conf.caught_up: there are no more. conf.due is when there is something
+-- end_due(ctx, limit): end up to so many of the requests whose deadline has come, and forget as many of those that
+-- ended two minutes ago; how many were ended. ctx.caught_up: there are no more. ctx.due is when there is something
 -- to do again; what can be forgotten may wait for a second, so that not every call has to see to it.
 -- Requests with many locks count for several.
 -- LATE
-local function end_due(conf, limit) local deadlines = KEYS[4]
-  conf.caught_up = conf.now < conf.due
-  if conf.caught_up then return 0 end
-  local rids = redis.call('ZRANGE', deadlines, 0, conf.now, 'BYSCORE', 'LIMIT', 0, limit)
-  local ended = rids[1] and end_rids(conf, rids, 100 + 5 * limit) or 0
-  conf.caught_up = #rids < limit and ended == #rids
+local function end_due(ctx, limit) local deadlines = KEYS[4]
+  ctx.caught_up = ctx.now < ctx.due
+  if ctx.caught_up then return 0 end
+  local rids = redis.call('ZRANGE', deadlines, 0, ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
+  local ended = rids[1] and end_rids(ctx, rids, 100 + 5 * limit) or 0
+  ctx.caught_up = #rids < limit and ended == #rids
   local next_due = redis.call('ZRANGE', deadlines, 0, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2]
-  conf.due = math.min(tonumber(next_due or MAX_SAFE), sweep_ended(conf, limit))
-  conf.grants, conf.looks = nil, nil -- what the call itself frees is not to wait for the backlog
+  ctx.due = math.min(tonumber(next_due or MAX_SAFE), sweep_ended(ctx, limit))
+  ctx.grants, ctx.looks = nil, nil -- what the call itself frees is not to wait for the backlog
   return ended
 end
 
--- end_overdue(conf, rids, work): end those of some requests whose deadline has come, where end_due has not seen to all.
-local function end_overdue(conf, rids, work) local deadlines = KEYS[4]
-  if conf.caught_up or #rids == 0 then return end
+-- end_overdue(ctx, rids, work): end those of some requests whose deadline has come, where end_due has not seen to all.
+local function end_overdue(ctx, rids, work) local deadlines = KEYS[4]
+  if ctx.caught_up or #rids == 0 then return end
   local due = {}
-  for i, deadline_ms in ipairs(redis.call('ZMSCORE', deadlines, unpack(rids))) do  -- at most 1,000: items, or 256 of end_around
+  for i, deadline_ms in ipairs(redis.call('ZMSCORE', deadlines, unpack(rids))) do  -- at most 1,000: items, or 256 of expire_nearby
     local at = tonumber(deadline_ms or -1)
-    if at >= 0 and at <= conf.now then due[#due + 1] = rids[i] end
+    if at >= 0 and at <= ctx.now then due[#due + 1] = rids[i] end
   end
-  if due[1] then end_rids(conf, due, work or MAX_SAFE) end
+  if due[1] then end_rids(ctx, due, work or MAX_SAFE) end
 end
 
--- catch_up(conf, rids): end what is overdue, some of it anywhere, and all of these.
+-- catch_up(ctx, rids): end what is overdue, some of it anywhere, and all of these.
 -- LATE
-local function catch_up(conf, rids)
-  end_due(conf, 16)
-  end_overdue(conf, rids)
+local function catch_up(ctx, rids)
+  end_due(ctx, 16)
+  end_overdue(ctx, rids)
 end
 
 -- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
@@ -647,23 +647,23 @@ local function mirror_hint(whom, words) local channel = KEYS[9]
   redis.pcall('PUBLISH', channel .. whom, words)
 end
 
--- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,
+-- close_domain(ctx): store the time, the counters and what was written of requests, for the next call to go on from,
 -- and publish what this call has told.
 -- LATE
-local function close_domain(conf) local requests, channel = KEYS[2], KEYS[9]
-  local changes = { '#now', conf.now_text, '#offset', conf.offset, '#fence', string.format('%.0f', conf.fence),
-    '#waiting', conf.waiting, '#due', conf.due }
-  for rid in pairs(conf.changed or {}) do
+local function close_domain(ctx) local requests, channel = KEYS[2], KEYS[9]
+  local changes = { '#now', ctx.now_text, '#offset', ctx.offset, '#fence', string.format('%.0f', ctx.fence),
+    '#waiting', ctx.waiting, '#due', ctx.due }
+  for rid in pairs(ctx.changed or {}) do
     changes[#changes + 1] = rid
-    changes[#changes + 1] = conf.texts[rid]
+    changes[#changes + 1] = ctx.texts[rid]
   end
   for first = 1, #changes, 7000 do
     redis.call('HSET', requests, unpack(changes, first, math.min(first + 6999, #changes)))
   end
-  if not conf.exists then create_base() end
-  for resource, words in pairs(conf.hints or {}) do
+  if not ctx.exists then create_base() end
+  for resource, words in pairs(ctx.hints or {}) do
     redis.pcall('SPUBLISH', channel .. resource, words)
-    if conf.mirror then mirror_hint(resource, words) end
+    if ctx.mirror then mirror_hint(resource, words) end
   end
 end
 
@@ -673,21 +673,21 @@ end
 
 local graph = KEYS[3]
 
-local conf, refused = open_domain({ rid })
+local ctx, refused = open_domain({ rid })
 if refused then return refused end
-arg_rare().catch_up(conf, { rid })
-local request = arg_rare().live_request(conf, rid)
-local status = request and 'waiting' or record_of(conf, rid) and 'lost' or 'unknown'
+arg_rare().catch_up(ctx, { rid })
+local request = arg_rare().live_request(ctx, rid)
+local status = request and 'waiting' or record_of(ctx, rid) and 'lost' or 'unknown'
 if request and request.order == '-' then
   status = 'downgraded'
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
-  arg_rare().note_freed(conf, request) -- as it was: what it had shared before lets nobody in
+  arg_rare().note_freed(ctx, request) -- as it was: what it had shared before lets nobody in
   for _, part in ipairs(request.parts) do
     if part.code == 'x' then part.code = 's' end
   end
-  link_request(conf, rid, request)
-  arg_rare().write_request(conf, rid, request)
-  arg_rare().promote_freed(conf)
+  link_request(ctx, rid, request)
+  arg_rare().write_request(ctx, rid, request)
+  arg_rare().promote_freed(ctx)
 end
-arg_rare().close_domain(conf)
-return { status, conf.now }
+arg_rare().close_domain(ctx)
+return { status, ctx.now }

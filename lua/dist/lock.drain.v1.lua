@@ -85,23 +85,23 @@ local function mirror_hint(whom, words) local channel = KEYS[4]
   redis.pcall('PUBLISH', channel .. whom, words)
 end
 
--- close_domain(conf): store the time, the counters and what was written of requests, for the next call to go on from,
+-- close_domain(ctx): store the time, the counters and what was written of requests, for the next call to go on from,
 -- and publish what this call has told.
 -- LATE
-local function close_domain(conf) local requests, channel = KEYS[2], KEYS[4]
-  local changes = { '#now', conf.now_text, '#offset', conf.offset, '#fence', string.format('%.0f', conf.fence),
-    '#waiting', conf.waiting, '#due', conf.due }
-  for rid in pairs(conf.changed or {}) do
+local function close_domain(ctx) local requests, channel = KEYS[2], KEYS[4]
+  local changes = { '#now', ctx.now_text, '#offset', ctx.offset, '#fence', string.format('%.0f', ctx.fence),
+    '#waiting', ctx.waiting, '#due', ctx.due }
+  for rid in pairs(ctx.changed or {}) do
     changes[#changes + 1] = rid
-    changes[#changes + 1] = conf.texts[rid]
+    changes[#changes + 1] = ctx.texts[rid]
   end
   for first = 1, #changes, 7000 do
     redis.call('HSET', requests, unpack(changes, first, math.min(first + 6999, #changes)))
   end
-  if not conf.exists then create_base() end
-  for resource, words in pairs(conf.hints or {}) do
+  if not ctx.exists then create_base() end
+  for resource, words in pairs(ctx.hints or {}) do
     redis.pcall('SPUBLISH', channel .. resource, words)
-    if conf.mirror then mirror_hint(resource, words) end
+    if ctx.mirror then mirror_hint(resource, words) end
   end
 end
 
@@ -130,12 +130,12 @@ local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   }
 end
 
--- read_capacity(conf, resource): its permits and whether they may be given out; nil if it has none.
-local function read_capacity(conf, resource) local capacity = KEYS[3]
+-- read_capacity(ctx, resource): its permits and whether they may be given out; nil if it has none.
+local function read_capacity(ctx, resource) local capacity = KEYS[3]
   local max, status, silent_ms, seen_ms, used =
     string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
   if not max then return nil end
-  local silent = tonumber(silent_ms) > 0 and conf.now - tonumber(seen_ms) > tonumber(silent_ms)
+  local silent = tonumber(silent_ms) > 0 and ctx.now - tonumber(seen_ms) > tonumber(silent_ms)
   return { max = tonumber(max), status = status, silent_ms = silent_ms, seen_ms = seen_ms, used = tonumber(used),
     open = status == 'active' and not silent, silent = silent }
 end
@@ -146,13 +146,13 @@ local function write_capacity(resource, room) local capacity = KEYS[3]
     room.seen_ms, room.used))
 end
 
-local conf, refused = open_domain({})
+local ctx, refused = open_domain({})
 if refused then return refused end
-local room = read_capacity(conf, resource)
+local room = read_capacity(ctx, resource)
 if room then
   room.status = 'draining'
   write_capacity(resource, room)
-  conf.hints = { [resource] = 'draining:' .. resource }
+  ctx.hints = { [resource] = 'draining:' .. resource }
 end
-close_domain(conf)
-return { room and 'draining' or 'no_capacity', conf.now }
+close_domain(ctx)
+return { room and 'draining' or 'no_capacity', ctx.now }

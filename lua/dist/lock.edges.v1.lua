@@ -156,7 +156,7 @@ end
 
 local graph = KEYS[3]
 
-local conf, refused = open_domain({})
+local ctx, refused = open_domain({})
 if refused then return refused end
 local at, place, nth = string.match(cursor, '^(%S*) ?(%S*) ?(%d*)$')
 if not at then return refuse('cursor', cursor, 'empty, or what the page before answered') end
@@ -170,7 +170,7 @@ for _ = 1, 1000 do
     page.work = page.work - 3
   end
   place, nth = edges_of(at, answers, page, place, tonumber(nth))
-  if place then return { 'ok', conf.now, at .. ' ' .. place .. string.format(' %d', nth), answers } end
+  if place then return { 'ok', ctx.now, at .. ' ' .. place .. string.format(' %d', nth), answers } end
   place = ''
 end
-return { 'ok', conf.now, at, answers }
+return { 'ok', ctx.now, at, answers }

@@ -107,7 +107,7 @@ end
 local function parts_text(request)
   local words = {}
   for i, part in ipairs(request.parts) do
-    words[i] = part.code .. part.leans .. '/' .. part.fence .. '=' .. part.resource
+    words[i] = part.code .. part.depends_on .. '/' .. part.fence .. '=' .. part.resource
   end
   return table.concat(words, ',')
 end
@@ -159,29 +159,29 @@ local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
 end
 
 -- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
--- rests on a hold of its owner's (`leans`), and waits, ends with that hold.
+-- rests on a hold of its owner's (`depends_on`), and waits, ends with that hold.
 local function read_request(text)
   local request, parts = {}, {}
   local list
   request.state, request.owner, request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms,
     request.until_ms, request.order, request.granted_ms, list, request.purpose =
     string.match(text, '^(%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
-  for code, leans, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
-    parts[#parts + 1] = { code = code, leans = leans, fence = fence, resource = resource }
+  for code, depends_on, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
+    parts[#parts + 1] = { code = code, depends_on = depends_on, fence = fence, resource = resource }
   end
   request.parts = parts
   return request
 end
 
--- record_of(conf, rid): the record of a request as this call has left it; false if there is none.
-local function record_of(conf, rid) local requests = KEYS[2]
-  if conf.texts[rid] == nil then conf.texts[rid] = redis.call('HGET', requests, rid) end
-  return conf.texts[rid]
+-- record_of(ctx, rid): the record of a request as this call has left it; false if there is none.
+local function record_of(ctx, rid) local requests = KEYS[2]
+  if ctx.texts[rid] == nil then ctx.texts[rid] = redis.call('HGET', requests, rid) end
+  return ctx.texts[rid]
 end
 
 local graph = KEYS[3]
 
-local conf, refused = open_domain({})
+local ctx, refused = open_domain({})
 if refused then return refused end
 local range = agent ~= '' and 'a ' .. agent .. ' ' or owner ~= '' and 'o ' .. owner .. ' '
   or of_type ~= '' and 'r ' .. of_type .. ':' or 'r '
@@ -194,7 +194,7 @@ local answers = {}
 local last, work = #page == limit and page[#page] or '', 20 * limit
 for _, member in ipairs(page) do
   local rid = string.match(member, '^.* (%S+)$')
-  local request = read_request(record_of(conf, rid))
+  local request = read_request(record_of(ctx, rid))
   local waits, first = request.order ~= '-', nil
   for _, part in ipairs(request.parts) do
     local stands = not waits or part.fence == '0' -- what rests on another hold has no place of its own
@@ -214,4 +214,4 @@ for _, member in ipairs(page) do
     break
   end
 end
-return { 'ok', conf.now, last, answers }
+return { 'ok', ctx.now, last, answers }

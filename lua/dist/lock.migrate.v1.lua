@@ -116,7 +116,7 @@ local function raise_layout(done) local config = KEYS[1]
   return layout, rewritten
 end
 
-local conf, refused = open_domain({})
+local ctx, refused = open_domain({})
 if refused then return refused end
 local layout, rewritten = raise_layout(done)
-return { 'ok', conf.now, layout, rewritten }
+return { 'ok', ctx.now, layout, rewritten }

@@ -115,35 +115,35 @@ local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
   }
 end
 
--- read_capacity(conf, resource): its permits and whether they may be given out; nil if it has none.
-local function read_capacity(conf, resource) local capacity = KEYS[5]
+-- read_capacity(ctx, resource): its permits and whether they may be given out; nil if it has none.
+local function read_capacity(ctx, resource) local capacity = KEYS[5]
   local max, status, silent_ms, seen_ms, used =
     string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
   if not max then return nil end
-  local silent = tonumber(silent_ms) > 0 and conf.now - tonumber(seen_ms) > tonumber(silent_ms)
+  local silent = tonumber(silent_ms) > 0 and ctx.now - tonumber(seen_ms) > tonumber(silent_ms)
   return { max = tonumber(max), status = status, silent_ms = silent_ms, seen_ms = seen_ms, used = tonumber(used),
     open = status == 'active' and not silent, silent = silent }
 end
 
 -- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
--- rests on a hold of its owner's (`leans`), and waits, ends with that hold.
+-- rests on a hold of its owner's (`depends_on`), and waits, ends with that hold.
 local function read_request(text)
   local request, parts = {}, {}
   local list
   request.state, request.owner, request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms,
     request.until_ms, request.order, request.granted_ms, list, request.purpose =
     string.match(text, '^(%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
-  for code, leans, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
-    parts[#parts + 1] = { code = code, leans = leans, fence = fence, resource = resource }
+  for code, depends_on, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
+    parts[#parts + 1] = { code = code, depends_on = depends_on, fence = fence, resource = resource }
   end
   request.parts = parts
   return request
 end
 
--- record_of(conf, rid): the record of a request as this call has left it; false if there is none.
-local function record_of(conf, rid) local requests = KEYS[2]
-  if conf.texts[rid] == nil then conf.texts[rid] = redis.call('HGET', requests, rid) end
-  return conf.texts[rid]
+-- record_of(ctx, rid): the record of a request as this call has left it; false if there is none.
+local function record_of(ctx, rid) local requests = KEYS[2]
+  if ctx.texts[rid] == nil then ctx.texts[rid] = redis.call('HGET', requests, rid) end
+  return ctx.texts[rid]
 end
 
 local arg_made
@@ -154,7 +154,7 @@ function arg_rare()
 local function parts_text(request)
   local words = {}
   for i, part in ipairs(request.parts) do
-    words[i] = part.code .. part.leans .. '/' .. part.fence .. '=' .. part.resource
+    words[i] = part.code .. part.depends_on .. '/' .. part.fence .. '=' .. part.resource
   end
   return table.concat(words, ',')
 end
@@ -186,9 +186,9 @@ end
 
 local graph = KEYS[3]
 
-local conf, refused = open_domain({})
+local ctx, refused = open_domain({})
 if refused then return refused end
-local room, about, answers = read_capacity(conf, resource), {}, {}
+local room, about, answers = read_capacity(ctx, resource), {}, {}
 if room then
   about = { 'max', string.format('%.0f', room.max), 'used', string.format('%.0f', room.used), 'status',
     room.silent and 'offline' or room.status, 'seen_ms', room.seen_ms, 'silent_ms', room.silent_ms }
@@ -199,10 +199,10 @@ for i, kind in ipairs({ 'h', 'q' }) do
   counts[i] = redis.call('ZLEXCOUNT', graph, '[' .. line .. ' ', '(' .. line .. '!')
   for _, member in ipairs(members_below(line, limit)) do
     local rid = string.match(member, '^.* (%S+)$')
-    local request = read_request(record_of(conf, rid))
+    local request = read_request(record_of(ctx, rid))
     answers[#answers + 1] = arg_rare().describe(rid, request)
     work = work - 4 - 2 * #request.parts
     if work <= 0 then break end
   end
 end
-return { 'ok', conf.now, counts[1], counts[2], about, answers }
+return { 'ok', ctx.now, counts[1], counts[2], about, answers }

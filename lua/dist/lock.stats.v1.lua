@@ -94,10 +94,10 @@ end
 
 local config, requests, graph, deadlines, unchecked, capacity = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 
-local conf, refused = open_domain({})
+local ctx, refused = open_domain({})
 if refused then return refused end
 return {
-  'ok', conf.now, redis.call('ZLEXCOUNT', graph, '[a ', '(a!') - conf.waiting, conf.waiting,
+  'ok', ctx.now, redis.call('ZLEXCOUNT', graph, '[a ', '(a!') - ctx.waiting, ctx.waiting,
   redis.call('ZCOUNT', deadlines, '-inf', '(0'),
   redis.call('ZCARD', unchecked), redis.call('HLEN', capacity), redis.call('HGETALL', config),  -- at most 50: settings
   tonumber(redis.call('HGET', requests, '#detected') or 0),

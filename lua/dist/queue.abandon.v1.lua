@@ -96,10 +96,10 @@ end
 
 local arg_rare
 
--- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
-local function add_counts(tally) local counters = KEYS[14]
-  for name, counted in pairs(tally) do
+local function add_counts(counts) local counters = KEYS[14]
+  for name, counted in pairs(counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
     else
@@ -126,46 +126,46 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
-local function done_before(conf, verb) local once = KEYS[8]
+-- done_before(ctx, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+local function done_before(ctx, verb) local once = KEYS[8]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
-  if word and tonumber(until_ms) > conf.now then return word end
+  if word and tonumber(until_ms) > ctx.now then return word end
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
-local function emit(conf, event, id, detail) local events = KEYS[15]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+-- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[15]
+  if ctx.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
+  local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- hold_once(ctx, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
 -- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
-local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[8], KEYS[9]
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[8], KEYS[9]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
   end
-  local until_text = string.format('%.0f', conf.now + keep_ms)
+  local until_text = string.format('%.0f', ctx.now + keep_ms)
   redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
   redis.call('ZADD', once_due, until_text, field)
-  conf.held = (conf.held or 0) + 1
+  ctx.held = (ctx.held or 0) + 1
 end
 
--- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
-local function sweep_once(conf, limit) local once, once_due = KEYS[8], KEYS[9]
-  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+-- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
+local function sweep_once(ctx, limit) local once, once_due = KEYS[8], KEYS[9]
+  local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
   redis.call('ZREM', once_due, unpack(fields))
@@ -173,19 +173,19 @@ local function sweep_once(conf, limit) local once, once_due = KEYS[8], KEYS[9]
   return #fields
 end
 
--- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
-local function note_done(conf, verb, word)
+-- note_done(ctx, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+local function note_done(ctx, verb, word)
   if rid == '' then return end
-  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
-  sweep_once(conf, 10)
+  hold_once(ctx, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(ctx, 10)
 end
 
--- note_answers(conf, verb, answers): leave the answers of this call for the same call, sent again; recall_answers reads them.
+-- note_answers(ctx, verb, answers): leave the answers of this call for the same call, sent again; replayed_answers reads them.
 -- EARLY
-local function note_answers(conf, verb, answers)
+local function note_answers(ctx, verb, answers)
   local words = {}
   for i, answer in ipairs(answers) do words[i] = table.concat(answer, '=') end
-  note_done(conf, verb, table.concat(words, ','))
+  note_done(ctx, verb, table.concat(words, ','))
 end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
@@ -194,7 +194,7 @@ local function open_queue() local config = KEYS[1]
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  local conf = {
+  local ctx = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -212,33 +212,24 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
+    told = 0,  -- of ends, by propagate_ends, while it sweeps
     work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
+    ctx.met = 0
+    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
-  return conf
+  return ctx
 end
 
--- recall_answers(conf, verb, count): what the same call of so many items was answered within the last minute, or nil.
-local function recall_answers(conf, verb, count)
-  local answers = {}
-  for status, value in string.gmatch(done_before(conf, verb) or '', '([^=,]+)=?([^,]*)') do
-    answers[#answers + 1] = { status, value ~= '' and value or nil }
-  end
-  if #answers == count then return answers end
-end
-
--- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
+-- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
 -- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
-local function remove_tasks(conf, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[10], KEYS[11], KEYS[12]
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[10], KEYS[11], KEYS[12]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -266,7 +257,7 @@ local function remove_tasks(conf, ids, since, why, most) local task, payload, re
     if parent and not linked then leave(children .. parent, id) end
     if linked then touched[#touched + 1] = id end
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
-    local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
+    local left_ms = math.min(60000, (since[i] or ctx.now) + 60000 - ctx.now)
     if (left_ms > 0 or linked) and own[4] then
       left = left - 2
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
@@ -285,19 +276,28 @@ local function remove_tasks(conf, ids, since, why, most) local task, payload, re
     redis.call('HSET', unpack(one[2]))  -- at most 13: the fields above
     if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
   end
-  for _, id in ipairs(touched) do arg_rare().shorten_family(conf, id) end
+  for _, id in ipairs(touched) do arg_rare().shorten_family(ctx, id) end
   return count, left
+end
+
+-- replayed_answers(ctx, verb, count): what the same call of so many items was answered within the last minute, or nil.
+local function replayed_answers(ctx, verb, count)
+  local answers = {}
+  for status, value in string.gmatch(done_before(ctx, verb) or '', '([^=,]+)=?([^,]*)') do
+    answers[#answers + 1] = { status, value ~= '' and value or nil }
+  end
+  if #answers == count then return answers end
 end
 
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
+-- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
 -- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
 -- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(conf, id) local task, children, ends = KEYS[2], KEYS[12], KEYS[13]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[2], KEYS[12], KEYS[13]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
@@ -319,7 +319,7 @@ local function shorten_family(conf, id) local task, children, ends = KEYS[2], KE
       redis.call('ZADD', children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
       if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
         redis.call('HSET', task .. kids[1], 'pruned', link[3])
-        redis.call('ZADD', ends, conf.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
+        redis.call('ZADD', ends, ctx.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
       end
       return
     end
@@ -333,11 +333,11 @@ end
 
 local task, dead = KEYS[2], KEYS[7]
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local answers, gone, went = recall_answers(conf, 'abandon', item_count), {}, {}
-if answers then return { 'ok', conf.now, answers } end
+local answers, gone, went = replayed_answers(ctx, 'abandon', item_count), {}, {}
+if answers then return { 'ok', ctx.now, answers } end
 answers = {}
 for i = 1, item_count do
   local id = item_id[i]
@@ -349,10 +349,10 @@ for i = 1, item_count do
     answers[i], went[id], gone[#gone + 1] = { 'abandoned' }, true, id
   end
 end
-remove_tasks(conf, gone, {}, 'abandoned')
-note_answers(conf, 'abandon', answers)
+remove_tasks(ctx, gone, {}, 'abandoned')
+note_answers(ctx, 'abandon', answers)
 if #gone > 0 then
-  emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=abandoned')
+  emit(ctx, 'task.removed', table.concat(gone, ' '), 'reason=abandoned')
   add_counts({ abandoned = #gone })
 end
-return { 'ok', conf.now, answers }
+return { 'ok', ctx.now, answers }

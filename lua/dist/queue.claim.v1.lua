@@ -218,10 +218,10 @@ end
 
 local arg_rare
 
--- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
-local function add_counts(tally) local counters = KEYS[37]
-  for name, counted in pairs(tally) do
+local function add_counts(counts) local counters = KEYS[37]
+  for name, counted in pairs(counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
     else
@@ -275,32 +275,32 @@ local function check_slot() local worker_hash = KEYS[18]
   return 'fresh', tonumber(seen_ms)
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
-local function emit(conf, event, id, detail) local events = KEYS[38]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+-- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[38]
+  if ctx.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
+  local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- observe(tally, name, value): count a value in the bucket of the next power of two: counter '<name>:<upper bound>'.
+-- observe(counts, name, value): count a value in the bucket of the next power of two: counter '<name>:<upper bound>'.
 -- EARLY
-local function observe(tally, name, value)
+local function observe(counts, name, value)
   local bound = 1
   while bound < value and bound < 2147483648 do bound = bound * 2 end  -- at most 31: doublings
-  local buckets = tally[name]
+  local buckets = counts[name]
   if not buckets then
     buckets = {}
-    tally[name] = buckets
+    counts[name] = buckets
   end
   buckets[bound] = (buckets[bound] or 0) + 1
 end
@@ -357,12 +357,12 @@ local function read_task(id) local task = KEYS[4]
   return record, attempts, crashes, deliveries, created_ms and (ready_ms or created_ms), bytes, tied, traced
 end
 
--- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- lane_emptied(ctx, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
 -- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
 -- tasks of the lane may wait for one.
-local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[35]
+local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[35]
   redis.call('SREM', lanes, lane)
-  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
+  if ctx.fair or ctx.fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.limits and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -370,66 +370,66 @@ local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, s
   end
 end
 
--- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
-local function push_wake(conf, lane) local wake = KEYS[11]
-  if conf.paused then return end
+-- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+local function push_wake(ctx, lane) local wake = KEYS[11]
+  if ctx.paused then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- take_out(conf, wanted, counts, there): remove the first counts[i] tasks of each lane. A lane that still has tasks keeps
+-- remove_ready(ctx, wanted, numbers, there): remove the first numbers[i] tasks of each lane. A lane that still has tasks keeps
 -- a wake-up token, for a worker that is free.
-local function take_out(conf, wanted, counts, there) local ready = KEYS[9]
+local function remove_ready(ctx, wanted, numbers, there) local ready = KEYS[9]
   for i, lane in ipairs(wanted) do
-    local count = counts[i] or 0
+    local count = numbers[i] or 0
     if count > 0 then redis.call('ZREMRANGEBYRANK', ready .. lane, 0, count - 1) end
     if there[i] > count then
-      push_wake(conf, lane)
+      push_wake(ctx, lane)
     elseif count > 0 then
-      lane_emptied(conf, lane)
+      lane_emptied(ctx, lane)
     end
   end
 end
 
--- write_lease(conf, token, score, lane, tied, limited, traced, runs, fence, worker): an entry of `running`, as read_lease reads it;
+-- write_lease(ctx, token, score, lane, tied, limited, traced, runs, fence, worker): an entry of `running`, as read_lease reads it;
 -- runs is '<attempt> <delivery> <crashes>', limited '' or the keys of the limits that it holds, traced the trace of its enqueue or nil.
 -- EARLY
-local function write_lease(conf, token, score, lane, tied, limited, traced, runs, fence, worker)
+local function write_lease(ctx, token, score, lane, tied, limited, traced, runs, fence, worker)
   if limited ~= '' then limited = ' limits=' .. limited end
   if traced then limited = limited .. ' trace=' .. traced end
-  return token .. ' ' .. score .. ' ' .. lane .. (tied and ' ties' or '') .. limited .. '|' .. conf.now_text .. ' ' .. runs .. ' '
+  return token .. ' ' .. score .. ' ' .. lane .. (tied and ' ties' or '') .. limited .. '|' .. ctx.now_text .. ' ' .. runs .. ' '
     .. fence .. ' ' .. worker
 end
 
--- claim_tasks(conf, wanted, limit, seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
--- the reply would pass 4 MiB, or conf.met limits a bound; a kind in conf.alone is leased alone. seen_ms: when the slot kept house last. The deadline, and the leases.
+-- claim_tasks(ctx, wanted, limit, seen_ms, counts): lease the next tasks of these lanes to this call's worker, until
+-- the reply would pass 4 MiB, or ctx.met limits a bound; a kind in ctx.alone is leased alone. seen_ms: when the slot kept house last. The deadline, and the leases.
 -- EARLY
-local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, running, leases, task, worker_hash = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[18]
-  if conf.paused then wanted = {} end
-  local next_ids, scores, from, there = peek_ready(wanted, conf.limits and limit + 100 or limit)
+local function claim_tasks(ctx, wanted, limit, seen_ms, counts) local config, running, leases, task, worker_hash = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[18]
+  if ctx.paused then wanted = {} end
+  local next_ids, scores, from, there = peek_ready(wanted, ctx.limits and limit + 100 or limit)
   local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
-  conf.fence = fence
-  local deadline_ms = conf.now + conf.lease_ms
+  ctx.fence = fence
+  local deadline_ms = ctx.now + ctx.lease_ms
   local deadline_text = string.format('%.0f', deadline_ms)
   local token_start = incarnation .. '.' .. slot .. '.' .. n .. '/'
-  local leased, ids, held, ending, taken, counts, bytes, traces = {}, {}, {}, {}, {}, {}, 0, nil
+  local leased, ids, held, ending, taken, numbers, bytes, traces = {}, {}, {}, {}, {}, {}, 0, nil
   for i, id in ipairs(next_ids) do
     local record, failed, crashes, delivered, since_ms, size, tied, traced = read_task(id)
-    local waits, limited, alone = nil, nil, conf.alone and arg_rare().comes_alone(conf, record)
-    if #leased == limit or (conf.met or 0) > 500 + 5 * limit or ((alone or bytes + size > 4194304) and #leased > 0) then break end
-    if conf.limits then conf.lane = wanted[from[i]] end
-    if conf.limits and since_ms then waits, limited = arg_rare().held_back(conf, id, record, scores[i], tied, tally) end
-    counts[from[i]] = (counts[from[i]] or 0) + 1
+    local waits, limited, alone = nil, nil, ctx.alone and arg_rare().comes_alone(ctx, record)
+    if #leased == limit or (ctx.met or 0) > 500 + 5 * limit or ((alone or bytes + size > 4194304) and #leased > 0) then break end
+    if ctx.limits then ctx.lane = wanted[from[i]] end
+    if ctx.limits and since_ms then waits, limited = arg_rare().apply_limits(ctx, id, record, scores[i], tied, counts) end
+    numbers[from[i]] = (numbers[from[i]] or 0) + 1
     if not since_ms then
-      arg_rare().drop_task(conf, id)
-    elseif not waits and tied and arg_rare().start_tied(conf, id) then
+      arg_rare().drop_task(ctx, id)
+    elseif not waits and tied and arg_rare().start_tied(ctx, id) then
       redis.call('HSET', task .. id, 'reason', 'expired')
-      arg_rare().bury_task(conf, 'task.expired', id, 'expired', tied, tally)
-      for _, limit in ipairs(limited or {}) do conf.spared[#conf.spared + 1] = limit.key end
+      arg_rare().move_to_dead(ctx, 'task.expired', id, 'expired', tied, counts)
+      for _, limit in ipairs(limited or {}) do ctx.spared[#ctx.spared + 1] = limit.key end
     elseif not waits then
       local at, attempt, delivery = #leased + 1, failed + 1, delivered + 1
       local token = token_start .. at
       local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
-      local holds = limited and arg_rare().hold_limits(conf, id, limited, fence + i) or ''
+      local holds = limited and arg_rare().hold_limits(ctx, id, limited, fence + i) or ''
       bytes = bytes + size
       if alone then limit = 1 end
       if traced and string.find(traced, '[^!-{}~]') then traced = nil end  -- it would not fit into an entry of `running`
@@ -437,35 +437,35 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally) local config, ru
       if traced then traces[at] = traced end
       ids[at], taken[at], leased[at] = id, i, { 'leased', id, token, fence + i, attempt, delivery, '', record }
       held[2 * at - 1] = id
-      held[2 * at] = write_lease(conf, token, scores[i], wanted[from[i]], tied, holds, traced, runs, fence + i, worker)
+      held[2 * at] = write_lease(ctx, token, scores[i], wanted[from[i]], tied, holds, traced, runs, fence + i, worker)
       ending[2 * at - 1], ending[2 * at] = deadline_text, id
-      observe(tally, 'wait_ms', conf.now - since_ms)
+      observe(counts, 'wait_ms', ctx.now - since_ms)
     end
   end
-  take_out(conf, wanted, counts, there)
-  if conf.fair then arg_rare().note_claimed(conf, wanted, from, scores, taken) end
+  remove_ready(ctx, wanted, numbers, there)
+  if ctx.fair then arg_rare().note_claimed(ctx, wanted, from, scores, taken) end
   redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
     n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '), 'busy',
     busy < 0 and '' or busy + #leased)
   if #leased == 0 then return deadline_ms, leased end
-  if conf.timeout_ms then arg_rare().give_timeout(conf, leased) end
+  if ctx.timeout_ms then arg_rare().give_timeout(ctx, leased) end
   -- at most 2,000: two for each lease of a claim
   redis.call('ZADD', leases, unpack(ending))
   redis.call('HSET', running, unpack(held))
-  conf.trace = traces and arg_rare().join_traces(traces, #leased)
-  emit(conf, 'task.claimed', table.concat(ids, ' '),
+  ctx.trace = traces and arg_rare().join_traces(traces, #leased)
+  emit(ctx, 'task.claimed', table.concat(ids, ' '),
     'worker=' .. worker .. ' fence=' .. leased[1][4] .. ' deadline_ms=' .. deadline_text)
-  conf.trace = nil
-  for _, id in ipairs(add_payloads(leased)) do emit(conf, 'task.alert', id, 'reason=payload_missing') end
+  ctx.trace = nil
+  for _, id in ipairs(add_payloads(leased)) do emit(ctx, 'task.alert', id, 'reason=payload_missing') end
   return deadline_ms, leased
 end
 
--- next_due(conf, set, tally): see to what is due in a set, which is sorted by its times; the next time there, or MAX_SAFE. If more
+-- next_due(ctx, set, counts): see to what is due in a set, which is sorted by its times; the next time there, or MAX_SAFE. If more
 -- is due than the call may do, that time is over, and the next call goes on.
-local function next_due(conf, set, tally)
+local function next_due(ctx, set, counts)
   local head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
-  if head[1] and tonumber(head[2]) <= conf.now then
-    arg_rare().move_due(conf, set, tally)
+  if head[1] and tonumber(head[2]) <= ctx.now then
+    arg_rare().move_due(ctx, set, counts)
     head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
   end
   return tonumber(head[2] or MAX_SAFE)
@@ -477,7 +477,7 @@ local function open_queue() local config = KEYS[1]
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  local conf = {
+  local ctx = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -495,42 +495,42 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
+    told = 0,  -- of ends, by propagate_ends, while it sweeps
     work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
+    ctx.met = 0
+    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
-  return conf
+  return ctx
 end
 
--- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- retain(ctx, counts): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
-local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
-  conf.work = math.max(conf.work, 50) + 25 * (conf.ended + (tally.dead or 0))  -- as many go as come, whatever they have
-  if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
-    arg_rare().trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
+local function retain(ctx, counts) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
+  ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (counts.dead or 0))  -- as many go as come, whatever they have
+  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.finished_max then
+    arg_rare().trim_set(ctx, finished, nil, ctx.finished_max, 100 + ctx.ended, counts)
   end
-  if tally.dead then
+  if counts.dead then
     local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
-    arg_rare().trim_set(conf, dead, nil, max, 100 + tally.dead, tally)
+    arg_rare().trim_set(ctx, dead, nil, max, 100 + counts.dead, counts)
   end
 end
 
--- sweep(conf, tally): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
+-- sweep(ctx, counts): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
 -- of each; the time of the next of them, but for the lines, or 0.
-local function sweep(conf, tally) local leases, delayed, deadlines, ends = KEYS[3], KEYS[12], KEYS[14], KEYS[27]
-  if conf.limits then conf.steps = math.max(20, math.min(100, conf.steps - 200)) end  -- less after an ack that has opened lines
-  local next_ms = next_due(conf, leases, tally)
+local function sweep(ctx, counts) local leases, delayed, deadlines, ends = KEYS[3], KEYS[12], KEYS[14], KEYS[27]
+  if ctx.limits then ctx.steps = math.max(20, math.min(100, ctx.steps - 200)) end  -- less after an ack that has opened lines
+  local next_ms = next_due(ctx, leases, counts)
   if redis.call('EXISTS', deadlines, delayed) > 0 then
-    next_ms = math.min(next_ms, next_due(conf, deadlines, tally), next_due(conf, delayed, tally))
+    next_ms = math.min(next_ms, next_due(ctx, deadlines, counts), next_due(ctx, delayed, counts))
   end
-  if conf.chains then next_ms = math.min(next_ms, next_due(conf, ends, tally)) end
-  if conf.limits then arg_rare().open_due_lines(conf) end
+  if ctx.chains then next_ms = math.min(next_ms, next_due(ctx, ends, counts)) end
+  if ctx.limits then arg_rare().drain_due_limit_queues(ctx) end
   return next_ms < MAX_SAFE and next_ms or 0
 end
 
@@ -538,14 +538,244 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
+-- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
 -- it is not shown; the server deletes it later, by its own clock.
 -- EARLY
-local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[36]
-  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
-  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
-    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
+local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[36]
+  ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  redis.call('SET', reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
   redis.pcall('SPUBLISH', channel .. id, how)
+end
+
+-- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c` and `f`: tell its end to the parent, which
+-- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
+-- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
+local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[27]
+  ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, ctx.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
+  ctx.noted = true
+end
+
+-- leave_order(ctx, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
+-- the next one has come, which propagate_ends tells it.
+local function leave_order(ctx, id, key) local order = KEYS[26]
+  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
+  redis.call('ZREM', order .. key, id)
+  if first[1] == id and first[3] then note_end(ctx, 'o', id, first[3] .. ' ' .. first[4]) end
+end
+
+-- release_holds(ctx, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
+-- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
+-- somebody waits for its reply, and for how long its result is kept.
+local function release_holds(ctx, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[20]
+  redis.call('ZREM', deadlines, id)
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
+  local fields, mine = {}, {}
+  if own[1] then fields[1] = 'unique:' .. own[1] end
+  if own[2] then fields[#fields + 1] = 'scope:' .. own[2] end
+  local held = fields[1] and redis.call('HMGET', once, unpack(fields)) or {}  -- at most 2: as above
+  for i, field in ipairs(fields) do
+    if held[i] == id then mine[#mine + 1] = field end
+  end
+  if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
+  if own[5] or own[6] then
+    redis.call('HDEL', task .. id, 'awaited', 'gathered')
+    note_end(ctx, how, id, own[6] and own[7] .. ' ' .. own[6])
+  end
+  if own[8] then leave_order(ctx, id, own[8]) end
+  return own[3], own[4] and tonumber(own[4])
+end
+
+-- cancel_task(ctx, id, tied, counts, detail): end a task as cancelled; the caller has taken it out of the set it was in.
+-- EARLY
+local function cancel_task(ctx, id, tied, counts, detail) local task, finished = KEYS[4], KEYS[15]
+  if tied and release_holds(ctx, id, 'f') then answer_waiters(ctx, id, 'cancelled', '') end
+  redis.call('HSET', task .. id, 'cancelled_ms', ctx.now_text)
+  redis.call('ZADD', finished, ctx.now, id)
+  emit(ctx, 'task.cancelled', id, detail or '')
+  counts.cancelled = (counts.cancelled or 0) + 1
+  ctx.ended = ctx.ended + 1
+end
+
+-- read_rates(limited): read when the rates of these limits let the next tasks start, together, for room_left, which reads that of one.
+local function read_rates(limited) local rates = KEYS[33]
+  local names, unread = {}, {}
+  for _, limit in ipairs(limited) do
+    if limit.interval_ms and not limit.next_ms and not limit.rate_ms then names[#names + 1], unread[#unread + 1] = limit.key, limit end
+  end
+  local due = names[2] and redis.call('ZMSCORE', rates, unpack(names)) or {}  -- at most 100: limits of a task, or of a page of lines
+  for i, limit in ipairs(unread) do limit.rate_ms = due[i] or names[2] and 0 end
+end
+
+-- room_left(ctx, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
+-- when to look for one more, in 5 s at the latest. Rates that let none start are looked at together, so that idle workers do not
+-- ask for each line on its own. While as many run as may, that is ctx.full: the end of a lease opens the line.
+-- limit.idle: its rate has let one start for 5 s, and none has.
+local function room_left(ctx, limit) local holding, rates = KEYS[30], KEYS[33]
+  local room, recheck_at_ms = MAX_SAFE, ctx.now + 5000
+  if limit.most then
+    limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
+    if limit.held >= limit.most then return 0, ctx.full end
+    room = limit.most - limit.held
+  end
+  if limit.interval_ms then
+    local next_ms = limit.next_ms or tonumber(limit.rate_ms or redis.call('ZSCORE', rates, limit.key) or 0)
+    if next_ms > ctx.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end  -- it is of another rule for this key
+    limit.idle = next_ms - limit.slack_ms <= ctx.now - 5000
+    limit.next_ms = math.max(ctx.now, next_ms)
+    local ahead_ms = limit.next_ms - ctx.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
+    local starts = math.max(0, math.floor(-ahead_ms / limit.interval_ms) + 1)
+    local next_look_ms = math.ceil(ctx.now + ahead_ms + starts * limit.interval_ms)
+    if starts == 0 and next_look_ms > recheck_at_ms then recheck_at_ms = ctx.now - ctx.now % 5000 + 5000 end
+    room, recheck_at_ms = math.min(room, starts), math.min(recheck_at_ms, next_look_ms)
+  end
+  return room, recheck_at_ms
+end
+
+-- find_full(ctx, limited): the first of these limits that lets no task start now, and the score of its line until it does; nil if all let one.
+local function find_full(ctx, limited)
+  read_rates(limited)
+  for _, limit in ipairs(limited) do
+    local room, recheck_at_ms = room_left(ctx, limit)
+    if room == 0 then return limit, recheck_at_ms end
+  end
+end
+
+-- join_limit(ctx, id, score, limit, recheck_at_ms, tied): let a task wait in the line of a limit, by its place; recheck_at_ms is the score of the
+-- line in limit_lines, unless it is looked at before. Meanwhile it may expire, but it does not wait for a worker to come.
+local function join_limit(ctx, id, score, limit, recheck_at_ms, tied) local task, blocked, deadlines, waiting, limit_lines = KEYS[4], KEYS[13], KEYS[14], KEYS[31], KEYS[32]
+  redis.call('ZADD', blocked, score, id)
+  redis.call('ZADD', waiting .. limit.key, score, id)
+  redis.call('ZADD', limit_lines, 'LT', recheck_at_ms, limit.key)
+  redis.call('HSET', task .. id, 'limited_by', limit.key)
+  ctx.in_line[limit.key] = true
+  if not tied then return end
+  local own = redis.call('HMGET', task .. id, 'expires_at_ms', 'deliveries')
+  redis.call('ZREM', deadlines, id)
+  if own[1] and not own[2] then redis.call('ZADD', deadlines, own[1], id) end
+end
+
+-- read_limits(ctx, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
+-- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
+-- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
+local function read_limits(ctx, keys) local limits = KEYS[29]
+  local names, found = {}, {}
+  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, string.sub(key, 1, string.find(key, ':', 1, true) or -1) .. '*' end
+  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
+  for i, key in ipairs(keys) do
+    local rule, limit = rules[2 * i - 1] or rules[2 * i], ctx.limit[key]
+    if rule and not limit then
+      local most, policy, interval_ms, burst = string.match(rule, '^(%d+) (%S+) (%S+) (%d+)$')
+      limit = {
+        key = key, policy = policy, most = most ~= '0' and tonumber(most),
+        interval_ms = interval_ms ~= '0' and tonumber(interval_ms), slack_ms = (burst - 1) * interval_ms,
+      }
+      ctx.limit[key] = limit
+    end
+    found[#found + 1] = limit
+  end
+  return found
+end
+
+-- limits_of(ctx, user, tags, words): the limits that hold for a task: of all, of its user, its tags and its limit keys, which
+-- are given as words with commas between them, or ''.
+local function limits_of(ctx, user, tags, words)
+  local known = user .. ' ' .. tags .. ' ' .. words
+  if not ctx.limited[known] then
+    local keys, seen = { 'all' }, {}
+    for i, list in ipairs({ user, tags, words }) do
+      for word in string.gmatch(list, '[^,]+') do
+        local key = ({ 'user:', 'tag:', 'key:' })[i] .. word
+        if not seen[key] then keys[#keys + 1], seen[key] = key, true end
+      end
+    end
+    ctx.limited[known] = read_limits(ctx, keys)
+  end
+  return ctx.limited[known]
+end
+
+-- mend_holders(ctx, key): forget holders of a limit without a lease, as an evicting server leaves them: in a page of 100, each minute
+-- the next one. Tasks that this claim leases have no lease yet; their fences are above ctx.fence.
+local function mend_holders(ctx, key) local leases, holding = KEYS[3], KEYS[30]
+  local upto = ctx.fence and string.format('%.0f', ctx.fence) or '+inf'
+  local pages = math.max(1, math.ceil(redis.call('ZCOUNT', holding .. key, '-inf', upto) / 100))
+  local from = math.floor(ctx.now / 60000) % pages * 100
+  local ids = redis.call('ZRANGE', holding .. key, '-inf', upto, 'BYSCORE', 'LIMIT', from, 100)
+  local deadlines_ms = ids[1] and redis.call('ZMSCORE', leases, unpack(ids)) or {}  -- at most 100: a page
+  for i, id in ipairs(ids) do
+    if not deadlines_ms[i] then redis.call('ZREM', holding .. key, id) end
+  end
+end
+
+-- move_to_dead(ctx, event, id, reason, tied, counts, error, shown): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
+local function move_to_dead(ctx, event, id, reason, tied, counts, error, shown) local dead = KEYS[16]
+  if tied and release_holds(ctx, id, 'f') then answer_waiters(ctx, id, 'dead ' .. reason, error or '') end
+  redis.call('ZADD', dead, ctx.now, id)
+  emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
+  counts.dead = (counts.dead or 0) + 1
+end
+
+-- preempt_oldest(ctx, limit): another task of a full limit has come, and the oldest is to go for it: of those that run one that
+-- nobody in line goes for already, or, where there is one for each, the first in line. It is cancelled by end_limited, for what
+-- this claim does with it is not written yet.
+local function preempt_oldest(ctx, limit) local blocked, holding, waiting = KEYS[13], KEYS[30], KEYS[31]
+  local lined = redis.call('ZCARD', waiting .. limit.key)
+  if lined < limit.most then
+    local oldest = redis.call('ZRANGE', holding .. limit.key, lined, lined)[1]
+    ctx.victims[#ctx.victims + 1] = oldest
+    return
+  end
+  for _ = 1, 100 do
+    local first = redis.call('ZPOPMIN', waiting .. limit.key)
+    if not first[1] then return end
+    if redis.call('ZSCORE', blocked, first[1]) == first[2] then
+      ctx.victims[#ctx.victims + 1] = first[1]
+      return
+    end
+  end
+end
+
+-- apply_limits(ctx, id, record, score, tied, counts): whether a limit does not let a task start now: then it waits in its line, or is
+-- dead or cancelled, as the limit's policy says. Else the limits that it is to hold. ctx.met counts all limits.
+local function apply_limits(ctx, id, record, score, tied, counts) local task = KEYS[4]
+  local user, tags, words = '', '', ''
+  for f = 1, #record, 2 do
+    local name = record[f]
+    if name == 'user' then user = record[f + 1]
+    elseif name == 'tags' then tags = record[f + 1]
+    elseif name == 'limits' then words = record[f + 1]
+    end
+  end
+  local limited = limits_of(ctx, user, tags, words)
+  ctx.met = ctx.met + #limited
+  local full, recheck_at_ms = find_full(ctx, limited)
+  -- A task that would end for others that run, while these may have been lost: a line is mended in time, but these have none.
+  -- at most 26: each limit of a task once
+  while full and full.policy ~= 'queue' and full.policy ~= 'cancel_oldest' and full.most and full.held >= full.most
+    and not full.mended do
+    mend_holders(ctx, full.key)
+    full.mended, full.held = true, nil
+    full, recheck_at_ms = find_full(ctx, limited)
+  end
+  if not full then return false, limited end
+  if full.policy == 'reject' then
+    redis.call('HSET', task .. id, 'reason', 'limited')
+    move_to_dead(ctx, 'task.dead', id, 'limited', tied, counts)
+  elseif full.policy == 'cancel_newest' then
+    cancel_task(ctx, id, tied, counts)
+  else
+    if full.policy == 'cancel_oldest' and full.held >= full.most then preempt_oldest(ctx, full) end
+    join_limit(ctx, id, score, full, recheck_at_ms, tied)
+    emit(ctx, 'task.limited', id, 'limit=' .. full.key)
+    if recheck_at_ms < BAND then ctx.timed[ctx.lane] = true end
+  end
+  for _, other in ipairs(limited) do  -- where it may have been let go, and another may start instead
+    if other ~= full then ctx.spared[#ctx.spared + 1] = other.key end
+  end
+  return true
 end
 
 -- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
@@ -555,15 +785,15 @@ local function push_due(lane) local wake = KEYS[11]
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(conf, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
+-- await_deadline(ctx, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
 -- last, fails; or expires, if it was never leased: the earlier of the two.
 -- due: a list for the ZADD of the caller. own: what this reads of the record, if that is known.
-local function await_deadline(conf, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
+local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
   own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
     at_ms = since_ms + own[1]
-    if at_ms - conf.now < 10000 then
+    if at_ms - ctx.now < 10000 then
       for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
     end
   end
@@ -589,66 +819,6 @@ local function backoff(own, all, n, jitter_ppm)
   return math.floor(math.min(delay * (1 + jitter * (jitter_ppm / 500000 - 1)), cap))
 end
 
--- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
--- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
--- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
-local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[27]
-  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
-  redis.call('ZADD', ends, conf.now_text,
-    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
-  conf.noted = true
-end
-
--- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
--- the next one has come, which pass_on tells it.
-local function leave_order(conf, id, key) local order = KEYS[26]
-  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
-  redis.call('ZREM', order .. key, id)
-  if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
-end
-
--- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
--- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
--- somebody waits for its reply, and for how long its result is kept.
-local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[20]
-  redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
-  local fields, mine = {}, {}
-  if own[1] then fields[1] = 'unique:' .. own[1] end
-  if own[2] then fields[#fields + 1] = 'scope:' .. own[2] end
-  local held = fields[1] and redis.call('HMGET', once, unpack(fields)) or {}  -- at most 2: as above
-  for i, field in ipairs(fields) do
-    if held[i] == id then mine[#mine + 1] = field end
-  end
-  if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
-  if own[5] or own[6] then
-    redis.call('HDEL', task .. id, 'awaited', 'gathered')
-    note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
-  end
-  if own[8] then leave_order(conf, id, own[8]) end
-  return own[3], own[4] and tonumber(own[4])
-end
-
--- bury_task(conf, event, id, reason, tied, tally, error, shown): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
-local function bury_task(conf, event, id, reason, tied, tally, error, shown) local dead = KEYS[16]
-  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
-  redis.call('ZADD', dead, conf.now, id)
-  emit(conf, event, id, 'reason=' .. reason .. (shown or ''))
-  tally.dead = (tally.dead or 0) + 1
-end
-
--- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
--- EARLY
-local function cancel_task(conf, id, tied, tally, detail) local task, finished = KEYS[4], KEYS[15]
-  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
-  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
-  redis.call('ZADD', finished, conf.now, id)
-  emit(conf, 'task.cancelled', id, detail or '')
-  tally.cancelled = (tally.cancelled or 0) + 1
-  conf.ended = conf.ended + 1
-end
-
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
 local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[9], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
   if not record then return nil end
@@ -665,12 +835,12 @@ local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], K
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
 end
 
--- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
+-- push_control(ctx, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
 -- by itself where nobody waits for it.
-local function push_control(conf, name) local control = KEYS[19]
-  conf.called = conf.called or {}
-  if conf.called[name] then return end
-  conf.called[name] = true
+local function push_control(ctx, name) local control = KEYS[19]
+  ctx.called = ctx.called or {}
+  if ctx.called[name] then return end
+  ctx.called[name] = true
   if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
   redis.call('PEXPIRE', control .. name, 60000)
 end
@@ -686,21 +856,21 @@ local function read_record(id) local task = KEYS[4]
   return record, bytes
 end
 
--- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
-local function state_of(conf, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
+-- state_of(ctx, set, score, record): the state of a task by the set it is in; nil if it is in none.
+local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
   if not set then return nil end
-  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == leases then return tonumber(score) > ctx.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
   return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
 
--- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- cancel_one(ctx, id, counts, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
 -- task leaves the dead set; it holds nothing any more. The answer.
 -- LATE
-local function cancel_one(conf, id, tally, dead_too) local running, leases = KEYS[2], KEYS[3]
+local function cancel_one(ctx, id, counts, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
-  local state = state_of(conf, set, score, record)
+  local state = state_of(ctx, set, score, record)
   if not state then return 'not_found' end
   if state == 'cancelled' then return 'cancelled' end
   local dead_before = state == 'dead'
@@ -709,15 +879,15 @@ local function cancel_one(conf, id, tally, dead_too) local running, leases = KEY
     local held = redis.call('HGET', running, id)
     if held and not string.find(held, ' cancel|', 1, true) then
       redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
-      push_control(conf, string.match(held, '^.* (%S+)$'))
+      push_control(ctx, string.match(held, '^.* (%S+)$'))
     end
     return 'cancelling'
   end
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
-  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(conf, record.lane or 'any') end
-  if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
-  cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(ctx, record.lane or 'any') end
+  if dead_before and record.reply then answer_waiters(ctx, id, 'cancelled', '') end
+  cancel_task(ctx, id, not dead_before and record.ties, counts, dead_before and 'from=dead')
   return 'cancelled'
 end
 
@@ -736,11 +906,11 @@ local function rank_after(set, score, id)
   return low
 end
 
--- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
+-- cancel_children(ctx, id, last_id, last_score, stamp, limit, counts): cancel the children of a task that come after the
 -- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
 -- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
 -- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
-local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[4], KEYS[24]
+local function cancel_children(ctx, id, last_id, last_score, stamp, limit, counts) local task, children = KEYS[4], KEYS[24]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -751,11 +921,11 @@ local function cancel_children(conf, id, last_id, last_score, stamp, limit, tall
     if parent ~= id then
       redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
     else
-      if row[1] then cancel_one(conf, child, tally) end
+      if row[1] then cancel_one(ctx, child, counts) end
       local has_own = redis.call('EXISTS', children .. child) == 1
       if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
         redis.call('HSET', task .. child, 'pruned', stamp)
-        note_end(conf, 't', child, nil, stamp)
+        note_end(ctx, 't', child, nil, stamp)
       elseif not has_own and not row[1] then  -- an older build removed the last child of a link
         redis.call('ZREM', children .. id, child)
         redis.call('PEXPIRE', task .. child, 60000)
@@ -765,49 +935,17 @@ local function cancel_children(conf, id, last_id, last_score, stamp, limit, tall
   return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
 end
 
--- comes_alone(conf, record): whether a task is of one of the kinds that this call leases alone.
-local function comes_alone(conf, record)
+-- comes_alone(ctx, record): whether a task is of one of the kinds that this call leases alone.
+local function comes_alone(ctx, record)
   for f = 1, #record, 2 do
-    if record[f] == 'kind' then return conf.alone[record[f + 1]] end
+    if record[f] == 'kind' then return ctx.alone[record[f + 1]] end
   end
 end
 
--- delay_until(conf, due_ms, id, lane): put a task aside.
-local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[12]
+-- delay_until(ctx, due_ms, id, lane): put a task aside.
+local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
   redis.call('ZADD', delayed, due_ms, id)
-  if due_ms - conf.now < 10000 then push_due(lane) end
-end
-
--- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
--- EARLY
-local function drop_task(conf, id) local task, payload, log, dependents = KEYS[4], KEYS[5], KEYS[7], KEYS[25]
-  if conf.chains and redis.call('EXISTS', dependents .. id) == 1 then note_end(conf, 'f', id) end
-  redis.call('DEL', task .. id, payload .. id, log .. id)
-  emit(conf, 'task.alert', id, 'reason=record_missing')
-end
-
--- held_limits(lease): the keys of the limits that a lease holds, an entry of `running` or nil, with commas between them. Plain searches,
--- because an entry may have 5 KB, which a pattern goes over more than once.
-local function held_limits(lease)
-  local from = lease and string.find(lease, ' limits=', 1, true)
-  if not from then return '' end
-  local blank, bar = string.find(lease, ' ', from + 8, true), string.find(lease, '|', from + 8, true)
-  return string.sub(lease, from + 8, math.min(blank or bar, bar) - 1)
-end
-
--- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- The shares of a lane with tasks in line do not end, wherever the tasks came from.
-local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[35]
-  local names = {}
-  for lane, members in pairs(by_lane) do
-    names[#names + 1] = lane
-    for first = 1, #members, 7000 do
-      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
-    end
-    if conf.fair then redis.call('PERSIST', shares .. lane) end
-    push_wake(conf, lane)
-  end
-  for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
+  if due_ms - ctx.now < 10000 then push_due(lane) end
 end
 
 -- line_up(by_lane, lane, score, id): note a task for make_ready.
@@ -822,13 +960,13 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- open_line(conf, key, line, batch): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
+-- drain_limit_queue(ctx, key, line, batch): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
 -- most. line: what peek_lines read of it. What becomes ready, who is not blocked any more, the score of the line, and the lines that end,
 -- go into the batch.
 -- The score of a line in limit_lines says when it is looked at next: at that time, again; at once, if it is negative, and then the
 -- time plus BAND is since when; and from BAND on not before a lease ends, for the limit was full at that time, less BAND.
-local function open_line(conf, key, line, batch) local task, waiting = KEYS[4], KEYS[31]
-  local first, most = line.first, math.min(line.room, 100, conf.steps)
+local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KEYS[4], KEYS[31]
+  local first, most = line.first, math.min(line.room, 100, ctx.steps)
   local passed, full, left = 0, 2 * most + 20, line.room - most
   while most > 0 and passed < full and first[passed + 1] do  -- at most 110: as many more as may start, and 10
     local id, score = first[passed + 1], first[passed + 2]
@@ -839,13 +977,13 @@ local function open_line(conf, key, line, batch) local task, waiting = KEYS[4], 
     if own[7] == key then
       most = most - 1
       redis.call('HDEL', task .. id, 'limited_by')
-      redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+      redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
       line_up(batch.by_lane, own[5] or 'any', score, id)
-      if own[6] then await_deadline(conf, id, conf.now, batch.due, own) end
+      if own[6] then await_deadline(ctx, id, ctx.now, batch.due, own) end
       batch.freed[#batch.freed + 1] = id
     end
   end
-  conf.steps = conf.steps - 1 - passed / 2
+  ctx.steps = ctx.steps - 1 - passed / 2
   local emptied = line.room > 0 and line.whole and passed == #first
   if emptied and passed > 0 then
     batch.emptied[#batch.emptied + 1] = waiting .. key
@@ -855,87 +993,45 @@ local function open_line(conf, key, line, batch) local task, waiting = KEYS[4], 
   if emptied or (passed == #first and redis.call('EXISTS', waiting .. key) == 0) then
     batch.ended[#batch.ended + 1] = key
   else
-    batch.looks[#batch.looks + 1] = left + most > 0 and conf.now + 1 - BAND or line.look_ms  -- after those that this call leaves
+    batch.looks[#batch.looks + 1] = left + most > 0 and ctx.now + 1 - BAND or line.recheck_at_ms  -- after those that this call leaves
     batch.looks[#batch.looks + 1] = key
   end
 end
 
--- read_limits(conf, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
--- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
--- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
-local function read_limits(conf, keys) local limits = KEYS[29]
-  local names, found = {}, {}
-  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, string.sub(key, 1, string.find(key, ':', 1, true) or -1) .. '*' end
-  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
-  for i, key in ipairs(keys) do
-    local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
-    if rule and not limit then
-      local most, policy, interval_ms, burst = string.match(rule, '^(%d+) (%S+) (%S+) (%d+)$')
-      limit = {
-        key = key, policy = policy, most = most ~= '0' and tonumber(most),
-        interval_ms = interval_ms ~= '0' and tonumber(interval_ms), slack_ms = (burst - 1) * interval_ms,
-      }
-      conf.limit[key] = limit
+-- make_ready(ctx, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[35]
+  local names = {}
+  for lane, members in pairs(by_lane) do
+    names[#names + 1] = lane
+    for first = 1, #members, 7000 do
+      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
-    found[#found + 1] = limit
+    if ctx.fair then redis.call('PERSIST', shares .. lane) end
+    push_wake(ctx, lane)
   end
-  return found
+  for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
--- read_rates(limited): read when the rates of these limits let the next tasks start, together, for room_left, which reads that of one.
-local function read_rates(limited) local rates = KEYS[33]
-  local names, unread = {}, {}
-  for _, limit in ipairs(limited) do
-    if limit.interval_ms and not limit.next_ms and not limit.rate_ms then names[#names + 1], unread[#unread + 1] = limit.key, limit end
-  end
-  local due = names[2] and redis.call('ZMSCORE', rates, unpack(names)) or {}  -- at most 100: limits of a task, or of a page of lines
-  for i, limit in ipairs(unread) do limit.rate_ms = due[i] or names[2] and 0 end
-end
-
--- room_left(conf, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
--- when to look for one more, in 5 s at the latest. Rates that let none start are looked at together, so that idle workers do not
--- ask for each line on its own. While as many run as may, that is conf.full: the end of a lease opens the line.
--- limit.idle: its rate has let one start for 5 s, and none has.
-local function room_left(conf, limit) local holding, rates = KEYS[30], KEYS[33]
-  local room, look_ms = MAX_SAFE, conf.now + 5000
-  if limit.most then
-    limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
-    if limit.held >= limit.most then return 0, conf.full end
-    room = limit.most - limit.held
-  end
-  if limit.interval_ms then
-    local next_ms = limit.next_ms or tonumber(limit.rate_ms or redis.call('ZSCORE', rates, limit.key) or 0)
-    if next_ms > conf.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end  -- it is of another rule for this key
-    limit.idle = next_ms - limit.slack_ms <= conf.now - 5000
-    limit.next_ms = math.max(conf.now, next_ms)
-    local ahead_ms = limit.next_ms - conf.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
-    local starts = math.max(0, math.floor(-ahead_ms / limit.interval_ms) + 1)
-    local next_look_ms = math.ceil(conf.now + ahead_ms + starts * limit.interval_ms)
-    if starts == 0 and next_look_ms > look_ms then look_ms = conf.now - conf.now % 5000 + 5000 end
-    room, look_ms = math.min(room, starts), math.min(look_ms, next_look_ms)
-  end
-  return room, look_ms
-end
-
--- peek_lines(conf, keys, from, again): read what open_line needs of the lines of these limits, from that one on, 100 at most and
--- not more than conf.steps allows: how many may start now (room), when to look again, the first in line, whether those are all, and
+-- peek_lines(ctx, keys, from, again): read what drain_limit_queue needs of the lines of these limits, from that one on, 100 at most and
+-- not more than ctx.steps allows: how many may start now (room), when to look again, the first in line, whether those are all, and
 -- the scores of these that are blocked still. again: some were let go 5 s ago; if there is room still, workers of their lane are perhaps
 -- not there, so that more may go. By key.
-local function peek_lines(conf, keys, from, again) local blocked, waiting = KEYS[13], KEYS[31]
+local function peek_lines(ctx, keys, from, again) local blocked, waiting = KEYS[13], KEYS[31]
   local page = { unpack(keys, from, math.min(from + 99, #keys)) }  -- at most 100: a page
-  read_rates(read_limits(conf, page))
-  local lines, ids, scores, steps = {}, {}, {}, conf.steps
+  read_rates(read_limits(ctx, page))
+  local lines, ids, scores, steps = {}, {}, {}, ctx.steps
   for _, key in ipairs(page) do
     if steps <= 0 then break end
-    local limit, room, look_ms = conf.limit[key], MAX_SAFE, conf.now
+    local limit, room, recheck_at_ms = ctx.limit[key], MAX_SAFE, ctx.now
     if limit then
-      room, look_ms = room_left(conf, limit)
+      room, recheck_at_ms = room_left(ctx, limit)
       if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end
     end
     local most = math.min(room, 100, steps)
     local first = most > 0 and redis.call('ZRANGE', waiting .. key, 0, most + 9, 'WITHSCORES') or {}
     for i = 1, #first, 2 do ids[#ids + 1] = first[i] end
-    lines[key] = { room = room, look_ms = look_ms, first = first, whole = #first < 2 * most + 20, scores = scores }
+    lines[key] = { room = room, recheck_at_ms = recheck_at_ms, first = first, whole = #first < 2 * most + 20, scores = scores }
     steps = steps - 1 - math.min(most, #first / 2)
   end
   for first = 1, #ids, 7000 do
@@ -945,16 +1041,16 @@ local function peek_lines(conf, keys, from, again) local blocked, waiting = KEYS
   return lines
 end
 
--- open_lines(conf, keys, again): see to the lines of these limits, as open_line does. What is more than one call may do is left to
+-- drain_limit_queues(ctx, keys, again): see to the lines of these limits, as drain_limit_queue does. What is more than one call may do is left to
 -- the next claims.
-local function open_lines(conf, keys, again) local blocked, deadlines, limit_lines = KEYS[13], KEYS[14], KEYS[32]
+local function drain_limit_queues(ctx, keys, again) local blocked, deadlines, limit_lines = KEYS[13], KEYS[14], KEYS[32]
   local batch, later, lines = { by_lane = {}, freed = {}, due = {}, looks = {}, emptied = {}, ended = {} }, {}, nil
   for i, key in ipairs(keys) do
-    if conf.steps > 0 then
-      if i % 100 == 1 then lines = peek_lines(conf, keys, i, again) end
-      open_line(conf, key, lines[key], batch)
+    if ctx.steps > 0 then
+      if i % 100 == 1 then lines = peek_lines(ctx, keys, i, again) end
+      drain_limit_queue(ctx, key, lines[key], batch)
     elseif not again then  -- else it is due still
-      later[#later + 1] = conf.now - BAND
+      later[#later + 1] = ctx.now - BAND
       later[#later + 1] = key
     end
   end
@@ -969,14 +1065,50 @@ local function open_lines(conf, keys, again) local blocked, deadlines, limit_lin
   for first = 1, #later, 7000 do
     redis.call('ZADD', limit_lines, 'XX', 'LT', unpack(later, first, math.min(first + 6999, #later)))
   end
-  make_ready(conf, batch.by_lane)
+  make_ready(ctx, batch.by_lane)
   for first = 1, #freed, 1000 do
-    emit(conf, 'task.unblocked', table.concat(freed, ' ', first, math.min(first + 999, #freed)), '')
+    emit(ctx, 'task.unblocked', table.concat(freed, ' ', first, math.min(first + 999, #freed)), '')
   end
 end
 
--- free_limits(conf, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
-local function free_limits(conf, ids) local running, holding, limit_lines = KEYS[2], KEYS[30], KEYS[32]
+-- drain_due_limit_queues(ctx): see to the lines of limits that are to be looked at by now, and to those that were full before a limit of
+-- their kind was changed, 100 in all, or 140 where as many are due each time. ctx.lines_left: there may be more.
+local function drain_due_limit_queues(ctx) local limit_lines = KEYS[32]
+  local due = redis.call('ZRANGE', limit_lines, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, 100, 'WITHSCORES')
+  local fresh, again = {}, {}
+  for i = 1, #due, 2 do table.insert(tonumber(due[i + 1]) < 0 and fresh or again, due[i]) end
+  if #fresh == 100 then again = redis.call('ZRANGE', limit_lines, 0, ctx.now, 'BYSCORE', 'LIMIT', 0, 20) end  -- their turn has come, too
+  local more, left = 100 - #due / 2, #due == 200
+  if ctx.rules_ms > 1 then
+    more = math.max(more, 20)  -- the lines that are due each time do not keep these from their turn
+    due = redis.call('ZRANGE', limit_lines, BAND, BAND + ctx.rules_ms, 'BYSCORE', 'LIMIT', 0, more)
+    for i, key in ipairs(due) do fresh[#fresh + 1], more = key, more - 1 end
+  end
+  ctx.lines_left = left or more == 0
+  if again[1] then drain_limit_queues(ctx, again, true) end
+  ctx.steps = math.max(ctx.steps, 20)  -- nor do those that were looked at
+  if fresh[1] then drain_limit_queues(ctx, fresh) end
+end
+
+-- drop_task(ctx, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
+-- EARLY
+local function drop_task(ctx, id) local task, payload, log, dependents = KEYS[4], KEYS[5], KEYS[7], KEYS[25]
+  if ctx.chains and redis.call('EXISTS', dependents .. id) == 1 then note_end(ctx, 'f', id) end
+  redis.call('DEL', task .. id, payload .. id, log .. id)
+  emit(ctx, 'task.alert', id, 'reason=record_missing')
+end
+
+-- held_limits(lease): the keys of the limits that a lease holds, an entry of `running` or nil, with commas between them. Plain searches,
+-- because an entry may have 5 KB, which a pattern goes over more than once.
+local function held_limits(lease)
+  local from = lease and string.find(lease, ' limits=', 1, true)
+  if not from then return '' end
+  local blank, bar = string.find(lease, ' ', from + 8, true), string.find(lease, '|', from + 8, true)
+  return string.sub(lease, from + 8, math.min(blank or bar, bar) - 1)
+end
+
+-- free_limits(ctx, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
+local function free_limits(ctx, ids) local running, holding, limit_lines = KEYS[2], KEYS[30], KEYS[32]
   local freed, keys, lined = {}, {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
     for key in string.gmatch(held_limits(lease), '[^,]+') do
@@ -984,108 +1116,108 @@ local function free_limits(conf, ids) local running, holding, limit_lines = KEYS
       table.insert(freed[key], ids[i])
     end
   end
-  conf.steps = conf.steps + 2 * #ids
+  ctx.steps = ctx.steps + 2 * #ids
   for first = 1, #keys, 1000 do
     local looks = redis.call('ZMSCORE', limit_lines, unpack(keys, first, math.min(first + 999, #keys)))  -- at most 1,000: a page
     for i = first, math.min(first + 999, #keys) do
       local key = keys[i]
       redis.call('ZREM', holding .. key, unpack(freed[key]))  -- at most 1,000: ids
-      if conf.limit[key] then conf.limit[key].held = nil end
+      if ctx.limit[key] then ctx.limit[key].held = nil end
       if looks[i - first + 1] then lined[#lined + 1] = key end
     end
   end
-  if #lined > 0 then open_lines(conf, lined) end
+  if #lined > 0 then drain_limit_queues(ctx, lined) end
 end
 
--- end_leases(conf, ids): nobody holds these tasks any more.
-local function end_leases(conf, ids) local running, leases = KEYS[2], KEYS[3]
+-- end_leases(ctx, ids): nobody holds these tasks any more.
+local function end_leases(ctx, ids) local running, leases = KEYS[2], KEYS[3]
   if #ids == 0 then return end
-  if conf.limits then free_limits(conf, ids) end
+  if ctx.limits then free_limits(ctx, ids) end
   -- at most 1,000: items, or leases of a sweep
   redis.call('HDEL', running, unpack(ids))
   redis.call('ZREM', leases, unpack(ids))
 end
 
--- note_starts(conf): write when the rates of limits let the next tasks start, after this claim's.
-local function note_starts(conf) local rates = KEYS[33]
+-- note_starts(ctx): write when the rates of limits let the next tasks start, after this claim's.
+local function note_starts(ctx) local rates = KEYS[33]
   local due = {}
-  for i, limit in ipairs(conf.started) do
+  for i, limit in ipairs(ctx.started) do
     due[2 * i - 1], due[2 * i] = string.format('%.3f', limit.next_ms), limit.key
   end
   for first = 1, #due, 7000 do redis.call('ZADD', rates, unpack(due, first, math.min(first + 6999, #due))) end
 end
 
--- end_limited(conf, next_ms, tally): after a claim: cancel those that are to go for others of their limit, let others start where
+-- end_limited(ctx, next_ms, counts): after a claim: cancel those that are to go for others of their limit, let others start where
 -- one was let go that waits for another limit now, and answer the earlier of a time (0: none) and that when the line of a limit
 -- is looked at next. While there are lines that is in 5 s at the latest, for nobody is told of a limit that is changed.
--- conf.timed: lanes in which this claim has met a rate. It leaves a token there, for its worker may be busy when the next may start.
-local function end_limited(conf, next_ms, tally) local limit_lines = KEYS[32]
-  if conf.started[1] then note_starts(conf) end
-  for _, id in ipairs(conf.victims) do cancel_one(conf, id, tally) end
+-- ctx.timed: lanes in which this claim has met a rate. It leaves a token there, for its worker may be busy when the next may start.
+local function end_limited(ctx, next_ms, counts) local limit_lines = KEYS[32]
+  if ctx.started[1] then note_starts(ctx) end
+  for _, id in ipairs(ctx.victims) do cancel_one(ctx, id, counts) end
   local lined, seen = {}, {}
-  for _, key in ipairs(conf.spared) do
+  for _, key in ipairs(ctx.spared) do
     if not seen[key] and redis.call('ZSCORE', limit_lines, key) then lined[#lined + 1] = key end
     seen[key] = true
   end
-  if lined[1] then open_lines(conf, lined) end
-  local look_ms = redis.call('ZRANGE', limit_lines, 0, 0, 'WITHSCORES')[2]
-  if not look_ms then return next_ms end
-  if look_ms - conf.now < 10000 then
-    for lane in pairs(conf.timed) do push_due(lane) end
+  if lined[1] then drain_limit_queues(ctx, lined) end
+  local recheck_at_ms = redis.call('ZRANGE', limit_lines, 0, 0, 'WITHSCORES')[2]
+  if not recheck_at_ms then return next_ms end
+  if recheck_at_ms - ctx.now < 10000 then
+    for lane in pairs(ctx.timed) do push_due(lane) end
   end
-  look_ms = conf.lines_left and conf.now or math.max(conf.now, math.min(look_ms, conf.now + 5000))
-  return next_ms == 0 and look_ms or math.min(look_ms, next_ms)
+  recheck_at_ms = ctx.lines_left and ctx.now or math.max(ctx.now, math.min(recheck_at_ms, ctx.now + 5000))
+  return next_ms == 0 and recheck_at_ms or math.min(recheck_at_ms, next_ms)
 end
 
--- next_lane(conf, id, record): let a task that nobody has taken wait in the next of its fallback lanes; which that is.
-local function next_lane(conf, id, record) local task = KEYS[4]
+-- next_lane(ctx, id, record): let a task that nobody has taken wait in the next of its fallback lanes; which that is.
+local function next_lane(ctx, id, record) local task = KEYS[4]
   local lane, rest = string.match(record.fallback, '^([^,]+),?(.*)$')
   redis.call('HSET', task .. id, 'lane', lane, 'fallback', rest)
   local timer = record.unclaimed ~= 'fail' and 'fallback_after_ms' or nil
   if rest == '' then redis.call('HDEL', unpack({ task .. id, 'fallback', timer })) end  -- at most 3: the table beside it
-  emit(conf, 'task.moved', id, 'lane=' .. lane)
+  emit(ctx, 'task.moved', id, 'lane=' .. lane)
   return lane
 end
 
--- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
+-- share_place(ctx, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
 -- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
 -- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
-local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[34], KEYS[35]
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[34], KEYS[35]
   local name = lane .. ' ' .. band .. user
-  conf.shares = conf.shares or {}
-  local own = conf.shares[name]
+  ctx.shares = ctx.shares or {}
+  local own = ctx.shares[name]
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
     local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
-    local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
+    local from = math.max(ctx.fair, row[1] and row[1] % BAND or 0)
     own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
-    conf.shares[name] = own
+    ctx.shares[name] = own
   end
   local place = own.place
   own.place = place + own.lasts
   redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
-  if own.place > conf.fair_top then
-    conf.fair_top = own.place + 1000000
-    redis.call('HSET', config, 'fair_top', string.format('%.0f', conf.fair_top))
+  if own.place > ctx.fair_top then
+    ctx.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', ctx.fair_top))
   end
   return place
 end
 
--- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
+-- expire_waiting(ctx, limit, counts): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
 -- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
--- lane, at its old place; as many as conf.work allows; how many. A task with a lease or an end waits no more: a deadline that an older
+-- lane, at its old place; as many as ctx.work allows; how many. A task with a lease or an end waits no more: a deadline that an older
 -- version left is only removed.
-local function expire_waiting(conf, limit, tally) local leases, task, ready, deadlines, finished, dead = KEYS[3], KEYS[4], KEYS[9], KEYS[14], KEYS[15], KEYS[16]
-  local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
+local function expire_waiting(ctx, limit, counts) local leases, task, ready, deadlines, finished, dead = KEYS[3], KEYS[4], KEYS[9], KEYS[14], KEYS[15], KEYS[16]
+  local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
   local records = {}
   for i = 1, #ids do
-    if conf.work <= 0 then
+    if ctx.work <= 0 then
       ids[i] = nil
     else
       records[i] = read_record(ids[i]) or false
       local own = records[i] or {}
-      conf.work = conf.work - 8 - ((own.unique or own.scope or own.reply or own.awaited) and 12 or 0)
+      ctx.work = ctx.work - 8 - ((own.unique or own.scope or own.reply or own.awaited) and 12 or 0)
     end
   end
   redis.call('ZREM', deadlines, unpack(ids))  -- at most 1,000: limit
@@ -1093,44 +1225,35 @@ local function expire_waiting(conf, limit, tally) local leases, task, ready, dea
     local record = records[i]
     local set, score = find_set(id, record)
     if not record then
-      drop_task(conf, id)
+      drop_task(ctx, id)
     elseif set and set ~= leases and set ~= finished and set ~= dead then
       local lane = record.lane or 'any'
       local in_line = set == ready .. lane
-      local expired = not record.deliveries and tonumber(record.expires_at_ms or MAX_SAFE) <= conf.now
-      local last = record.unclaimed == 'fail' and not record.fallback and not conf.paused
+      local expired = not record.deliveries and tonumber(record.expires_at_ms or MAX_SAFE) <= ctx.now
+      local last = record.unclaimed == 'fail' and not record.fallback and not ctx.paused
       local reason = expired and 'expired' or last and 'nobody_came'
       if reason or (in_line and record.fallback) then
         redis.call('ZREM', set, id)
-        if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(conf, lane) end
+        if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(ctx, lane) end
       end
       if reason then
         if record.limited_by then leave_line(id, record.limited_by) end
         redis.call('HSET', task .. id, 'reason', reason)
         if record.error then redis.call('HDEL', task .. id, 'error', 'exit_code') end
-        bury_task(conf, expired and 'task.expired' or 'task.dead', id, reason, true, tally)
+        move_to_dead(ctx, expired and 'task.expired' or 'task.dead', id, reason, true, counts)
       else
-        local to = record.fallback and next_lane(conf, id, record)
+        local to = record.fallback and next_lane(ctx, id, record)
         if to and in_line then
           local band = math.floor(score / BAND)
-          if conf.fair then score = band * BAND + share_place(conf, to, record.user or '', band) end
+          if ctx.fair then score = band * BAND + share_place(ctx, to, record.user or '', band) end
           line_up(by_lane, to, score, id)
         end
-        await_deadline(conf, id, conf.paused and conf.now + 1000 or conf.now)  -- not again at once
+        await_deadline(ctx, id, ctx.paused and ctx.now + 1000 or ctx.now)  -- not again at once
       end
     end
   end
-  make_ready(conf, by_lane)
+  make_ready(ctx, by_lane)
   return #ids
-end
-
--- find_full(conf, limited): the first of these limits that lets no task start now, and the score of its line until it does; nil if all let one.
-local function find_full(conf, limited)
-  read_rates(limited)
-  for _, limit in ipairs(limited) do
-    local room, look_ms = room_left(conf, limit)
-    if room == 0 then return limit, look_ms end
-  end
 end
 
 -- first_due(page, limit): where tasks are due at the same time and some of them crashed again: who is promoted, at most limit, of one
@@ -1155,10 +1278,10 @@ local function first_due(page, limit) local config, task, delayed = KEYS[1], KEY
   return first
 end
 
--- first_leases(conf, limit): where more leases have expired than a sweep takes back: those that end first, and of those that share a
+-- first_leases(ctx, limit): where more leases have expired than a sweep takes back: those that end first, and of those that share a
 -- deadline the first in line, not those whose ids sort first. 1,000 are looked at.
-local function first_leases(conf, limit) local running, leases = KEYS[2], KEYS[3]
-  local page = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
+local function first_leases(ctx, limit) local running, leases = KEYS[2], KEYS[3]
+  local page = redis.call('ZRANGE', leases, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
   local ids, due, place, first = {}, {}, {}, {}
   for i = 1, #page, 2 do
     ids[#ids + 1] = page[i]
@@ -1175,125 +1298,21 @@ local function first_leases(conf, limit) local running, leases = KEYS[2], KEYS[3
   return first
 end
 
--- give_timeout(conf, leased): tell the worker the queue's timeout for each task that has none of its own, as if it were the task's.
-local function give_timeout(conf, leased)
+-- give_timeout(ctx, leased): tell the worker the queue's timeout for each task that has none of its own, as if it were the task's.
+local function give_timeout(ctx, leased)
   for _, lease in ipairs(leased) do
     local record, own = lease[8], false
     for f = 1, #record, 2 do own = own or record[f] == 'timeout_ms' end
     if not own then
       record[#record + 1] = 'timeout_ms'
-      record[#record + 1] = string.format('%.0f', conf.timeout_ms)
+      record[#record + 1] = string.format('%.0f', ctx.timeout_ms)
     end
   end
 end
 
--- join_limit(conf, id, score, limit, look_ms, tied): let a task wait in the line of a limit, by its place; look_ms is the score of the
--- line in limit_lines, unless it is looked at before. Meanwhile it may expire, but it does not wait for a worker to come.
-local function join_limit(conf, id, score, limit, look_ms, tied) local task, blocked, deadlines, waiting, limit_lines = KEYS[4], KEYS[13], KEYS[14], KEYS[31], KEYS[32]
-  redis.call('ZADD', blocked, score, id)
-  redis.call('ZADD', waiting .. limit.key, score, id)
-  redis.call('ZADD', limit_lines, 'LT', look_ms, limit.key)
-  redis.call('HSET', task .. id, 'limited_by', limit.key)
-  conf.in_line[limit.key] = true
-  if not tied then return end
-  local own = redis.call('HMGET', task .. id, 'expires_at_ms', 'deliveries')
-  redis.call('ZREM', deadlines, id)
-  if own[1] and not own[2] then redis.call('ZADD', deadlines, own[1], id) end
-end
-
--- limits_of(conf, user, tags, words): the limits that hold for a task: of all, of its user, its tags and its limit keys, which
--- are given as words with commas between them, or ''.
-local function limits_of(conf, user, tags, words)
-  local known = user .. ' ' .. tags .. ' ' .. words
-  if not conf.limited[known] then
-    local keys, seen = { 'all' }, {}
-    for i, list in ipairs({ user, tags, words }) do
-      for word in string.gmatch(list, '[^,]+') do
-        local key = ({ 'user:', 'tag:', 'key:' })[i] .. word
-        if not seen[key] then keys[#keys + 1], seen[key] = key, true end
-      end
-    end
-    conf.limited[known] = read_limits(conf, keys)
-  end
-  return conf.limited[known]
-end
-
--- make_way(conf, limit): another task of a full limit has come, and the oldest is to go for it: of those that run one that
--- nobody in line goes for already, or, where there is one for each, the first in line. It is cancelled by end_limited, for what
--- this claim does with it is not written yet.
-local function make_way(conf, limit) local blocked, holding, waiting = KEYS[13], KEYS[30], KEYS[31]
-  local lined = redis.call('ZCARD', waiting .. limit.key)
-  if lined < limit.most then
-    local oldest = redis.call('ZRANGE', holding .. limit.key, lined, lined)[1]
-    conf.victims[#conf.victims + 1] = oldest
-    return
-  end
-  for _ = 1, 100 do
-    local first = redis.call('ZPOPMIN', waiting .. limit.key)
-    if not first[1] then return end
-    if redis.call('ZSCORE', blocked, first[1]) == first[2] then
-      conf.victims[#conf.victims + 1] = first[1]
-      return
-    end
-  end
-end
-
--- mend_holders(conf, key): forget holders of a limit without a lease, as an evicting server leaves them: in a page of 100, each minute
--- the next one. Tasks that this claim leases have no lease yet; their fences are above conf.fence.
-local function mend_holders(conf, key) local leases, holding = KEYS[3], KEYS[30]
-  local upto = conf.fence and string.format('%.0f', conf.fence) or '+inf'
-  local pages = math.max(1, math.ceil(redis.call('ZCOUNT', holding .. key, '-inf', upto) / 100))
-  local from = math.floor(conf.now / 60000) % pages * 100
-  local ids = redis.call('ZRANGE', holding .. key, '-inf', upto, 'BYSCORE', 'LIMIT', from, 100)
-  local deadlines_ms = ids[1] and redis.call('ZMSCORE', leases, unpack(ids)) or {}  -- at most 100: a page
-  for i, id in ipairs(ids) do
-    if not deadlines_ms[i] then redis.call('ZREM', holding .. key, id) end
-  end
-end
-
--- held_back(conf, id, record, score, tied, tally): whether a limit does not let a task start now: then it waits in its line, or is
--- dead or cancelled, as the limit's policy says. Else the limits that it is to hold. conf.met counts all limits.
-local function held_back(conf, id, record, score, tied, tally) local task = KEYS[4]
-  local user, tags, words = '', '', ''
-  for f = 1, #record, 2 do
-    local name = record[f]
-    if name == 'user' then user = record[f + 1]
-    elseif name == 'tags' then tags = record[f + 1]
-    elseif name == 'limits' then words = record[f + 1]
-    end
-  end
-  local limited = limits_of(conf, user, tags, words)
-  conf.met = conf.met + #limited
-  local full, look_ms = find_full(conf, limited)
-  -- A task that would end for others that run, while these may have been lost: a line is mended in time, but these have none.
-  -- at most 26: each limit of a task once
-  while full and full.policy ~= 'queue' and full.policy ~= 'cancel_oldest' and full.most and full.held >= full.most
-    and not full.mended do
-    mend_holders(conf, full.key)
-    full.mended, full.held = true, nil
-    full, look_ms = find_full(conf, limited)
-  end
-  if not full then return false, limited end
-  if full.policy == 'reject' then
-    redis.call('HSET', task .. id, 'reason', 'limited')
-    bury_task(conf, 'task.dead', id, 'limited', tied, tally)
-  elseif full.policy == 'cancel_newest' then
-    cancel_task(conf, id, tied, tally)
-  else
-    if full.policy == 'cancel_oldest' and full.held >= full.most then make_way(conf, full) end
-    join_limit(conf, id, score, full, look_ms, tied)
-    emit(conf, 'task.limited', id, 'limit=' .. full.key)
-    if look_ms < BAND then conf.timed[conf.lane] = true end
-  end
-  for _, other in ipairs(limited) do  -- where it may have been let go, and another may start instead
-    if other ~= full then conf.spared[#conf.spared + 1] = other.key end
-  end
-  return true
-end
-
--- hold_limits(conf, id, limited, fence): a task starts: it counts for its limits until its lease ends. The keys of those that it
+-- hold_limits(ctx, id, limited, fence): a task starts: it counts for its limits until its lease ends. The keys of those that it
 -- holds, for its lease. note_starts writes what it does to their rates.
-local function hold_limits(conf, id, limited, fence) local holding = KEYS[30]
+local function hold_limits(ctx, id, limited, fence) local holding = KEYS[30]
   local keys = {}
   for _, limit in ipairs(limited) do
     if limit.most then
@@ -1302,32 +1321,32 @@ local function hold_limits(conf, id, limited, fence) local holding = KEYS[30]
       keys[#keys + 1] = limit.key
     end
     if limit.interval_ms then
-      conf.timed[conf.lane] = true
+      ctx.timed[ctx.lane] = true
       limit.next_ms = limit.next_ms + limit.interval_ms
-      if not limit.started then conf.started[#conf.started + 1], limit.started = limit, true end
+      if not limit.started then ctx.started[#ctx.started + 1], limit.started = limit, true end
     end
   end
   return table.concat(keys, ',')
 end
 
--- mend_lines(conf): look at lines whose limit was full a minute ago, 25 of them, though the end of a lease opens them. Holders without
+-- mend_lines(ctx): look at lines whose limit was full a minute ago, 25 of them, though the end of a lease opens them. Holders without
 -- a lease, as an evicting server leaves them, are forgotten, and so is who is not blocked, as older versions of these scripts left it.
-local function mend_lines(conf) local blocked, waiting, limit_lines = KEYS[13], KEYS[31], KEYS[32]
-  local keys = redis.call('ZRANGE', limit_lines, BAND, BAND + conf.now - 60000, 'BYSCORE', 'LIMIT', 0, 25)
+local function mend_lines(ctx) local blocked, waiting, limit_lines = KEYS[13], KEYS[31], KEYS[32]
+  local keys = redis.call('ZRANGE', limit_lines, BAND, BAND + ctx.now - 60000, 'BYSCORE', 'LIMIT', 0, 25)
   for _, key in ipairs(keys) do
-    mend_holders(conf, key)
+    mend_holders(ctx, key)
     local ids = redis.call('ZRANGE', waiting .. key, 0, 99)
     local scores = ids[1] and redis.call('ZMSCORE', blocked, unpack(ids)) or {}  -- at most 100: a page
     for i, id in ipairs(ids) do
       if not scores[i] then redis.call('ZREM', waiting .. key, id) end
     end
   end
-  if keys[1] then open_lines(conf, keys) end
+  if keys[1] then drain_limit_queues(ctx, keys) end
 end
 
--- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
-local function sweep_once(conf, limit) local once, once_due = KEYS[20], KEYS[21]
-  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+-- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
+local function sweep_once(ctx, limit) local once, once_due = KEYS[20], KEYS[21]
+  local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
   redis.call('ZREM', once_due, unpack(fields))
@@ -1335,16 +1354,16 @@ local function sweep_once(conf, limit) local once, once_due = KEYS[20], KEYS[21]
   return #fields
 end
 
--- sweep_rates(conf): forget the rates that let a full burst start by now, 100 of them.
-local function sweep_rates(conf) local rates = KEYS[33]
-  local over = redis.call('ZRANGE', rates, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 100)
+-- sweep_rates(ctx): forget the rates that let a full burst start by now, 100 of them.
+local function sweep_rates(ctx) local rates = KEYS[33]
+  local over = redis.call('ZRANGE', rates, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, 100)
   if #over > 0 then redis.call('ZREM', rates, unpack(over)) end  -- at most 100: as read above
 end
 
--- sweep_shares(conf, wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their next one
+-- sweep_shares(ctx, wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their next one
 -- starts like a newcomer's. Of more than eight lanes eight others are looked at each second.
-local function sweep_shares(conf, wanted) local shares = KEYS[35]
-  local first = #wanted > 8 and 8 * math.floor(conf.now / 1000) or 0
+local function sweep_shares(ctx, wanted) local shares = KEYS[35]
+  local first = #wanted > 8 and 8 * math.floor(ctx.now / 1000) or 0
   for at = first, first + math.min(#wanted, 8) - 1 do
     local lane = wanted[at % #wanted + 1]
     local claimed = redis.call('ZMSCORE', shares .. lane, '0 claimed', '1 claimed', '2 claimed', '3 claimed', '4 claimed',
@@ -1373,26 +1392,26 @@ local function retire_worker(name) local worker_hash = KEYS[18]
   redis.call('PEXPIRE', worker_hash .. name, 120000)
 end
 
--- sweep_workers(conf, tally): forget workers that have been silent for too long, at most 100, as many as conf.work allows, or 20; their leases expire by
+-- sweep_workers(ctx, counts): forget workers that have been silent for too long, at most 100, as many as ctx.work allows, or 20; their leases expire by
 -- themselves.
-local function sweep_workers(conf, tally) local workers = KEYS[17]
-  local silent_ms = conf.presence_ms or read_presence()
-  local most = math.max(20, math.min(100, math.floor(conf.work / 6)))
-  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - silent_ms, 'BYSCORE', 'LIMIT', 0, most)
-  conf.work = conf.work - 6 * #gone
+local function sweep_workers(ctx, counts) local workers = KEYS[17]
+  local silent_ms = ctx.presence_ms or read_presence()
+  local most = math.max(20, math.min(100, math.floor(ctx.work / 6)))
+  local gone = redis.call('ZRANGE', workers, '-inf', ctx.now - silent_ms, 'BYSCORE', 'LIMIT', 0, most)
+  ctx.work = ctx.work - 6 * #gone
   for _, name in ipairs(gone) do
     redis.call('ZREM', workers, name)
     retire_worker(name)
-    emit(conf, 'worker.lost', name, '')
+    emit(ctx, 'worker.lost', name, '')
   end
-  if #gone > 0 then tally.workers_lost = #gone end
+  if #gone > 0 then counts.workers_lost = #gone end
 end
 
--- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
+-- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
 -- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
 -- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(conf, id) local task, children, ends = KEYS[4], KEYS[24], KEYS[27]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[24], KEYS[27]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
@@ -1414,7 +1433,7 @@ local function shorten_family(conf, id) local task, children, ends = KEYS[4], KE
       redis.call('ZADD', children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
       if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
         redis.call('HSET', task .. kids[1], 'pruned', link[3])
-        redis.call('ZADD', ends, conf.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
+        redis.call('ZADD', ends, ctx.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
       end
       return
     end
@@ -1422,11 +1441,11 @@ local function shorten_family(conf, id) local task, children, ends = KEYS[4], KE
   end
 end
 
--- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
+-- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
 -- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
-local function remove_tasks(conf, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[22], KEYS[23], KEYS[24]
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[22], KEYS[23], KEYS[24]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -1454,7 +1473,7 @@ local function remove_tasks(conf, ids, since, why, most) local task, payload, re
     if parent and not linked then leave(children .. parent, id) end
     if linked then touched[#touched + 1] = id end
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
-    local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
+    local left_ms = math.min(60000, (since[i] or ctx.now) + 60000 - ctx.now)
     if (left_ms > 0 or linked) and own[4] then
       left = left - 2
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
@@ -1473,56 +1492,56 @@ local function remove_tasks(conf, ids, since, why, most) local task, payload, re
     redis.call('HSET', unpack(one[2]))  -- at most 13: the fields above
     if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
   end
-  for _, id in ipairs(touched) do shorten_family(conf, id) end
+  for _, id in ipairs(touched) do shorten_family(ctx, id) end
   return count, left
 end
 
--- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
--- and a number, at most limit, and as many as conf.work allows; how many. conf.untrimmed: there are more. The dead go with an event each.
-local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[16]
+-- trim_set(ctx, set, keep_ms, max, limit, counts): delete the oldest of the finished or the dead beyond an age (nil: none)
+-- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
+local function trim_set(ctx, set, keep_ms, max, limit, counts) local dead = KEYS[16]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
-    gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+    gone = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
   end
   if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
   if #gone == 0 then return 0 end
   local ids, since = {}, {}
   for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
-  local count, left = remove_tasks(conf, ids, since, 'trimmed', math.max(conf.work, 50))
-  conf.work = left - (set == dead and count or 0)
-  conf.untrimmed = conf.untrimmed or count < #ids
-  for i = 1, set == dead and count or 0 do emit(conf, 'task.removed', ids[i], 'reason=retention') end
+  local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
+  ctx.work = left - (set == dead and count or 0)
+  ctx.untrimmed = ctx.untrimmed or count < #ids
+  for i = 1, set == dead and count or 0 do emit(ctx, 'task.removed', ids[i], 'reason=retention') end
   redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   local counter = set == dead and 'dropped' or 'trimmed'
-  tally[counter] = (tally[counter] or 0) + count
+  counts[counter] = (counts[counter] or 0) + count
   return count
 end
 
--- trim_ended(conf, limit, tally): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
+-- trim_ended(ctx, limit, counts): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
 -- finished and of the dead; how many. Old events go as well: whole blocks of the stream, which costs next to nothing. The row
--- that it reads has also for how long a worker may be silent, conf.presence_ms.
-local function trim_ended(conf, limit, tally) local config, finished, dead, events = KEYS[1], KEYS[15], KEYS[16], KEYS[38]
+-- that it reads has also for how long a worker may be silent, ctx.presence_ms.
+local function trim_ended(ctx, limit, counts) local config, finished, dead, events = KEYS[1], KEYS[15], KEYS[16], KEYS[38]
   local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
-  conf.presence_ms = tonumber(row[5] or 30000)
-  local oldest_ms = math.max(0, conf.now - tonumber(row[4] or 604800000))
+  ctx.presence_ms = tonumber(row[5] or 30000)
+  local oldest_ms = math.max(0, ctx.now - tonumber(row[4] or 604800000))
   redis.call('XTRIM', events, 'MINID', '~', string.format('%.0f', oldest_ms))
-  return trim_set(conf, finished, finished_keep_ms, conf.finished_max, limit, tally)
-    + trim_set(conf, dead, dead_keep_ms, tonumber(row[3] or 100000), limit, tally)
+  return trim_set(ctx, finished, finished_keep_ms, ctx.finished_max, limit, counts)
+    + trim_set(ctx, dead, dead_keep_ms, tonumber(row[3] or 100000), limit, counts)
 end
 
--- housekeep(conf, tally, wanted): once a second for each slot that claims: note the worker's presence, mend lines of limits, forget silent workers, old
+-- housekeep(ctx, counts, wanted): once a second for each slot that claims: note the worker's presence, mend lines of limits, forget silent workers, old
 -- ended tasks and keys of `once` whose time is over. False if more of these are left, for the next call.
-local function housekeep(conf, tally, wanted) local workers = KEYS[17]
-  redis.call('ZADD', workers, conf.now_text, worker)
-  local trimmed = trim_ended(conf, 100, tally)
-  sweep_workers(conf, tally)
-  if conf.limits then
-    sweep_rates(conf)
-    mend_lines(conf)
+local function housekeep(ctx, counts, wanted) local workers = KEYS[17]
+  redis.call('ZADD', workers, ctx.now_text, worker)
+  local trimmed = trim_ended(ctx, 100, counts)
+  sweep_workers(ctx, counts)
+  if ctx.limits then
+    sweep_rates(ctx)
+    mend_lines(ctx)
   end
-  if conf.fair then sweep_shares(conf, wanted) end
-  return trimmed + sweep_once(conf, 100) < 100 and not conf.untrimmed
+  if ctx.fair then sweep_shares(ctx, wanted) end
+  return trimmed + sweep_once(ctx, 100) < 100 and not ctx.untrimmed
 end
 
 -- join_traces(traces, count): the trace of an event of so many tasks: the one that all have, or one for each with spaces between, `-`
@@ -1536,89 +1555,14 @@ local function join_traces(traces, count)
   return same and traces[1] or table.concat(traces, ' ')
 end
 
--- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
--- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
--- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
-local function tell_waiting(conf, id, place, how, batch, tally) local task, blocked = KEYS[4], KEYS[13]
-  local score = redis.call('ZSCORE', blocked, id)
-  if not score or score % BAND ~= tonumber(place) then return end
-  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
-  if own[8] then return end  -- what it waited for has come
-  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
-  local decisive = good == (own[2] == '1')
-  if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
-  redis.call('ZREM', blocked, id)
-  if good then
-    local due_ms = math.max(conf.now + (own[4] or 0), tonumber(own[5] or 0))
-    redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-    if due_ms > conf.now then
-      delay_until(conf, due_ms, id, own[3] or 'any')
-    else
-      local band = math.floor(score / BAND)
-      if conf.fair then score = band * BAND + share_place(conf, own[3] or 'any', own[7] or '', band) end
-      line_up(batch.by_lane, own[3] or 'any', score, id)
-    end
-    if own[6] then await_deadline(conf, id, due_ms) end
-    batch.freed[#batch.freed + 1] = id
-  elseif own[1] == 'failed' then
-    cancel_task(conf, id, own[6], tally)
-  else
-    redis.call('HSET', task .. id, 'reason', 'after_failed')
-    bury_task(conf, 'task.dead', id, 'after_failed', own[6], tally)
-  end
-end
-
--- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
--- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
--- (`o`), or its children are cancelled (`t`).
--- What is left stays noted, at its time. How many.
-local function pass_on(conf, limit, tally) local dependents, ends = KEYS[25], KEYS[27]
-  local batch, told = { by_lane = {}, freed = {} }, 0
-  local function line_up_freed()
-    make_ready(conf, batch.by_lane)
-    for first = 1, #batch.freed, 1000 do
-      emit(conf, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
-    end
-    batch = { by_lane = {}, freed = {} }
-  end
-  local function follow(note, at_ms)
-    local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
-    local count, rest = 0, '- 0'
-    redis.call('ZREM', ends, note)
-    if how == 't' then
-      line_up_freed()  -- or it would miss them
-      count, rest = cancel_children(conf, id, other, at, upto, limit - told, tally)
-    elseif how then  -- else the note is damaged
-      if at ~= '0' then tell_waiting(conf, other, at, how, batch, tally) end
-      local waiting = how == 'o' and {}
-        or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
-      count = #waiting / 2
-      if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
-      for i = 1, #waiting, 2 do tell_waiting(conf, waiting[i], waiting[i + 1], how, batch, tally) end
-    end
-    if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
-    told = told + math.max(count, 1)
-  end
-  while told < limit do  -- at most 1,000: limit
-    local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
-    if #notes == 0 then break end
-    for i = 1, #notes, 2 do
-      if told < limit then follow(notes[i], notes[i + 1]) end
-    end
-  end
-  conf.noted = nil
-  line_up_freed()
-  return told
-end
-
--- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
--- that crashed again keep the order that they had in line, not that of their ids. As many as conf.work allows.
-local function promote_due(conf, limit, tally) local config, task, delayed = KEYS[1], KEYS[4], KEYS[12]
-  limit = math.min(limit, math.ceil(conf.work / (conf.fair and 3 or 2)))
-  local page = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
+-- promote_due(ctx, limit, counts): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
+-- that crashed again keep the order that they had in line, not that of their ids. As many as ctx.work allows.
+local function promote_due(ctx, limit, counts) local config, task, delayed = KEYS[1], KEYS[4], KEYS[12]
+  limit = math.min(limit, math.ceil(ctx.work / (ctx.fair and 3 or 2)))
+  local page = redis.call('ZRANGE', delayed, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
   if #page == 0 then return 0 end
   local ids, tied, last = {}, false, math.min(limit, #page / 2)
-  conf.work = conf.work - (conf.fair and 3 or 2) * last
+  ctx.work = ctx.work - (ctx.fair and 3 or 2) * last
   for i = 1, last do
     ids[i] = page[2 * i - 1]
     tied = tied or page[2 * i] == page[2 * i + 2]
@@ -1630,20 +1574,95 @@ local function promote_due(conf, limit, tally) local config, task, delayed = KEY
   for i, id in ipairs(ids) do
     local own = redis.call('HMGET', task .. id, 'created_ms', 'lane', 'priority', 'user')
     if not own[1] then
-      drop_task(conf, id)
+      drop_task(ctx, id)
     else
-      redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+      redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
       local band = tonumber(own[3] or 5)
-      local own_place = conf.fair and share_place(conf, own[2] or 'any', own[4] or '', band) or place + i
+      local own_place = ctx.fair and share_place(ctx, own[2] or 'any', own[4] or '', band) or place + i
       line_up(by_lane, own[2] or 'any', band * BAND + own_place, id)
       promoted[#promoted + 1] = id
     end
   end
   if #promoted == 0 then return 0 end
-  make_ready(conf, by_lane)
-  emit(conf, 'task.promoted', table.concat(promoted, ' '), '')
-  tally.promoted = #promoted
+  make_ready(ctx, by_lane)
+  emit(ctx, 'task.promoted', table.concat(promoted, ' '), '')
+  counts.promoted = #promoted
   return #promoted
+end
+
+-- tell_waiting(ctx, id, place, how, batch, counts): a task that this one waits for has ended. All of them must end as it
+-- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
+-- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
+local function tell_waiting(ctx, id, place, how, batch, counts) local task, blocked = KEYS[4], KEYS[13]
+  local score = redis.call('ZSCORE', blocked, id)
+  if not score or score % BAND ~= tonumber(place) then return end
+  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
+  if own[8] then return end  -- what it waited for has come
+  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
+  local decisive = good == (own[2] == '1')
+  if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
+  redis.call('ZREM', blocked, id)
+  if good then
+    local due_ms = math.max(ctx.now + (own[4] or 0), tonumber(own[5] or 0))
+    redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
+    if due_ms > ctx.now then
+      delay_until(ctx, due_ms, id, own[3] or 'any')
+    else
+      local band = math.floor(score / BAND)
+      if ctx.fair then score = band * BAND + share_place(ctx, own[3] or 'any', own[7] or '', band) end
+      line_up(batch.by_lane, own[3] or 'any', score, id)
+    end
+    if own[6] then await_deadline(ctx, id, due_ms) end
+    batch.freed[#batch.freed + 1] = id
+  elseif own[1] == 'failed' then
+    cancel_task(ctx, id, own[6], counts)
+  else
+    redis.call('HSET', task .. id, 'reason', 'after_failed')
+    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6], counts)
+  end
+end
+
+-- propagate_ends(ctx, limit, counts): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
+-- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
+-- (`o`), or its children are cancelled (`t`).
+-- What is left stays noted, at its time. How many.
+local function propagate_ends(ctx, limit, counts) local dependents, ends = KEYS[25], KEYS[27]
+  local batch, told = { by_lane = {}, freed = {} }, 0
+  local function line_up_freed()
+    make_ready(ctx, batch.by_lane)
+    for first = 1, #batch.freed, 1000 do
+      emit(ctx, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
+    end
+    batch = { by_lane = {}, freed = {} }
+  end
+  local function follow(note, at_ms)
+    local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
+    local count, rest = 0, '- 0'
+    redis.call('ZREM', ends, note)
+    if how == 't' then
+      line_up_freed()  -- or it would miss them
+      count, rest = cancel_children(ctx, id, other, at, upto, limit - told, counts)
+    elseif how then  -- else the note is damaged
+      if at ~= '0' then tell_waiting(ctx, other, at, how, batch, counts) end
+      local waiting = how == 'o' and {}
+        or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
+      count = #waiting / 2
+      if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
+      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch, counts) end
+    end
+    if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
+    told = told + math.max(count, 1)
+  end
+  while told < limit do  -- at most 1,000: limit
+    local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
+    if #notes == 0 then break end
+    for i = 1, #notes, 2 do
+      if told < limit then follow(notes[i], notes[i + 1]) end
+    end
+  end
+  ctx.noted = nil
+  line_up_freed()
+  return told
 end
 
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
@@ -1671,86 +1690,86 @@ local function read_policy(key)
     'jitter_pct', 'max_crashes')
 end
 
--- reap_expired(conf, limit, tally): take back leases past their deadline; of those that share one, the first in line first, as
--- far as they are among the first 1,000, and as many as conf.work allows. The first crash returns a task to its old place, the n-th waits for the backoff of n-1, max_crashes of them end it.
-local function reap_expired(conf, limit, tally) local config, running, leases, task, deadlines = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[14]
-  local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
+-- reap_expired(ctx, limit, counts): take back leases past their deadline; of those that share one, the first in line first, as
+-- far as they are among the first 1,000, and as many as ctx.work allows. The first crash returns a task to its old place, the n-th waits for the backoff of n-1, max_crashes of them end it.
+local function reap_expired(ctx, limit, counts) local config, running, leases, task, deadlines = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[14]
+  local ids = redis.call('ZRANGE', leases, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
   local held, by_lane, due, latest_ms, count = redis.call('HMGET', running, unpack(ids)), {}, {}, 0, 0  -- at most 1,001: one more than the limit
-  while count < math.min(limit, #ids) and conf.work > 0 do  -- at most 1,000: limit
+  while count < math.min(limit, #ids) and ctx.work > 0 do  -- at most 1,000: limit
     count = count + 1
     local _, holds = string.gsub(held_limits(held[count]), ',', '')
-    conf.work = conf.work - 3 - 2 * holds - (string.find(held[count] or '', ' ties', 1, true) and 12 or 0)
+    ctx.work = ctx.work - 3 - 2 * holds - (string.find(held[count] or '', ' ties', 1, true) and 12 or 0)
   end
   if count < #ids then
-    ids = first_leases(conf, count)
+    ids = first_leases(ctx, count)
     held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: limit
   end
   local all = read_policy(config)
-  end_leases(conf, ids)
-  tally.stalled = #ids
+  end_leases(ctx, ids)
+  counts.stalled = #ids
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])
-    conf.trace = lease and lease.trace
+    ctx.trace = lease and lease.trace
     if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
-      drop_task(conf, id)
+      drop_task(ctx, id)
     elseif not lease then
       redis.call('HSET', task .. id, 'reason', 'damaged')
-      bury_task(conf, 'task.dead', id, 'damaged', true, tally)
+      move_to_dead(ctx, 'task.dead', id, 'damaged', true, counts)
     else
       local crashes, reason, back_ms = lease.crashes + 1, nil, nil
-      emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
+      emit(ctx, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
       if lease.cancelling then
-        cancel_task(conf, id, lease.tied, tally)
+        cancel_task(ctx, id, lease.tied, counts)
       elseif crashes >= tonumber(all[6] or 5) then
         reason = 'crash_loop'
         redis.call('HDEL', task .. id, 'error', 'exit_code')  -- of another attempt
-        bury_task(conf, 'task.dead', id, reason, lease.tied, tally, nil, ' attempts=' .. lease.attempt - 1)
+        move_to_dead(ctx, 'task.dead', id, reason, lease.tied, counts, nil, ' attempts=' .. lease.attempt - 1)
       elseif crashes == 1 then
-        back_ms = conf.now
+        back_ms = ctx.now
         line_up(by_lane, lease.lane, lease.score, id)
       else
-        back_ms = conf.now + backoff(read_policy(task .. id), all, crashes - 1, 500000)
-        delay_until(conf, back_ms, id, lease.lane)
+        back_ms = ctx.now + backoff(read_policy(task .. id), all, crashes - 1, 500000)
+        delay_until(ctx, back_ms, id, lease.lane)
         redis.call('HSET', task .. id, 'stood', string.format('%.0f ', back_ms) .. lease.score)
         latest_ms = math.max(latest_ms, back_ms)
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
-        reason and 'reason' or 'ready_ms', reason or conf.now_text)
-      if lease.tied and back_ms then await_deadline(conf, id, back_ms, due) end
+        reason and 'reason' or 'ready_ms', reason or ctx.now_text)
+      if lease.tied and back_ms then await_deadline(ctx, id, back_ms, due) end
     end
   end
-  conf.trace = nil
+  ctx.trace = nil
   if due[1] then redis.call('ZADD', deadlines, unpack(due)) end  -- at most 2,000: two for each lease
-  make_ready(conf, by_lane)
+  make_ready(ctx, by_lane)
   if latest_ms > tonumber(latest_ms > 0 and redis.call('HGET', config, 'crashed_due_ms') or 0) then
     redis.call('HSET', config, 'crashed_due_ms', string.format('%.0f', latest_ms))
   end
   return #ids
 end
 
--- move_due(conf, set, tally): see to what is due in a set, at most 100 of it, and as much as conf.work allows: a few in
+-- move_due(ctx, set, counts): see to what is due in a set, at most 100 of it, and as much as ctx.work allows: a few in
 -- any case, so that each set has its turn.
-local function move_due(conf, set, tally) local leases, delayed, deadlines, ends = KEYS[3], KEYS[12], KEYS[14], KEYS[27]
+local function move_due(ctx, set, counts) local leases, delayed, deadlines, ends = KEYS[3], KEYS[12], KEYS[14], KEYS[27]
   local moves = {
-    [leases] = reap_expired, [deadlines] = expire_waiting, [delayed] = promote_due, [ends] = pass_on,
+    [leases] = reap_expired, [deadlines] = expire_waiting, [delayed] = promote_due, [ends] = propagate_ends,
   }
-  conf.work = math.max(conf.work, 50)
-  local moved = moves[set](conf, 100, tally)
-  if set == ends then conf.told = moved end
+  ctx.work = math.max(ctx.work, 50)
+  local moved = moves[set](ctx, 100, counts)
+  if set == ends then ctx.told = moved end
 end
 
--- next_firing(conf): when a schedule is due next, of a queue that has any; 0: none is, or the queue takes no new tasks.
-local function next_firing(conf) local schedules = KEYS[28]
-  if conf.draining then return 0 end
+-- next_firing(ctx): when a schedule is due next, of a queue that has any; 0: none is, or the queue takes no new tasks.
+local function next_firing(ctx) local schedules = KEYS[28]
+  if ctx.draining then return 0 end
   local head = redis.call('ZRANGE', schedules, 0, 0, 'WITHSCORES')
   local due_ms = tonumber(head[2] or MAX_SAFE)
   return due_ms < MAX_SAFE and due_ms or 0
 end
 
--- note_claimed(conf, wanted, from, scores, taken): of fair shares, how far those have come that were claimed, in each lane and band; taken
+-- note_claimed(ctx, wanted, from, scores, taken): of fair shares, how far those have come that were claimed, in each lane and band; taken
 -- says which of the tasks that peek_ready found. A lane that stays empty for a day is forgotten.
-local function note_claimed(conf, wanted, from, scores, taken) local ready, shares = KEYS[9], KEYS[35]
+local function note_claimed(ctx, wanted, from, scores, taken) local ready, shares = KEYS[9], KEYS[35]
   local highest = {}
   for _, i in ipairs(taken) do
     local lane, band = wanted[from[i]], math.floor(scores[i] / BAND)
@@ -1761,32 +1780,13 @@ local function note_claimed(conf, wanted, from, scores, taken) local ready, shar
     for band, score in pairs(bands) do
       redis.call('ZADD', shares .. lane, 'GT', string.format('%.0f', score), band .. ' claimed')
     end
-    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end  -- where this made it
+    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, ctx.limits and 2592000 or 86400) end  -- where this made it
   end
 end
 
--- open_due_lines(conf): see to the lines of limits that are to be looked at by now, and to those that were full before a limit of
--- their kind was changed, 100 in all, or 140 where as many are due each time. conf.lines_left: there may be more.
-local function open_due_lines(conf) local limit_lines = KEYS[32]
-  local due = redis.call('ZRANGE', limit_lines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 100, 'WITHSCORES')
-  local fresh, again = {}, {}
-  for i = 1, #due, 2 do table.insert(tonumber(due[i + 1]) < 0 and fresh or again, due[i]) end
-  if #fresh == 100 then again = redis.call('ZRANGE', limit_lines, 0, conf.now, 'BYSCORE', 'LIMIT', 0, 20) end  -- their turn has come, too
-  local more, left = 100 - #due / 2, #due == 200
-  if conf.rules_ms > 1 then
-    more = math.max(more, 20)  -- the lines that are due each time do not keep these from their turn
-    due = redis.call('ZRANGE', limit_lines, BAND, BAND + conf.rules_ms, 'BYSCORE', 'LIMIT', 0, more)
-    for i, key in ipairs(due) do fresh[#fresh + 1], more = key, more - 1 end
-  end
-  conf.lines_left = left or more == 0
-  if again[1] then open_lines(conf, again, true) end
-  conf.steps = math.max(conf.steps, 20)  -- nor do those that were looked at
-  if fresh[1] then open_lines(conf, fresh) end
-end
-
--- reclaim_tasks(conf, given): answer a re-sent claim: of the tasks it was given, those still under the same token.
-local function reclaim_tasks(conf, given) local running, leases = KEYS[2], KEYS[3]
-  local leased, index, deadline_ms = {}, 0, conf.now + conf.lease_ms
+-- reclaim_tasks(ctx, given): answer a re-sent claim: of the tasks it was given, those still under the same token.
+local function reclaim_tasks(ctx, given) local running, leases = KEYS[2], KEYS[3]
+  local leased, index, deadline_ms = {}, 0, ctx.now + ctx.lease_ms
   for id in string.gmatch(given, '%S+') do
     index = index + 1
     local lease = read_lease(redis.call('HGET', running, id))
@@ -1796,72 +1796,72 @@ local function reclaim_tasks(conf, given) local running, leases = KEYS[2], KEYS[
       deadline_ms = tonumber(redis.call('ZSCORE', leases, id) or deadline_ms)
     end
   end
-  if conf.timeout_ms and leased[1] then give_timeout(conf, leased) end
+  if ctx.timeout_ms and leased[1] then give_timeout(ctx, leased) end
   add_payloads(leased)
   return deadline_ms, leased
 end
 
--- start_tied(conf, id): end what a task with ties holds only until its first lease, its scope and its deadline. True if it
+-- start_tied(ctx, id): end what a task with ties holds only until its first lease, its scope and its deadline. True if it
 -- expired before.
-local function start_tied(conf, id) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[20]
+local function start_tied(ctx, id) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[20]
   local own = redis.call('HMGET', task .. id, 'scope', 'expires_at_ms', 'deliveries')
   redis.call('ZREM', deadlines, id)
   local field = own[1] and 'scope:' .. own[1]
   if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
-  return not own[3] and tonumber(own[2] or MAX_SAFE) <= conf.now
+  return not own[3] and tonumber(own[2] or MAX_SAFE) <= ctx.now
 end
 
--- window_left(conf, wanted, window_ms, limit): for how many ms more the first in line of these lanes waits for company; 0 once
+-- window_left(ctx, wanted, window_ms, limit): for how many ms more the first in line of these lanes waits for company; 0 once
 -- one of them has waited for the window or comes alone, or so many are in line as can be taken, or none. Whoever asks has the token of the
 -- lane; it is left for others, should he not come again.
-local function window_left(conf, wanted, window_ms, limit) local task, ready = KEYS[4], KEYS[9]
+local function window_left(ctx, wanted, window_ms, limit) local task, ready = KEYS[4], KEYS[9]
   local left_ms
   for _, lane in ipairs(wanted) do
     local id = redis.call('ZRANGE', ready .. lane, 0, 0)[1]
     if id then
       local row = redis.call('HMGET', task .. id, 'created_ms', 'ready_ms', 'kind')
       local since_ms = tonumber(row[2] or row[1] or 0)
-      if conf.alone and row[3] and conf.alone[row[3]] then return 0 end
-      if redis.call('ZCARD', ready .. lane) >= limit or since_ms + window_ms <= conf.now then return 0 end
-      left_ms = math.min(left_ms or MAX_SAFE, since_ms + window_ms - conf.now)
+      if ctx.alone and row[3] and ctx.alone[row[3]] then return 0 end
+      if redis.call('ZCARD', ready .. lane) >= limit or since_ms + window_ms <= ctx.now then return 0 end
+      left_ms = math.min(left_ms or MAX_SAFE, since_ms + window_ms - ctx.now)
     end
   end
   for _, lane in ipairs(left_ms and wanted or {}) do
-    if redis.call('EXISTS', ready .. lane) == 1 then push_wake(conf, lane) end
+    if redis.call('EXISTS', ready .. lane) == 1 then push_wake(ctx, lane) end
   end
   return left_ms or 0
 end
 
-  arg_made = { bury_task = bury_task, comes_alone = comes_alone, drop_task = drop_task, end_limited = end_limited, give_timeout = give_timeout, held_back = held_back, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, join_traces = join_traces, pass_on = pass_on, move_due = move_due, next_firing = next_firing, note_claimed = note_claimed, open_due_lines = open_due_lines, reclaim_tasks = reclaim_tasks, start_tied = start_tied, window_left = window_left }
+  arg_made = { move_to_dead = move_to_dead, apply_limits = apply_limits, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, end_limited = end_limited, give_timeout = give_timeout, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, join_traces = join_traces, propagate_ends = propagate_ends, move_due = move_due, next_firing = next_firing, note_claimed = note_claimed, reclaim_tasks = reclaim_tasks, start_tied = start_tied, window_left = window_left }
   return arg_made
 end
 
 local ends = KEYS[27]
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
-if lease_ms > 0 then conf.lease_ms = lease_ms end
+if lease_ms > 0 then ctx.lease_ms = lease_ms end
 local standing, known = check_slot()
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
 
 if alone_kinds[1] then
-  conf.alone = {}
-  for _, kind in ipairs(alone_kinds) do conf.alone[kind] = true end
+  ctx.alone = {}
+  for _, kind in ipairs(alone_kinds) do ctx.alone[kind] = true end
 end
-local tally, deadline_ms, leased = {}, nil, nil
-local next_ms = sweep(conf, tally)
-local left_ms = window_ms > 0 and arg_rare().window_left(conf, item_lane, window_ms, limit) or 0
+local counts, deadline_ms, leased = {}, nil, nil
+local next_ms = sweep(ctx, counts)
+local left_ms = window_ms > 0 and arg_rare().window_left(ctx, item_lane, window_ms, limit) or 0
 if standing == 'replay' then
-  deadline_ms, leased = arg_rare().reclaim_tasks(conf, known)
+  deadline_ms, leased = arg_rare().reclaim_tasks(ctx, known)
 else
-  if math.abs(conf.now - known) >= 1000 and arg_rare().housekeep(conf, tally, item_lane) then known = conf.now end
-  deadline_ms, leased = claim_tasks(conf, left_ms > 0 and {} or item_lane, limit, known, tally)
+  if math.abs(ctx.now - known) >= 1000 and arg_rare().housekeep(ctx, counts, item_lane) then known = ctx.now end
+  deadline_ms, leased = claim_tasks(ctx, left_ms > 0 and {} or item_lane, limit, known, counts)
 end
-if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, conf.now + left_ms) end
-if conf.limits then next_ms = arg_rare().end_limited(conf, next_ms, tally) end
-local fires_ms = conf.schedules and arg_rare().next_firing(conf) or 0
-if conf.noted and (conf.told == 100 or arg_rare().pass_on(conf, 100 - conf.told, tally) == 100 - conf.told) and redis.call('EXISTS', ends) == 1 then next_ms = conf.now end
-retain(conf, tally)
-add_counts(tally)
-return { 'ok', conf.now, next_ms, fires_ms, conf.lease_ms, deadline_ms, leased }
+if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, ctx.now + left_ms) end
+if ctx.limits then next_ms = arg_rare().end_limited(ctx, next_ms, counts) end
+local fires_ms = ctx.schedules and arg_rare().next_firing(ctx) or 0
+if ctx.noted and (ctx.told == 100 or arg_rare().propagate_ends(ctx, 100 - ctx.told, counts) == 100 - ctx.told) and redis.call('EXISTS', ends) == 1 then next_ms = ctx.now end
+retain(ctx, counts)
+add_counts(counts)
+return { 'ok', ctx.now, next_ms, fires_ms, ctx.lease_ms, deadline_ms, leased }

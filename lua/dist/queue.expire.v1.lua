@@ -100,10 +100,10 @@ end
 
 local arg_rare
 
--- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
-local function add_counts(tally) local counters = KEYS[30]
-  for name, counted in pairs(tally) do
+local function add_counts(counts) local counters = KEYS[30]
+  for name, counted in pairs(counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
     else
@@ -112,13 +112,13 @@ local function add_counts(tally) local counters = KEYS[30]
   end
 end
 
--- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
+-- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
 -- it is not shown; the server deletes it later, by its own clock.
 -- EARLY
-local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[29]
-  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
-  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
-    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
+local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[29]
+  ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  redis.call('SET', reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
   redis.pcall('SPUBLISH', channel .. id, how)
 end
 
@@ -129,15 +129,15 @@ local function push_due(lane) local wake = KEYS[11]
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(conf, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
+-- await_deadline(ctx, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
 -- last, fails; or expires, if it was never leased: the earlier of the two.
 -- due: a list for the ZADD of the caller. own: what this reads of the record, if that is known.
-local function await_deadline(conf, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
+local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
   own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
     at_ms = since_ms + own[1]
-    if at_ms - conf.now < 10000 then
+    if at_ms - ctx.now < 10000 then
       for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
     end
   end
@@ -169,68 +169,29 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
-local function emit(conf, event, id, detail) local events = KEYS[31]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+-- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[31]
+  if ctx.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
+  local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
--- the next one has come, which pass_on tells it.
-local function leave_order(conf, id, key) local order = KEYS[23]
-  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
-  redis.call('ZREM', order .. key, id)
-  if first[1] == id and first[3] then arg_rare().note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
-end
-
--- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
--- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
--- somebody waits for its reply, and for how long its result is kept.
-local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[18]
-  redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
-  local fields, mine = {}, {}
-  if own[1] then fields[1] = 'unique:' .. own[1] end
-  if own[2] then fields[#fields + 1] = 'scope:' .. own[2] end
-  local held = fields[1] and redis.call('HMGET', once, unpack(fields)) or {}  -- at most 2: as above
-  for i, field in ipairs(fields) do
-    if held[i] == id then mine[#mine + 1] = field end
-  end
-  if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
-  if own[5] or own[6] then
-    redis.call('HDEL', task .. id, 'awaited', 'gathered')
-    arg_rare().note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
-  end
-  if own[8] then leave_order(conf, id, own[8]) end
-  return own[3], own[4] and tonumber(own[4])
-end
-
--- bury_task(conf, event, id, reason, tied, tally, error, shown): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
-local function bury_task(conf, event, id, reason, tied, tally, error, shown) local dead = KEYS[16]
-  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
-  redis.call('ZADD', dead, conf.now, id)
-  emit(conf, event, id, 'reason=' .. reason .. (shown or ''))
-  tally.dead = (tally.dead or 0) + 1
-end
-
--- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
+-- drop_task(ctx, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
 -- EARLY
-local function drop_task(conf, id) local task, payload, log, dependents = KEYS[4], KEYS[5], KEYS[7], KEYS[22]
-  if conf.chains and redis.call('EXISTS', dependents .. id) == 1 then arg_rare().note_end(conf, 'f', id) end
+local function drop_task(ctx, id) local task, payload, log, dependents = KEYS[4], KEYS[5], KEYS[7], KEYS[22]
+  if ctx.chains and redis.call('EXISTS', dependents .. id) == 1 then arg_rare().note_end(ctx, 'f', id) end
   redis.call('DEL', task .. id, payload .. id, log .. id)
-  emit(conf, 'task.alert', id, 'reason=record_missing')
+  emit(ctx, 'task.alert', id, 'reason=record_missing')
 end
 
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
@@ -242,12 +203,12 @@ local function find_set(id, record) local leases, ready, delayed, blocked, finis
   end
 end
 
--- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- lane_emptied(ctx, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
 -- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
 -- tasks of the lane may wait for one.
-local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[28]
+local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[28]
   redis.call('SREM', lanes, lane)
-  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
+  if ctx.fair or ctx.fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.limits and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -274,34 +235,73 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
-local function push_wake(conf, lane) local wake = KEYS[11]
-  if conf.paused then return end
+-- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+local function push_wake(ctx, lane) local wake = KEYS[11]
+  if ctx.paused then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- make_ready(ctx, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- The shares of a lane with tasks in line do not end, wherever the tasks came from.
-local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[28]
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[28]
   local names = {}
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
-    if conf.fair then redis.call('PERSIST', shares .. lane) end
-    push_wake(conf, lane)
+    if ctx.fair then redis.call('PERSIST', shares .. lane) end
+    push_wake(ctx, lane)
   end
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
--- next_lane(conf, id, record): let a task that nobody has taken wait in the next of its fallback lanes; which that is.
-local function next_lane(conf, id, record) local task = KEYS[4]
+-- leave_order(ctx, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
+-- the next one has come, which propagate_ends tells it.
+local function leave_order(ctx, id, key) local order = KEYS[23]
+  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
+  redis.call('ZREM', order .. key, id)
+  if first[1] == id and first[3] then arg_rare().note_end(ctx, 'o', id, first[3] .. ' ' .. first[4]) end
+end
+
+-- release_holds(ctx, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
+-- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
+-- somebody waits for its reply, and for how long its result is kept.
+local function release_holds(ctx, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[18]
+  redis.call('ZREM', deadlines, id)
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
+  local fields, mine = {}, {}
+  if own[1] then fields[1] = 'unique:' .. own[1] end
+  if own[2] then fields[#fields + 1] = 'scope:' .. own[2] end
+  local held = fields[1] and redis.call('HMGET', once, unpack(fields)) or {}  -- at most 2: as above
+  for i, field in ipairs(fields) do
+    if held[i] == id then mine[#mine + 1] = field end
+  end
+  if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
+  if own[5] or own[6] then
+    redis.call('HDEL', task .. id, 'awaited', 'gathered')
+    arg_rare().note_end(ctx, how, id, own[6] and own[7] .. ' ' .. own[6])
+  end
+  if own[8] then leave_order(ctx, id, own[8]) end
+  return own[3], own[4] and tonumber(own[4])
+end
+
+-- move_to_dead(ctx, event, id, reason, tied, counts, error, shown): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
+local function move_to_dead(ctx, event, id, reason, tied, counts, error, shown) local dead = KEYS[16]
+  if tied and release_holds(ctx, id, 'f') then answer_waiters(ctx, id, 'dead ' .. reason, error or '') end
+  redis.call('ZADD', dead, ctx.now, id)
+  emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
+  counts.dead = (counts.dead or 0) + 1
+end
+
+-- next_lane(ctx, id, record): let a task that nobody has taken wait in the next of its fallback lanes; which that is.
+local function next_lane(ctx, id, record) local task = KEYS[4]
   local lane, rest = string.match(record.fallback, '^([^,]+),?(.*)$')
   redis.call('HSET', task .. id, 'lane', lane, 'fallback', rest)
   local timer = record.unclaimed ~= 'fail' and 'fallback_after_ms' or nil
   if rest == '' then redis.call('HDEL', unpack({ task .. id, 'fallback', timer })) end  -- at most 3: the table beside it
-  emit(conf, 'task.moved', id, 'lane=' .. lane)
+  emit(ctx, 'task.moved', id, 'lane=' .. lane)
   return lane
 end
 
@@ -316,21 +316,21 @@ local function read_record(id) local task = KEYS[4]
   return record, bytes
 end
 
--- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
+-- expire_waiting(ctx, limit, counts): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
 -- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
--- lane, at its old place; as many as conf.work allows; how many. A task with a lease or an end waits no more: a deadline that an older
+-- lane, at its old place; as many as ctx.work allows; how many. A task with a lease or an end waits no more: a deadline that an older
 -- version left is only removed.
-local function expire_waiting(conf, limit, tally) local leases, task, ready, deadlines, finished, dead = KEYS[3], KEYS[4], KEYS[9], KEYS[14], KEYS[15], KEYS[16]
-  local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
+local function expire_waiting(ctx, limit, counts) local leases, task, ready, deadlines, finished, dead = KEYS[3], KEYS[4], KEYS[9], KEYS[14], KEYS[15], KEYS[16]
+  local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
   local records = {}
   for i = 1, #ids do
-    if conf.work <= 0 then
+    if ctx.work <= 0 then
       ids[i] = nil
     else
       records[i] = read_record(ids[i]) or false
       local own = records[i] or {}
-      conf.work = conf.work - 8 - ((own.unique or own.scope or own.reply or own.awaited) and 12 or 0)
+      ctx.work = ctx.work - 8 - ((own.unique or own.scope or own.reply or own.awaited) and 12 or 0)
     end
   end
   redis.call('ZREM', deadlines, unpack(ids))  -- at most 1,000: limit
@@ -338,34 +338,34 @@ local function expire_waiting(conf, limit, tally) local leases, task, ready, dea
     local record = records[i]
     local set, score = find_set(id, record)
     if not record then
-      drop_task(conf, id)
+      drop_task(ctx, id)
     elseif set and set ~= leases and set ~= finished and set ~= dead then
       local lane = record.lane or 'any'
       local in_line = set == ready .. lane
-      local expired = not record.deliveries and tonumber(record.expires_at_ms or MAX_SAFE) <= conf.now
-      local last = record.unclaimed == 'fail' and not record.fallback and not conf.paused
+      local expired = not record.deliveries and tonumber(record.expires_at_ms or MAX_SAFE) <= ctx.now
+      local last = record.unclaimed == 'fail' and not record.fallback and not ctx.paused
       local reason = expired and 'expired' or last and 'nobody_came'
       if reason or (in_line and record.fallback) then
         redis.call('ZREM', set, id)
-        if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(conf, lane) end
+        if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(ctx, lane) end
       end
       if reason then
         if record.limited_by then leave_line(id, record.limited_by) end
         redis.call('HSET', task .. id, 'reason', reason)
         if record.error then redis.call('HDEL', task .. id, 'error', 'exit_code') end
-        bury_task(conf, expired and 'task.expired' or 'task.dead', id, reason, true, tally)
+        move_to_dead(ctx, expired and 'task.expired' or 'task.dead', id, reason, true, counts)
       else
-        local to = record.fallback and next_lane(conf, id, record)
+        local to = record.fallback and next_lane(ctx, id, record)
         if to and in_line then
           local band = math.floor(score / BAND)
-          if conf.fair then score = band * BAND + arg_rare().share_place(conf, to, record.user or '', band) end
+          if ctx.fair then score = band * BAND + arg_rare().share_place(ctx, to, record.user or '', band) end
           line_up(by_lane, to, score, id)
         end
-        await_deadline(conf, id, conf.paused and conf.now + 1000 or conf.now)  -- not again at once
+        await_deadline(ctx, id, ctx.paused and ctx.now + 1000 or ctx.now)  -- not again at once
       end
     end
   end
-  make_ready(conf, by_lane)
+  make_ready(ctx, by_lane)
   return #ids
 end
 
@@ -375,7 +375,7 @@ local function open_queue() local config = KEYS[1]
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  local conf = {
+  local ctx = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -393,24 +393,24 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
+    told = 0,  -- of ends, by propagate_ends, while it sweeps
     work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
+    ctx.met = 0
+    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
-  return conf
+  return ctx
 end
 
--- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
+-- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
 -- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
-local function remove_tasks(conf, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[19], KEYS[20], KEYS[21]
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[19], KEYS[20], KEYS[21]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -438,7 +438,7 @@ local function remove_tasks(conf, ids, since, why, most) local task, payload, re
     if parent and not linked then leave(children .. parent, id) end
     if linked then touched[#touched + 1] = id end
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
-    local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
+    local left_ms = math.min(60000, (since[i] or ctx.now) + 60000 - ctx.now)
     if (left_ms > 0 or linked) and own[4] then
       left = left - 2
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
@@ -457,41 +457,41 @@ local function remove_tasks(conf, ids, since, why, most) local task, payload, re
     redis.call('HSET', unpack(one[2]))  -- at most 13: the fields above
     if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
   end
-  for _, id in ipairs(touched) do arg_rare().shorten_family(conf, id) end
+  for _, id in ipairs(touched) do arg_rare().shorten_family(ctx, id) end
   return count, left
 end
 
--- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
--- and a number, at most limit, and as many as conf.work allows; how many. conf.untrimmed: there are more. The dead go with an event each.
-local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[16]
+-- trim_set(ctx, set, keep_ms, max, limit, counts): delete the oldest of the finished or the dead beyond an age (nil: none)
+-- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
+local function trim_set(ctx, set, keep_ms, max, limit, counts) local dead = KEYS[16]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
-    gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+    gone = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
   end
   if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
   if #gone == 0 then return 0 end
   local ids, since = {}, {}
   for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
-  local count, left = remove_tasks(conf, ids, since, 'trimmed', math.max(conf.work, 50))
-  conf.work = left - (set == dead and count or 0)
-  conf.untrimmed = conf.untrimmed or count < #ids
-  for i = 1, set == dead and count or 0 do emit(conf, 'task.removed', ids[i], 'reason=retention') end
+  local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
+  ctx.work = left - (set == dead and count or 0)
+  ctx.untrimmed = ctx.untrimmed or count < #ids
+  for i = 1, set == dead and count or 0 do emit(ctx, 'task.removed', ids[i], 'reason=retention') end
   redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   local counter = set == dead and 'dropped' or 'trimmed'
-  tally[counter] = (tally[counter] or 0) + count
+  counts[counter] = (counts[counter] or 0) + count
   return count
 end
 
--- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- retain(ctx, counts): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
-local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
-  conf.work = math.max(conf.work, 50) + 25 * (conf.ended + (tally.dead or 0))  -- as many go as come, whatever they have
-  if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
-    trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
+local function retain(ctx, counts) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
+  ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (counts.dead or 0))  -- as many go as come, whatever they have
+  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.finished_max then
+    trim_set(ctx, finished, nil, ctx.finished_max, 100 + ctx.ended, counts)
   end
-  if tally.dead then
+  if counts.dead then
     local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
-    trim_set(conf, dead, nil, max, 100 + tally.dead, tally)
+    trim_set(ctx, dead, nil, max, 100 + counts.dead, counts)
   end
 end
 
@@ -499,42 +499,42 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
+-- cancel_task(ctx, id, tied, counts, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- EARLY
-local function cancel_task(conf, id, tied, tally, detail) local task, finished = KEYS[4], KEYS[15]
-  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
-  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
-  redis.call('ZADD', finished, conf.now, id)
-  emit(conf, 'task.cancelled', id, detail or '')
-  tally.cancelled = (tally.cancelled or 0) + 1
-  conf.ended = conf.ended + 1
+local function cancel_task(ctx, id, tied, counts, detail) local task, finished = KEYS[4], KEYS[15]
+  if tied and release_holds(ctx, id, 'f') then answer_waiters(ctx, id, 'cancelled', '') end
+  redis.call('HSET', task .. id, 'cancelled_ms', ctx.now_text)
+  redis.call('ZADD', finished, ctx.now, id)
+  emit(ctx, 'task.cancelled', id, detail or '')
+  counts.cancelled = (counts.cancelled or 0) + 1
+  ctx.ended = ctx.ended + 1
 end
 
--- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
+-- push_control(ctx, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
 -- by itself where nobody waits for it.
-local function push_control(conf, name) local control = KEYS[17]
-  conf.called = conf.called or {}
-  if conf.called[name] then return end
-  conf.called[name] = true
+local function push_control(ctx, name) local control = KEYS[17]
+  ctx.called = ctx.called or {}
+  if ctx.called[name] then return end
+  ctx.called[name] = true
   if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
   redis.call('PEXPIRE', control .. name, 60000)
 end
 
--- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
-local function state_of(conf, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
+-- state_of(ctx, set, score, record): the state of a task by the set it is in; nil if it is in none.
+local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
   if not set then return nil end
-  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == leases then return tonumber(score) > ctx.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
   return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
 
--- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- cancel_one(ctx, id, counts, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
 -- task leaves the dead set; it holds nothing any more. The answer.
 -- LATE
-local function cancel_one(conf, id, tally, dead_too) local running, leases = KEYS[2], KEYS[3]
+local function cancel_one(ctx, id, counts, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
-  local state = state_of(conf, set, score, record)
+  local state = state_of(ctx, set, score, record)
   if not state then return 'not_found' end
   if state == 'cancelled' then return 'cancelled' end
   local dead_before = state == 'dead'
@@ -543,26 +543,26 @@ local function cancel_one(conf, id, tally, dead_too) local running, leases = KEY
     local held = redis.call('HGET', running, id)
     if held and not string.find(held, ' cancel|', 1, true) then
       redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
-      push_control(conf, string.match(held, '^.* (%S+)$'))
+      push_control(ctx, string.match(held, '^.* (%S+)$'))
     end
     return 'cancelling'
   end
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
-  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(conf, record.lane or 'any') end
-  if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
-  cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(ctx, record.lane or 'any') end
+  if dead_before and record.reply then answer_waiters(ctx, id, 'cancelled', '') end
+  cancel_task(ctx, id, not dead_before and record.ties, counts, dead_before and 'from=dead')
   return 'cancelled'
 end
 
--- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
+-- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c` and `f`: tell its end to the parent, which
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
 -- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
-local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[24]
-  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
-  redis.call('ZADD', ends, conf.now_text,
-    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
-  conf.noted = true
+local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[24]
+  ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, ctx.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
+  ctx.noted = true
 end
 
 -- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
@@ -580,11 +580,11 @@ local function rank_after(set, score, id)
   return low
 end
 
--- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
+-- cancel_children(ctx, id, last_id, last_score, stamp, limit, counts): cancel the children of a task that come after the
 -- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
 -- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
 -- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
-local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[4], KEYS[21]
+local function cancel_children(ctx, id, last_id, last_score, stamp, limit, counts) local task, children = KEYS[4], KEYS[21]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -595,11 +595,11 @@ local function cancel_children(conf, id, last_id, last_score, stamp, limit, tall
     if parent ~= id then
       redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
     else
-      if row[1] then cancel_one(conf, child, tally) end
+      if row[1] then cancel_one(ctx, child, counts) end
       local has_own = redis.call('EXISTS', children .. child) == 1
       if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
         redis.call('HSET', task .. child, 'pruned', stamp)
-        note_end(conf, 't', child, nil, stamp)
+        note_end(ctx, 't', child, nil, stamp)
       elseif not has_own and not row[1] then  -- an older build removed the last child of a link
         redis.call('ZREM', children .. id, child)
         redis.call('PEXPIRE', task .. child, 60000)
@@ -609,40 +609,40 @@ local function cancel_children(conf, id, last_id, last_score, stamp, limit, tall
   return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
 end
 
--- delay_until(conf, due_ms, id, lane): put a task aside.
-local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[12]
+-- delay_until(ctx, due_ms, id, lane): put a task aside.
+local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
   redis.call('ZADD', delayed, due_ms, id)
-  if due_ms - conf.now < 10000 then push_due(lane) end
+  if due_ms - ctx.now < 10000 then push_due(lane) end
 end
 
--- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
+-- share_place(ctx, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
 -- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
 -- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
-local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[27], KEYS[28]
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[27], KEYS[28]
   local name = lane .. ' ' .. band .. user
-  conf.shares = conf.shares or {}
-  local own = conf.shares[name]
+  ctx.shares = ctx.shares or {}
+  local own = ctx.shares[name]
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
     local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
-    local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
+    local from = math.max(ctx.fair, row[1] and row[1] % BAND or 0)
     own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
-    conf.shares[name] = own
+    ctx.shares[name] = own
   end
   local place = own.place
   own.place = place + own.lasts
   redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
-  if own.place > conf.fair_top then
-    conf.fair_top = own.place + 1000000
-    redis.call('HSET', config, 'fair_top', string.format('%.0f', conf.fair_top))
+  if own.place > ctx.fair_top then
+    ctx.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', ctx.fair_top))
   end
   return place
 end
 
--- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
+-- tell_waiting(ctx, id, place, how, batch, counts): a task that this one waits for has ended. All of them must end as it
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
-local function tell_waiting(conf, id, place, how, batch, tally) local task, blocked = KEYS[4], KEYS[13]
+local function tell_waiting(ctx, id, place, how, batch, counts) local task, blocked = KEYS[4], KEYS[13]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
@@ -652,35 +652,35 @@ local function tell_waiting(conf, id, place, how, batch, tally) local task, bloc
   if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
   redis.call('ZREM', blocked, id)
   if good then
-    local due_ms = math.max(conf.now + (own[4] or 0), tonumber(own[5] or 0))
-    redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-    if due_ms > conf.now then
-      delay_until(conf, due_ms, id, own[3] or 'any')
+    local due_ms = math.max(ctx.now + (own[4] or 0), tonumber(own[5] or 0))
+    redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
+    if due_ms > ctx.now then
+      delay_until(ctx, due_ms, id, own[3] or 'any')
     else
       local band = math.floor(score / BAND)
-      if conf.fair then score = band * BAND + share_place(conf, own[3] or 'any', own[7] or '', band) end
+      if ctx.fair then score = band * BAND + share_place(ctx, own[3] or 'any', own[7] or '', band) end
       line_up(batch.by_lane, own[3] or 'any', score, id)
     end
-    if own[6] then await_deadline(conf, id, due_ms) end
+    if own[6] then await_deadline(ctx, id, due_ms) end
     batch.freed[#batch.freed + 1] = id
   elseif own[1] == 'failed' then
-    cancel_task(conf, id, own[6], tally)
+    cancel_task(ctx, id, own[6], counts)
   else
     redis.call('HSET', task .. id, 'reason', 'after_failed')
-    bury_task(conf, 'task.dead', id, 'after_failed', own[6], tally)
+    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6], counts)
   end
 end
 
--- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
+-- propagate_ends(ctx, limit, counts): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
 -- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
 -- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
-local function pass_on(conf, limit, tally) local dependents, ends = KEYS[22], KEYS[24]
+local function propagate_ends(ctx, limit, counts) local dependents, ends = KEYS[22], KEYS[24]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
-    make_ready(conf, batch.by_lane)
+    make_ready(ctx, batch.by_lane)
     for first = 1, #batch.freed, 1000 do
-      emit(conf, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
+      emit(ctx, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
     end
     batch = { by_lane = {}, freed = {} }
   end
@@ -690,14 +690,14 @@ local function pass_on(conf, limit, tally) local dependents, ends = KEYS[22], KE
     redis.call('ZREM', ends, note)
     if how == 't' then
       line_up_freed()  -- or it would miss them
-      count, rest = cancel_children(conf, id, other, at, upto, limit - told, tally)
+      count, rest = cancel_children(ctx, id, other, at, upto, limit - told, counts)
     elseif how then  -- else the note is damaged
-      if at ~= '0' then tell_waiting(conf, other, at, how, batch, tally) end
+      if at ~= '0' then tell_waiting(ctx, other, at, how, batch, counts) end
       local waiting = how == 'o' and {}
         or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
       count = #waiting / 2
       if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
-      for i = 1, #waiting, 2 do tell_waiting(conf, waiting[i], waiting[i + 1], how, batch, tally) end
+      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch, counts) end
     end
     if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
     told = told + math.max(count, 1)
@@ -709,16 +709,16 @@ local function pass_on(conf, limit, tally) local dependents, ends = KEYS[22], KE
       if told < limit then follow(notes[i], notes[i + 1]) end
     end
   end
-  conf.noted = nil
+  ctx.noted = nil
   line_up_freed()
   return told
 end
 
--- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
+-- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
 -- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
 -- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(conf, id) local task, children, ends = KEYS[4], KEYS[21], KEYS[24]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[21], KEYS[24]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
@@ -740,7 +740,7 @@ local function shorten_family(conf, id) local task, children, ends = KEYS[4], KE
       redis.call('ZADD', children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
       if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
         redis.call('HSET', task .. kids[1], 'pruned', link[3])
-        redis.call('ZADD', ends, conf.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
+        redis.call('ZADD', ends, ctx.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
       end
       return
     end
@@ -748,17 +748,17 @@ local function shorten_family(conf, id) local task, children, ends = KEYS[4], KE
   end
 end
 
-  arg_made = { note_end = note_end, share_place = share_place, pass_on = pass_on, shorten_family = shorten_family }
+  arg_made = { note_end = note_end, share_place = share_place, propagate_ends = propagate_ends, shorten_family = shorten_family }
   return arg_made
 end
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local tally = {}
-conf.work = 15 * limit
-local expired = expire_waiting(conf, limit, tally)
-if conf.noted then arg_rare().pass_on(conf, 100, tally) end
-retain(conf, tally)
-add_counts(tally)
-return { 'ok', conf.now, expired }
+local counts = {}
+ctx.work = 15 * limit
+local expired = expire_waiting(ctx, limit, counts)
+if ctx.noted then arg_rare().propagate_ends(ctx, 100, counts) end
+retain(ctx, counts)
+add_counts(counts)
+return { 'ok', ctx.now, expired }

@@ -106,7 +106,7 @@ local function open_queue() local config = KEYS[1]
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  local conf = {
+  local ctx = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -124,17 +124,17 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
+    told = 0,  -- of ends, by propagate_ends, while it sweeps
     work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
+    ctx.met = 0
+    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
-  return conf
+  return ctx
 end
 
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
@@ -148,10 +148,10 @@ local function read_record(id) local task = KEYS[4]
   return record, bytes
 end
 
--- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
-local function state_of(conf, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+-- state_of(ctx, set, score, record): the state of a task by the set it is in; nil if it is in none.
+local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
   if not set then return nil end
-  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == leases then return tonumber(score) > ctx.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
   return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
@@ -177,7 +177,7 @@ end
 
 local payload, result = KEYS[5], KEYS[6]
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
 local answers, bytes = {}, 0
@@ -189,11 +189,11 @@ for i = 1, item_count do
     answers[i] = { 'not_found' }
   else
     local data = redis.call('MGET', payload .. id, result .. id)
-    if tonumber(record.result_until_ms or MAX_SAFE) <= conf.now then data[2] = '' end
+    if tonumber(record.result_until_ms or MAX_SAFE) <= ctx.now then data[2] = '' end
     bytes = bytes + 1024 + size + #(data[1] or '') + #(data[2] or '')
-    if bytes > 4194304 and i > 1 then return { 'ok', conf.now, item_count - i + 1, answers } end
-    answers[i] = summarise(id, state_of(conf, set, score, record), score, record)
+    if bytes > 4194304 and i > 1 then return { 'ok', ctx.now, item_count - i + 1, answers } end
+    answers[i] = summarise(id, state_of(ctx, set, score, record), score, record)
     answers[i][7], answers[i][8] = data[1] or '', data[2] or ''
   end
 end
-return { 'ok', conf.now, 0, answers }
+return { 'ok', ctx.now, 0, answers }

@@ -143,7 +143,7 @@ local function open_queue() local config = KEYS[1]
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  local conf = {
+  local ctx = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -161,25 +161,25 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
+    told = 0,  -- of ends, by propagate_ends, while it sweeps
     work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
+    ctx.met = 0
+    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
-  return conf
+  return ctx
 end
 
--- renew_presence(conf): a worker's sign of life, if it is known; what is wanted of it, and how many tasks at a time (0: nobody
+-- renew_presence(ctx): a worker's sign of life, if it is known; what is wanted of it, and how many tasks at a time (0: nobody
 -- said).
-local function renew_presence(conf) local workers, worker_hash = KEYS[5], KEYS[6]
+local function renew_presence(ctx) local workers, worker_hash = KEYS[5], KEYS[6]
   local own = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'mode', 'wanted', 'heard')
   if not own[1] then return 'run', 0 end
-  redis.call('ZADD', workers, 'XX', conf.now_text, worker)
+  redis.call('ZADD', workers, 'XX', ctx.now_text, worker)
   if own[4] == '0' then redis.call('HSET', worker_hash .. worker, 'heard', '1') end
   if busy >= 0 then redis.call('HSET', worker_hash .. worker, 'busy', busy) end
   return own[2] or 'run', tonumber(own[3] or 0)
@@ -189,18 +189,18 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- over_time(conf, id, started_ms, tied): for how many ms a task has run beyond its own timeout, or the queue's; below 0 if it has
--- not, or has none. Its lease is renewed until this is conf.grace_ms. Only a task with ties has a timeout of its own.
-local function over_time(conf, id, started_ms, tied) local config, task = KEYS[1], KEYS[4]
-  local timeout_ms = tied and redis.call('HGET', task .. id, 'timeout_ms') or conf.timeout_ms
-  if not timeout_ms or conf.now < started_ms + timeout_ms then return -1 end
-  if not conf.grace_ms then
+-- over_time(ctx, id, started_ms, tied): for how many ms a task has run beyond its own timeout, or the queue's; below 0 if it has
+-- not, or has none. Its lease is renewed until this is ctx.grace_ms. Only a task with ties has a timeout of its own.
+local function over_time(ctx, id, started_ms, tied) local config, task = KEYS[1], KEYS[4]
+  local timeout_ms = tied and redis.call('HGET', task .. id, 'timeout_ms') or ctx.timeout_ms
+  if not timeout_ms or ctx.now < started_ms + timeout_ms then return -1 end
+  if not ctx.grace_ms then
     local row = redis.call('HMGET', config, 'timeout_grace_ms', 'timeout_set_ms')
-    conf.grace_ms, conf.timeout_set_ms = tonumber(row[1] or 10000), tonumber(row[2] or 0)
+    ctx.grace_ms, ctx.timeout_set_ms = tonumber(row[1] or 10000), tonumber(row[2] or 0)
   end
   -- A lower timeout of the queue may be over already when it is set. The grace begins then, so that the worker hears of it.
-  if timeout_ms == conf.timeout_ms then return conf.now - math.max(started_ms + timeout_ms, conf.timeout_set_ms) end
-  return conf.now - started_ms - timeout_ms
+  if timeout_ms == ctx.timeout_ms then return ctx.now - math.max(started_ms + timeout_ms, ctx.timeout_set_ms) end
+  return ctx.now - started_ms - timeout_ms
 end
 
   arg_made = { over_time = over_time }
@@ -209,13 +209,13 @@ end
 
 local running, leases = KEYS[2], KEYS[3]
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local deadline_ms = conf.now + (lease_ms > 0 and lease_ms or conf.lease_ms)
+local deadline_ms = ctx.now + (lease_ms > 0 and lease_ms or ctx.lease_ms)
 local mode, wanted = 'run', 0
-if worker ~= '' then mode, wanted = renew_presence(conf) end
-if item_count == 0 then return { 'ok', conf.now, mode, wanted, {} } end
+if worker ~= '' then mode, wanted = renew_presence(ctx) end
+if item_count == 0 then return { 'ok', ctx.now, mode, wanted, {} } end
 
 -- at most 1,000: items
 local held = redis.call('HMGET', running, unpack(item_id))
@@ -224,10 +224,10 @@ local answers, renewed = {}, {}
 for i = 1, item_count do
   local flags, ran = flags_of(held[i], item_token[i])
   local tied = flags and string.find(flags, ' ties', 1, true)
-  local timed = flags and (tied or conf.timeout_ms)
-  local late_ms = timed and arg_rare().over_time(conf, item_id[i], tonumber(string.match(ran, '^%d+')), tied) or -1
-  local lost = not flags or tonumber(deadlines[i] or 0) <= conf.now
-  if lost or (late_ms >= 0 and late_ms >= conf.grace_ms) then
+  local timed = flags and (tied or ctx.timeout_ms)
+  local late_ms = timed and arg_rare().over_time(ctx, item_id[i], tonumber(string.match(ran, '^%d+')), tied) or -1
+  local lost = not flags or tonumber(deadlines[i] or 0) <= ctx.now
+  if lost or (late_ms >= 0 and late_ms >= ctx.grace_ms) then
     answers[i] = { 'lease_lost' }
   else
     local cancelling = string.find(flags, ' cancel', 1, true)
@@ -237,4 +237,4 @@ for i = 1, item_count do
   end
 end
 if #renewed > 0 then redis.call('ZADD', leases, 'XX', unpack(renewed)) end  -- at most 2,000: two for each item
-return { 'ok', conf.now, mode, wanted, answers }
+return { 'ok', ctx.now, mode, wanted, answers }

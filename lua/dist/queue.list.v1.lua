@@ -181,7 +181,7 @@ local function open_queue() local config = KEYS[1]
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  local conf = {
+  local ctx = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -199,17 +199,17 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
+    told = 0,  -- of ends, by propagate_ends, while it sweeps
     work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
+    ctx.met = 0
+    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
-  return conf
+  return ctx
 end
 
 -- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
@@ -238,10 +238,10 @@ local function read_record(id) local task = KEYS[4]
   return record, bytes
 end
 
--- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
-local function state_of(conf, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+-- state_of(ctx, set, score, record): the state of a task by the set it is in; nil if it is in none.
+local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
   if not set then return nil end
-  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == leases then return tonumber(score) > ctx.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
   return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
@@ -267,7 +267,7 @@ end
 
 local leases, ready, delayed, blocked, finished, dead, by_user, by_tag, children = KEYS[3], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 local driver, last_score, last_id = string.match(cursor, '^(%l+) (%d+) (%S+)$')
 local indexed = user ~= '' or tag ~= '' or parent ~= ''
@@ -304,7 +304,7 @@ for i = 1, #page, 2 do
   if record and matches(record) then
     local held_in, score = from, page[i + 1]
     if driver ~= 'state' then held_in, score = find_set(id, record) end
-    local found = state_of(conf, held_in, score, record)
+    local found = state_of(ctx, held_in, score, record)
     if found and (state == 'all' or found == state) then
       bytes = bytes + 512 + size - #(record.error or '') - #(record.headers or '')
       record.error, record.headers = nil, nil
@@ -313,4 +313,4 @@ for i = 1, #page, 2 do
   end
 end
 local more = #page == 2000 or last + 1 < #page
-return { 'ok', conf.now, more and driver .. ' ' .. page[last + 1] .. ' ' .. page[last] or '', answers }
+return { 'ok', ctx.now, more and driver .. ' ' .. page[last + 1] .. ' ' .. page[last] or '', answers }

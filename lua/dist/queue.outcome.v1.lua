@@ -97,12 +97,12 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- ended_as(conf, id, state, record): the answer to those who wait for a task that has ended, or that is not there: what it left
+-- ended_as(ctx, id, state, record): the answer to those who wait for a task that has ended, or that is not there: what it left
 -- as its reply, else what is kept with its record.
-local function ended_as(conf, id, state, record) local result, reply = KEYS[4], KEYS[5]
+local function ended_as(ctx, id, state, record) local result, reply = KEYS[4], KEYS[5]
   local left = (record.reply or not state) and redis.call('GET', reply .. id)
   local until_ms, how, value = string.match(left or '', '^(%d+) (.-)\n(.*)$')
-  if how and tonumber(until_ms) > conf.now then
+  if how and tonumber(until_ms) > ctx.now then
     local status, reason = string.match(how, '^(%S*) ?(.*)$')
     if status == 'completed' then return { 'completed', value } end
     if status == 'dead' then return { 'dead', reason, value } end
@@ -112,7 +112,7 @@ local function ended_as(conf, id, state, record) local result, reply = KEYS[4], 
   if state == 'dead' then return { 'dead', record.reason or 'error', record.error or '' } end
   if state == 'cancelled' then return { 'cancelled' } end
   if string.find(record.settled or '', ' result_dropped', 1, true) then return { 'result_dropped' } end
-  local shown = tonumber(record.result_until_ms or MAX_SAFE) > conf.now
+  local shown = tonumber(record.result_until_ms or MAX_SAFE) > ctx.now
   return { 'completed', shown and redis.call('GET', result .. id) or '' }
 end
 
@@ -131,7 +131,7 @@ local function open_queue() local config = KEYS[1]
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  local conf = {
+  local ctx = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -149,17 +149,17 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
+    told = 0,  -- of ends, by propagate_ends, while it sweeps
     work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
+    ctx.met = 0
+    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
-  return conf
+  return ctx
 end
 
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
@@ -173,17 +173,17 @@ local function read_record(id) local task = KEYS[3]
   return record, bytes
 end
 
--- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
-local function state_of(conf, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[2], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+-- state_of(ctx, set, score, record): the state of a task by the set it is in; nil if it is in none.
+local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[2], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
   if not set then return nil end
-  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == leases then return tonumber(score) > ctx.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
   return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
 
 local finished, dead = KEYS[9], KEYS[10]
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
 local answers, bytes = {}, 0
@@ -191,16 +191,16 @@ for i = 1, item_count do
   local id = item_id[i]
   local record = read_record(id)
   local set, score = find_set(id, record)
-  local state = state_of(conf, set, score, record)
+  local state = state_of(ctx, set, score, record)
   if state and set ~= finished and set ~= dead then
     answers[i] = { 'waiting', state, record.reply and 1 or 0 }
   else
-    answers[i] = ended_as(conf, id, state, record or {})
+    answers[i] = ended_as(ctx, id, state, record or {})
   end
   if answers[i][1] ~= 'waiting' then bytes = bytes + 64 + #(answers[i][3] or answers[i][2] or '') end
   if bytes > 4194304 and i > 1 then
     answers[i] = nil
-    return { 'ok', conf.now, item_count - i + 1, answers }
+    return { 'ok', ctx.now, item_count - i + 1, answers }
   end
 end
-return { 'ok', conf.now, 0, answers }
+return { 'ok', ctx.now, 0, answers }

@@ -109,29 +109,29 @@ local function create_base() local config = KEYS[1]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
 end
 
--- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
-local function done_before(conf, verb) local once = KEYS[2]
+-- done_before(ctx, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+local function done_before(ctx, verb) local once = KEYS[2]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
-  if word and tonumber(until_ms) > conf.now then return word end
+  if word and tonumber(until_ms) > ctx.now then return word end
 end
 
--- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- hold_once(ctx, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
 -- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
-local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[2], KEYS[3]
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[2], KEYS[3]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
   end
-  local until_text = string.format('%.0f', conf.now + keep_ms)
+  local until_text = string.format('%.0f', ctx.now + keep_ms)
   redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
   redis.call('ZADD', once_due, until_text, field)
-  conf.held = (conf.held or 0) + 1
+  ctx.held = (ctx.held or 0) + 1
 end
 
--- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
-local function sweep_once(conf, limit) local once, once_due = KEYS[2], KEYS[3]
-  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+-- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
+local function sweep_once(ctx, limit) local once, once_due = KEYS[2], KEYS[3]
+  local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
   redis.call('ZREM', once_due, unpack(fields))
@@ -139,11 +139,11 @@ local function sweep_once(conf, limit) local once, once_due = KEYS[2], KEYS[3]
   return #fields
 end
 
--- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
-local function note_done(conf, verb, word)
+-- note_done(ctx, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+local function note_done(ctx, verb, word)
   if rid == '' then return end
-  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
-  sweep_once(conf, 10)
+  hold_once(ctx, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(ctx, 10)
 end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
@@ -152,7 +152,7 @@ local function open_queue() local config = KEYS[1]
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  local conf = {
+  local ctx = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -170,37 +170,37 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
+    told = 0,  -- of ends, by propagate_ends, while it sweeps
     work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
+    ctx.met = 0
+    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
-  return conf
+  return ctx
 end
 
 local config = KEYS[1]
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 if item_count == 0 then
-  if not conf.exists then create_base() end
-  if epoch > conf.epoch then redis.call('HSET', config, 'epoch', epoch) end
-  return { 'ok', conf.now, math.max(epoch, conf.epoch) }
+  if not ctx.exists then create_base() end
+  if epoch > ctx.epoch then redis.call('HSET', config, 'epoch', epoch) end
+  return { 'ok', ctx.now, math.max(epoch, ctx.epoch) }
 end
-if done_before(conf, 'partition') then return { 'ok', conf.now, conf.epoch } end
+if done_before(ctx, 'partition') then return { 'ok', ctx.now, ctx.epoch } end
 local row = redis.call('HMGET', config, 'partitions', 'homes', 'map_epoch')
 local mapped = tonumber(row[3] or 0)
-if mapped ~= epoch - 1 then return { 'conflict', conf.now, mapped } end
+if mapped ~= epoch - 1 then return { 'conflict', ctx.now, mapped } end
 
-if not conf.exists then create_base() end
+if not ctx.exists then create_base() end
 local homes = (row[2] and row[2] .. ';' or '') .. (row[1] or '-')
-redis.call('HSET', config, 'map_epoch', epoch, 'epoch', math.max(epoch, conf.epoch),
+redis.call('HSET', config, 'map_epoch', epoch, 'epoch', math.max(epoch, ctx.epoch),
   'partitions', table.concat(item_tag, ' '), 'homes', homes)
 if settle then redis.call('HSET', config, 'settled', select(2, string.gsub(homes, '[^;]+', ''))) end
-note_done(conf, 'partition', 'done')
-return { 'ok', conf.now, epoch }
+note_done(ctx, 'partition', 'done')
+return { 'ok', ctx.now, epoch }

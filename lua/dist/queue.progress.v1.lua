@@ -158,46 +158,46 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
-local function done_before(conf, verb) local once = KEYS[6]
+-- done_before(ctx, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+local function done_before(ctx, verb) local once = KEYS[6]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
-  if word and tonumber(until_ms) > conf.now then return word end
+  if word and tonumber(until_ms) > ctx.now then return word end
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
-local function emit(conf, event, id, detail) local events = KEYS[8]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+-- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[8]
+  if ctx.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
+  local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- hold_once(ctx, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
 -- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
-local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[6], KEYS[7]
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[6], KEYS[7]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
   end
-  local until_text = string.format('%.0f', conf.now + keep_ms)
+  local until_text = string.format('%.0f', ctx.now + keep_ms)
   redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
   redis.call('ZADD', once_due, until_text, field)
-  conf.held = (conf.held or 0) + 1
+  ctx.held = (ctx.held or 0) + 1
 end
 
--- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
-local function sweep_once(conf, limit) local once, once_due = KEYS[6], KEYS[7]
-  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+-- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
+local function sweep_once(ctx, limit) local once, once_due = KEYS[6], KEYS[7]
+  local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
   redis.call('ZREM', once_due, unpack(fields))
@@ -205,36 +205,36 @@ local function sweep_once(conf, limit) local once, once_due = KEYS[6], KEYS[7]
   return #fields
 end
 
--- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
-local function note_done(conf, verb, word)
+-- note_done(ctx, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+local function note_done(ctx, verb, word)
   if rid == '' then return end
-  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
-  sweep_once(conf, 10)
+  hold_once(ctx, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(ctx, 10)
 end
 
--- note_answers(conf, verb, answers): leave the answers of this call for the same call, sent again; recall_answers reads them.
+-- note_answers(ctx, verb, answers): leave the answers of this call for the same call, sent again; replayed_answers reads them.
 -- EARLY
-local function note_answers(conf, verb, answers)
+local function note_answers(ctx, verb, answers)
   local words = {}
   for i, answer in ipairs(answers) do words[i] = table.concat(answer, '=') end
-  note_done(conf, verb, table.concat(words, ','))
+  note_done(ctx, verb, table.concat(words, ','))
 end
 
--- note_progress(conf, id, own): write how far a running task has come. False if its record is gone. A line of the log alone is no
+-- note_progress(ctx, id, own): write how far a running task has come. False if its record is gone. A line of the log alone is no
 -- event.
-local function note_progress(conf, id, own) local task, log = KEYS[4], KEYS[5]
+local function note_progress(ctx, id, own) local task, log = KEYS[4], KEYS[5]
   if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then return false end
-  local fields = { 'progress_ms', conf.now_text }
+  local fields = { 'progress_ms', ctx.now_text }
   for name, value in pairs({ progress_ppm = own.ppm, progress_text = own.text, output = own.output }) do
     fields[#fields + 1] = name
     fields[#fields + 1] = value
   end
   redis.call('HSET', task .. id, unpack(fields))  -- at most 8: the fields above
   if own.line then
-    redis.call('RPUSH', log .. id, conf.now_text .. ' ' .. own.line)
+    redis.call('RPUSH', log .. id, ctx.now_text .. ' ' .. own.line)
     redis.call('LTRIM', log .. id, -100, -1)
   end
-  if own.ppm or own.text then emit(conf, 'task.progress', id, own.ppm and 'ppm=' .. own.ppm or '') end
+  if own.ppm or own.text then emit(ctx, 'task.progress', id, own.ppm and 'ppm=' .. own.ppm or '') end
   return true
 end
 
@@ -244,7 +244,7 @@ local function open_queue() local config = KEYS[1]
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  local conf = {
+  local ctx = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -262,17 +262,17 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
+    told = 0,  -- of ends, by propagate_ends, while it sweeps
     work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
+    ctx.met = 0
+    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
-  return conf
+  return ctx
 end
 
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
@@ -294,10 +294,10 @@ local function read_lease(value)
   }
 end
 
--- recall_answers(conf, verb, count): what the same call of so many items was answered within the last minute, or nil.
-local function recall_answers(conf, verb, count)
+-- replayed_answers(ctx, verb, count): what the same call of so many items was answered within the last minute, or nil.
+local function replayed_answers(ctx, verb, count)
   local answers = {}
-  for status, value in string.gmatch(done_before(conf, verb) or '', '([^=,]+)=?([^,]*)') do
+  for status, value in string.gmatch(done_before(ctx, verb) or '', '([^=,]+)=?([^,]*)') do
     answers[#answers + 1] = { status, value ~= '' and value or nil }
   end
   if #answers == count then return answers end
@@ -305,11 +305,11 @@ end
 
 local running, leases = KEYS[2], KEYS[3]
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local answers = recall_answers(conf, 'progress', item_count)
-if answers then return { 'ok', conf.now, answers } end
+local answers = replayed_answers(ctx, 'progress', item_count)
+if answers then return { 'ok', ctx.now, answers } end
 answers = {}
 local any = false
 -- at most 1,000: items
@@ -317,12 +317,12 @@ local held = redis.call('HMGET', running, unpack(item_id))
 local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
 for i, id in ipairs(item_id) do
   local lease = read_lease(held[i])
-  local ours = lease and lease.token == item_token[i] and tonumber(deadlines[i] or 0) > conf.now
-  if not ours or not note_progress(conf, id, item_pairs[i]) then
+  local ours = lease and lease.token == item_token[i] and tonumber(deadlines[i] or 0) > ctx.now
+  if not ours or not note_progress(ctx, id, item_pairs[i]) then
     answers[i] = { 'lease_lost' }
   else
     answers[i], any = { lease.cancelling and 'cancelling' or 'noted' }, true
   end
 end
-if any then note_answers(conf, 'progress', answers) end
-return { 'ok', conf.now, answers }
+if any then note_answers(ctx, 'progress', answers) end
+return { 'ok', ctx.now, answers }

@@ -81,10 +81,10 @@ end
 
 local arg_rare
 
--- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
-local function add_counts(tally) local counters = KEYS[13]
-  for name, counted in pairs(tally) do
+local function add_counts(counts) local counters = KEYS[13]
+  for name, counted in pairs(counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
     else
@@ -111,29 +111,29 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
-local function emit(conf, event, id, detail) local events = KEYS[14]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+-- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[14]
+  if ctx.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
+  local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
+-- drop_task(ctx, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
 -- EARLY
-local function drop_task(conf, id) local task, payload, log, dependents = KEYS[2], KEYS[3], KEYS[4], KEYS[9]
-  if conf.chains and redis.call('EXISTS', dependents .. id) == 1 then arg_rare().note_end(conf, 'f', id) end
+local function drop_task(ctx, id) local task, payload, log, dependents = KEYS[2], KEYS[3], KEYS[4], KEYS[9]
+  if ctx.chains and redis.call('EXISTS', dependents .. id) == 1 then arg_rare().note_end(ctx, 'f', id) end
   redis.call('DEL', task .. id, payload .. id, log .. id)
-  emit(conf, 'task.alert', id, 'reason=record_missing')
+  emit(ctx, 'task.alert', id, 'reason=record_missing')
 end
 
 -- line_up(by_lane, lane, score, id): note a task for make_ready.
@@ -148,23 +148,23 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
-local function push_wake(conf, lane) local wake = KEYS[7]
-  if conf.paused then return end
+-- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+local function push_wake(ctx, lane) local wake = KEYS[7]
+  if ctx.paused then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- make_ready(ctx, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- The shares of a lane with tasks in line do not end, wherever the tasks came from.
-local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[5], KEYS[6], KEYS[12]
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[5], KEYS[6], KEYS[12]
   local names = {}
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
-    if conf.fair then redis.call('PERSIST', shares .. lane) end
-    push_wake(conf, lane)
+    if ctx.fair then redis.call('PERSIST', shares .. lane) end
+    push_wake(ctx, lane)
   end
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
@@ -175,7 +175,7 @@ local function open_queue() local config = KEYS[1]
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  local conf = {
+  local ctx = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -193,27 +193,27 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
+    told = 0,  -- of ends, by propagate_ends, while it sweeps
     work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
+    ctx.met = 0
+    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
-  return conf
+  return ctx
 end
 
--- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
--- that crashed again keep the order that they had in line, not that of their ids. As many as conf.work allows.
-local function promote_due(conf, limit, tally) local config, task, delayed = KEYS[1], KEYS[2], KEYS[8]
-  limit = math.min(limit, math.ceil(conf.work / (conf.fair and 3 or 2)))
-  local page = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
+-- promote_due(ctx, limit, counts): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
+-- that crashed again keep the order that they had in line, not that of their ids. As many as ctx.work allows.
+local function promote_due(ctx, limit, counts) local config, task, delayed = KEYS[1], KEYS[2], KEYS[8]
+  limit = math.min(limit, math.ceil(ctx.work / (ctx.fair and 3 or 2)))
+  local page = redis.call('ZRANGE', delayed, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
   if #page == 0 then return 0 end
   local ids, tied, last = {}, false, math.min(limit, #page / 2)
-  conf.work = conf.work - (conf.fair and 3 or 2) * last
+  ctx.work = ctx.work - (ctx.fair and 3 or 2) * last
   for i = 1, last do
     ids[i] = page[2 * i - 1]
     tied = tied or page[2 * i] == page[2 * i + 2]
@@ -225,19 +225,19 @@ local function promote_due(conf, limit, tally) local config, task, delayed = KEY
   for i, id in ipairs(ids) do
     local own = redis.call('HMGET', task .. id, 'created_ms', 'lane', 'priority', 'user')
     if not own[1] then
-      drop_task(conf, id)
+      drop_task(ctx, id)
     else
-      redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+      redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
       local band = tonumber(own[3] or 5)
-      local own_place = conf.fair and arg_rare().share_place(conf, own[2] or 'any', own[4] or '', band) or place + i
+      local own_place = ctx.fair and arg_rare().share_place(ctx, own[2] or 'any', own[4] or '', band) or place + i
       line_up(by_lane, own[2] or 'any', band * BAND + own_place, id)
       promoted[#promoted + 1] = id
     end
   end
   if #promoted == 0 then return 0 end
-  make_ready(conf, by_lane)
-  emit(conf, 'task.promoted', table.concat(promoted, ' '), '')
-  tally.promoted = #promoted
+  make_ready(ctx, by_lane)
+  emit(ctx, 'task.promoted', table.concat(promoted, ' '), '')
+  counts.promoted = #promoted
   return #promoted
 end
 
@@ -267,36 +267,36 @@ local function first_due(page, limit) local config, task, delayed = KEYS[1], KEY
   return first
 end
 
--- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
+-- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c` and `f`: tell its end to the parent, which
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
 -- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
-local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[10]
-  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
-  redis.call('ZADD', ends, conf.now_text,
-    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
-  conf.noted = true
+local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[10]
+  ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, ctx.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
+  ctx.noted = true
 end
 
--- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
+-- share_place(ctx, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
 -- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
 -- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
-local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[11], KEYS[12]
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[11], KEYS[12]
   local name = lane .. ' ' .. band .. user
-  conf.shares = conf.shares or {}
-  local own = conf.shares[name]
+  ctx.shares = ctx.shares or {}
+  local own = ctx.shares[name]
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
     local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
-    local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
+    local from = math.max(ctx.fair, row[1] and row[1] % BAND or 0)
     own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
-    conf.shares[name] = own
+    ctx.shares[name] = own
   end
   local place = own.place
   own.place = place + own.lasts
   redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
-  if own.place > conf.fair_top then
-    conf.fair_top = own.place + 1000000
-    redis.call('HSET', config, 'fair_top', string.format('%.0f', conf.fair_top))
+  if own.place > ctx.fair_top then
+    ctx.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', ctx.fair_top))
   end
   return place
 end
@@ -305,11 +305,11 @@ end
   return arg_made
 end
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local tally = {}
-conf.work = 15 * limit
-local promoted = promote_due(conf, limit, tally)
-add_counts(tally)
-return { 'ok', conf.now, promoted }
+local counts = {}
+ctx.work = 15 * limit
+local promoted = promote_due(ctx, limit, counts)
+add_counts(counts)
+return { 'ok', ctx.now, promoted }

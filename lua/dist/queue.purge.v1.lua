@@ -123,10 +123,10 @@ end
 
 local arg_rare
 
--- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
-local function add_counts(tally) local counters = KEYS[26]
-  for name, counted in pairs(tally) do
+local function add_counts(counts) local counters = KEYS[26]
+  for name, counted in pairs(counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
     else
@@ -135,13 +135,13 @@ local function add_counts(tally) local counters = KEYS[26]
   end
 end
 
--- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
+-- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
 -- it is not shown; the server deletes it later, by its own clock.
 -- EARLY
-local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[6], KEYS[25]
-  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
-  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
-    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
+local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[6], KEYS[25]
+  ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  redis.call('SET', reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
   redis.pcall('SPUBLISH', channel .. id, how)
 end
 
@@ -163,49 +163,49 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
-local function done_before(conf, verb) local once = KEYS[15]
+-- done_before(ctx, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+local function done_before(ctx, verb) local once = KEYS[15]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
-  if word and tonumber(until_ms) > conf.now then return word end
+  if word and tonumber(until_ms) > ctx.now then return word end
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
-local function emit(conf, event, id, detail) local events = KEYS[27]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+-- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[27]
+  if ctx.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
+  local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- hold_once(ctx, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
 -- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
-local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[15], KEYS[16]
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[15], KEYS[16]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
   end
-  local until_text = string.format('%.0f', conf.now + keep_ms)
+  local until_text = string.format('%.0f', ctx.now + keep_ms)
   redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
   redis.call('ZADD', once_due, until_text, field)
-  conf.held = (conf.held or 0) + 1
+  ctx.held = (ctx.held or 0) + 1
 end
 
--- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- lane_emptied(ctx, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
 -- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
 -- tasks of the lane may wait for one.
-local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[8], KEYS[9], KEYS[10], KEYS[12], KEYS[24]
+local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[8], KEYS[9], KEYS[10], KEYS[12], KEYS[24]
   redis.call('SREM', lanes, lane)
-  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
+  if ctx.fair or ctx.fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.limits and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -220,17 +220,17 @@ local function leave_line(id, key) local task, waiting, limit_lines = KEYS[2], K
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
 end
 
--- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
--- the next one has come, which pass_on tells it.
-local function leave_order(conf, id, key) local order = KEYS[20]
+-- leave_order(ctx, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
+-- the next one has come, which propagate_ends tells it.
+local function leave_order(ctx, id, key) local order = KEYS[20]
   local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
   redis.call('ZREM', order .. key, id)
-  if first[1] == id and first[3] then arg_rare().note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
+  if first[1] == id and first[3] then arg_rare().note_end(ctx, 'o', id, first[3] .. ' ' .. first[4]) end
 end
 
--- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
-local function sweep_once(conf, limit) local once, once_due = KEYS[15], KEYS[16]
-  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+-- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
+local function sweep_once(ctx, limit) local once, once_due = KEYS[15], KEYS[16]
+  local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
   redis.call('ZREM', once_due, unpack(fields))
@@ -238,11 +238,11 @@ local function sweep_once(conf, limit) local once, once_due = KEYS[15], KEYS[16]
   return #fields
 end
 
--- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
-local function note_done(conf, verb, word)
+-- note_done(ctx, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+local function note_done(ctx, verb, word)
   if rid == '' then return end
-  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
-  sweep_once(conf, 10)
+  hold_once(ctx, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(ctx, 10)
 end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
@@ -251,7 +251,7 @@ local function open_queue() local config = KEYS[1]
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  local conf = {
+  local ctx = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -269,24 +269,46 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
+    told = 0,  -- of ends, by propagate_ends, while it sweeps
     work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
+    ctx.met = 0
+    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
-  return conf
+  return ctx
 end
 
--- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
+-- release_holds(ctx, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
+-- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
+-- somebody waits for its reply, and for how long its result is kept.
+local function release_holds(ctx, id, how) local task, deadlines, once = KEYS[2], KEYS[12], KEYS[15]
+  redis.call('ZREM', deadlines, id)
+  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
+  local fields, mine = {}, {}
+  if own[1] then fields[1] = 'unique:' .. own[1] end
+  if own[2] then fields[#fields + 1] = 'scope:' .. own[2] end
+  local held = fields[1] and redis.call('HMGET', once, unpack(fields)) or {}  -- at most 2: as above
+  for i, field in ipairs(fields) do
+    if held[i] == id then mine[#mine + 1] = field end
+  end
+  if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
+  if own[5] or own[6] then
+    redis.call('HDEL', task .. id, 'awaited', 'gathered')
+    arg_rare().note_end(ctx, how, id, own[6] and own[7] .. ' ' .. own[6])
+  end
+  if own[8] then leave_order(ctx, id, own[8]) end
+  return own[3], own[4] and tonumber(own[4])
+end
+
+-- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
 -- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
-local function remove_tasks(conf, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[17], KEYS[18], KEYS[19]
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[17], KEYS[18], KEYS[19]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -314,7 +336,7 @@ local function remove_tasks(conf, ids, since, why, most) local task, payload, re
     if parent and not linked then leave(children .. parent, id) end
     if linked then touched[#touched + 1] = id end
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
-    local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
+    local left_ms = math.min(60000, (since[i] or ctx.now) + 60000 - ctx.now)
     if (left_ms > 0 or linked) and own[4] then
       left = left - 2
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
@@ -333,51 +355,29 @@ local function remove_tasks(conf, ids, since, why, most) local task, payload, re
     redis.call('HSET', unpack(one[2]))  -- at most 13: the fields above
     if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
   end
-  for _, id in ipairs(touched) do arg_rare().shorten_family(conf, id) end
+  for _, id in ipairs(touched) do arg_rare().shorten_family(ctx, id) end
   return count, left
-end
-
--- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
--- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
--- somebody waits for its reply, and for how long its result is kept.
-local function untie(conf, id, how) local task, deadlines, once = KEYS[2], KEYS[12], KEYS[15]
-  redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
-  local fields, mine = {}, {}
-  if own[1] then fields[1] = 'unique:' .. own[1] end
-  if own[2] then fields[#fields + 1] = 'scope:' .. own[2] end
-  local held = fields[1] and redis.call('HMGET', once, unpack(fields)) or {}  -- at most 2: as above
-  for i, field in ipairs(fields) do
-    if held[i] == id then mine[#mine + 1] = field end
-  end
-  if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
-  if own[5] or own[6] then
-    redis.call('HDEL', task .. id, 'awaited', 'gathered')
-    arg_rare().note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
-  end
-  if own[8] then leave_order(conf, id, own[8]) end
-  return own[3], own[4] and tonumber(own[4])
 end
 
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
+-- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c` and `f`: tell its end to the parent, which
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
 -- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
-local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[21]
-  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
-  redis.call('ZADD', ends, conf.now_text,
-    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
-  conf.noted = true
+local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[21]
+  ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, ctx.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
+  ctx.noted = true
 end
 
--- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
+-- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
 -- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
 -- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(conf, id) local task, children, ends = KEYS[2], KEYS[19], KEYS[21]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[2], KEYS[19], KEYS[21]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
@@ -399,7 +399,7 @@ local function shorten_family(conf, id) local task, children, ends = KEYS[2], KE
       redis.call('ZADD', children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
       if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
         redis.call('HSET', task .. kids[1], 'pruned', link[3])
-        redis.call('ZADD', ends, conf.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
+        redis.call('ZADD', ends, ctx.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
       end
       return
     end
@@ -413,11 +413,11 @@ end
 
 local config, task, ready, lanes, delayed, blocked, finished, dead, once, once_due = KEYS[1], KEYS[2], KEYS[7], KEYS[8], KEYS[10], KEYS[11], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local purged, left = string.match(done_before(conf, 'purge') or '', '^(%d+):(%d)$')
-if purged then return { 'ok', conf.now, tonumber(purged), tonumber(left) } end
+local purged, left = string.match(done_before(ctx, 'purge') or '', '^(%d+):(%d)$')
+if purged then return { 'ok', ctx.now, tonumber(purged), tonumber(left) } end
 
 local sets = { delayed, blocked }
 if what == 'all' then sets = { delayed, blocked, finished, dead } end
@@ -438,7 +438,7 @@ for i, set in ipairs(sets) do
     work = work - 4 - tags - (own[1] and 3 or 0)
     for field = 2, 9 do work = work - (own[field] and field ~= 5 and field ~= 6 and 2 or 0) end
     local key = own[2] and 'key:' .. own[2]
-    if own[1] and untie(conf, id, 'f') and set ~= finished and set ~= dead then answer_waiters(conf, id, 'removed', '') end
+    if own[1] and release_holds(ctx, id, 'f') and set ~= finished and set ~= dead then answer_waiters(ctx, id, 'removed', '') end
     if key and string.find(redis.call('HGET', once, key) or '', id .. ' ', 1, true) == 1 then
       redis.call('HDEL', once, key)
       redis.call('ZREM', once_due, key)
@@ -447,16 +447,16 @@ for i, set in ipairs(sets) do
     if own[4] then
       -- As long as the keys count; in `keys` of an older version there is no time.
       keep_ms = keep_ms or math.max(redis.call('HGET', config, 'idempotency_ms') or 0, 86400000)
-      hold_once(conf, 'purged:' .. own[5], id, own[4] == '1' and keep_ms or math.max(own[4] - conf.now, 1))
+      hold_once(ctx, 'purged:' .. own[5], id, own[4] == '1' and keep_ms or math.max(own[4] - ctx.now, 1))
     end
     gone[#gone + 1] = id
   end
   if ids[1] then redis.call('ZREM', set, unpack(ids)) end  -- at most 1,000: limit
-  if in_line[i] and redis.call('EXISTS', set) == 0 then lane_emptied(conf, in_line[i]) end
+  if in_line[i] and redis.call('EXISTS', set) == 0 then lane_emptied(ctx, in_line[i]) end
 end
-remove_tasks(conf, gone, {}, 'purged')
-if #gone > 0 then emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=purged') end
+remove_tasks(ctx, gone, {}, 'purged')
+if #gone > 0 then emit(ctx, 'task.removed', table.concat(gone, ' '), 'reason=purged') end
 add_counts({ purged = #gone > 0 and #gone or nil })
 local more = (#gone == limit or work <= 0 or redis.call('EXISTS', lane ~= '' and ready .. lane or lanes) == 1) and 1 or 0
-note_done(conf, 'purge', #gone .. ':' .. more)
-return { 'ok', conf.now, #gone, more }
+note_done(ctx, 'purge', #gone .. ':' .. more)
+return { 'ok', ctx.now, #gone, more }

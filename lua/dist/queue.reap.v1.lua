@@ -105,10 +105,10 @@ end
 
 local arg_rare
 
--- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
-local function add_counts(tally) local counters = KEYS[35]
-  for name, counted in pairs(tally) do
+local function add_counts(counts) local counters = KEYS[35]
+  for name, counted in pairs(counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
     else
@@ -117,13 +117,13 @@ local function add_counts(tally) local counters = KEYS[35]
   end
 end
 
--- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
+-- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
 -- it is not shown; the server deletes it later, by its own clock.
 -- EARLY
-local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[34]
-  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
-  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
-    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
+local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[34]
+  ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  redis.call('SET', reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
   redis.pcall('SPUBLISH', channel .. id, how)
 end
 
@@ -134,15 +134,15 @@ local function push_due(lane) local wake = KEYS[11]
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(conf, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
+-- await_deadline(ctx, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
 -- last, fails; or expires, if it was never leased: the earlier of the two.
 -- due: a list for the ZADD of the caller. own: what this reads of the record, if that is known.
-local function await_deadline(conf, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
+local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
   own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
     at_ms = since_ms + own[1]
-    if at_ms - conf.now < 10000 then
+    if at_ms - ctx.now < 10000 then
       for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
     end
   end
@@ -186,35 +186,35 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
-local function emit(conf, event, id, detail) local events = KEYS[36]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+-- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[36]
+  if ctx.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
+  local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
--- the next one has come, which pass_on tells it.
-local function leave_order(conf, id, key) local order = KEYS[25]
+-- leave_order(ctx, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
+-- the next one has come, which propagate_ends tells it.
+local function leave_order(ctx, id, key) local order = KEYS[25]
   local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
   redis.call('ZREM', order .. key, id)
-  if first[1] == id and first[3] then arg_rare().note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
+  if first[1] == id and first[3] then arg_rare().note_end(ctx, 'o', id, first[3] .. ' ' .. first[4]) end
 end
 
--- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
+-- release_holds(ctx, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
 -- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
 -- somebody waits for its reply, and for how long its result is kept.
-local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[20]
+local function release_holds(ctx, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[20]
   redis.call('ZREM', deadlines, id)
   local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
   local fields, mine = {}, {}
@@ -227,59 +227,50 @@ local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[
   if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
   if own[5] or own[6] then
     redis.call('HDEL', task .. id, 'awaited', 'gathered')
-    arg_rare().note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
+    arg_rare().note_end(ctx, how, id, own[6] and own[7] .. ' ' .. own[6])
   end
-  if own[8] then leave_order(conf, id, own[8]) end
+  if own[8] then leave_order(ctx, id, own[8]) end
   return own[3], own[4] and tonumber(own[4])
 end
 
--- bury_task(conf, event, id, reason, tied, tally, error, shown): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
-local function bury_task(conf, event, id, reason, tied, tally, error, shown) local dead = KEYS[16]
-  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
-  redis.call('ZADD', dead, conf.now, id)
-  emit(conf, event, id, 'reason=' .. reason .. (shown or ''))
-  tally.dead = (tally.dead or 0) + 1
-end
-
--- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
+-- cancel_task(ctx, id, tied, counts, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- EARLY
-local function cancel_task(conf, id, tied, tally, detail) local task, finished = KEYS[4], KEYS[15]
-  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
-  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
-  redis.call('ZADD', finished, conf.now, id)
-  emit(conf, 'task.cancelled', id, detail or '')
-  tally.cancelled = (tally.cancelled or 0) + 1
-  conf.ended = conf.ended + 1
+local function cancel_task(ctx, id, tied, counts, detail) local task, finished = KEYS[4], KEYS[15]
+  if tied and release_holds(ctx, id, 'f') then answer_waiters(ctx, id, 'cancelled', '') end
+  redis.call('HSET', task .. id, 'cancelled_ms', ctx.now_text)
+  redis.call('ZADD', finished, ctx.now, id)
+  emit(ctx, 'task.cancelled', id, detail or '')
+  counts.cancelled = (counts.cancelled or 0) + 1
+  ctx.ended = ctx.ended + 1
 end
 
--- delay_until(conf, due_ms, id, lane): put a task aside.
-local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[12]
+-- delay_until(ctx, due_ms, id, lane): put a task aside.
+local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
   redis.call('ZADD', delayed, due_ms, id)
-  if due_ms - conf.now < 10000 then push_due(lane) end
+  if due_ms - ctx.now < 10000 then push_due(lane) end
 end
 
--- drop_task(conf, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
+-- drop_task(ctx, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
 -- EARLY
-local function drop_task(conf, id) local task, payload, log, dependents = KEYS[4], KEYS[5], KEYS[7], KEYS[24]
-  if conf.chains and redis.call('EXISTS', dependents .. id) == 1 then arg_rare().note_end(conf, 'f', id) end
+local function drop_task(ctx, id) local task, payload, log, dependents = KEYS[4], KEYS[5], KEYS[7], KEYS[24]
+  if ctx.chains and redis.call('EXISTS', dependents .. id) == 1 then arg_rare().note_end(ctx, 'f', id) end
   redis.call('DEL', task .. id, payload .. id, log .. id)
-  emit(conf, 'task.alert', id, 'reason=record_missing')
+  emit(ctx, 'task.alert', id, 'reason=record_missing')
 end
 
--- end_leases(conf, ids): nobody holds these tasks any more.
-local function end_leases(conf, ids) local running, leases = KEYS[2], KEYS[3]
+-- end_leases(ctx, ids): nobody holds these tasks any more.
+local function end_leases(ctx, ids) local running, leases = KEYS[2], KEYS[3]
   if #ids == 0 then return end
-  if conf.limits then arg_rare().free_limits(conf, ids) end
+  if ctx.limits then arg_rare().free_limits(ctx, ids) end
   -- at most 1,000: items, or leases of a sweep
   redis.call('HDEL', running, unpack(ids))
   redis.call('ZREM', leases, unpack(ids))
 end
 
--- first_leases(conf, limit): where more leases have expired than a sweep takes back: those that end first, and of those that share a
+-- first_leases(ctx, limit): where more leases have expired than a sweep takes back: those that end first, and of those that share a
 -- deadline the first in line, not those whose ids sort first. 1,000 are looked at.
-local function first_leases(conf, limit) local running, leases = KEYS[2], KEYS[3]
-  local page = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
+local function first_leases(ctx, limit) local running, leases = KEYS[2], KEYS[3]
+  local page = redis.call('ZRANGE', leases, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
   local ids, due, place, first = {}, {}, {}, {}
   for i = 1, #page, 2 do
     ids[#ids + 1] = page[i]
@@ -317,25 +308,34 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
-local function push_wake(conf, lane) local wake = KEYS[11]
-  if conf.paused then return end
+-- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+local function push_wake(ctx, lane) local wake = KEYS[11]
+  if ctx.paused then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- make_ready(ctx, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- The shares of a lane with tasks in line do not end, wherever the tasks came from.
-local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[33]
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[33]
   local names = {}
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
-    if conf.fair then redis.call('PERSIST', shares .. lane) end
-    push_wake(conf, lane)
+    if ctx.fair then redis.call('PERSIST', shares .. lane) end
+    push_wake(ctx, lane)
   end
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
+end
+
+-- move_to_dead(ctx, event, id, reason, tied, counts, error, shown): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
+local function move_to_dead(ctx, event, id, reason, tied, counts, error, shown) local dead = KEYS[16]
+  if tied and release_holds(ctx, id, 'f') then answer_waiters(ctx, id, 'dead ' .. reason, error or '') end
+  redis.call('ZADD', dead, ctx.now, id)
+  emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
+  counts.dead = (counts.dead or 0) + 1
 end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
@@ -344,7 +344,7 @@ local function open_queue() local config = KEYS[1]
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  local conf = {
+  local ctx = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -362,17 +362,17 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
+    told = 0,  -- of ends, by propagate_ends, while it sweeps
     work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
+    ctx.met = 0
+    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
-  return conf
+  return ctx
 end
 
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
@@ -405,69 +405,69 @@ local function read_presence() local config = KEYS[1]
   return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
 end
 
--- reap_expired(conf, limit, tally): take back leases past their deadline; of those that share one, the first in line first, as
--- far as they are among the first 1,000, and as many as conf.work allows. The first crash returns a task to its old place, the n-th waits for the backoff of n-1, max_crashes of them end it.
-local function reap_expired(conf, limit, tally) local config, running, leases, task, deadlines = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[14]
-  local ids = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
+-- reap_expired(ctx, limit, counts): take back leases past their deadline; of those that share one, the first in line first, as
+-- far as they are among the first 1,000, and as many as ctx.work allows. The first crash returns a task to its old place, the n-th waits for the backoff of n-1, max_crashes of them end it.
+local function reap_expired(ctx, limit, counts) local config, running, leases, task, deadlines = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[14]
+  local ids = redis.call('ZRANGE', leases, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
   local held, by_lane, due, latest_ms, count = redis.call('HMGET', running, unpack(ids)), {}, {}, 0, 0  -- at most 1,001: one more than the limit
-  while count < math.min(limit, #ids) and conf.work > 0 do  -- at most 1,000: limit
+  while count < math.min(limit, #ids) and ctx.work > 0 do  -- at most 1,000: limit
     count = count + 1
     local _, holds = string.gsub(held_limits(held[count]), ',', '')
-    conf.work = conf.work - 3 - 2 * holds - (string.find(held[count] or '', ' ties', 1, true) and 12 or 0)
+    ctx.work = ctx.work - 3 - 2 * holds - (string.find(held[count] or '', ' ties', 1, true) and 12 or 0)
   end
   if count < #ids then
-    ids = first_leases(conf, count)
+    ids = first_leases(ctx, count)
     held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: limit
   end
   local all = read_policy(config)
-  end_leases(conf, ids)
-  tally.stalled = #ids
+  end_leases(ctx, ids)
+  counts.stalled = #ids
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])
-    conf.trace = lease and lease.trace
+    ctx.trace = lease and lease.trace
     if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
-      drop_task(conf, id)
+      drop_task(ctx, id)
     elseif not lease then
       redis.call('HSET', task .. id, 'reason', 'damaged')
-      bury_task(conf, 'task.dead', id, 'damaged', true, tally)
+      move_to_dead(ctx, 'task.dead', id, 'damaged', true, counts)
     else
       local crashes, reason, back_ms = lease.crashes + 1, nil, nil
-      emit(conf, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
+      emit(ctx, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
       if lease.cancelling then
-        cancel_task(conf, id, lease.tied, tally)
+        cancel_task(ctx, id, lease.tied, counts)
       elseif crashes >= tonumber(all[6] or 5) then
         reason = 'crash_loop'
         redis.call('HDEL', task .. id, 'error', 'exit_code')  -- of another attempt
-        bury_task(conf, 'task.dead', id, reason, lease.tied, tally, nil, ' attempts=' .. lease.attempt - 1)
+        move_to_dead(ctx, 'task.dead', id, reason, lease.tied, counts, nil, ' attempts=' .. lease.attempt - 1)
       elseif crashes == 1 then
-        back_ms = conf.now
+        back_ms = ctx.now
         line_up(by_lane, lease.lane, lease.score, id)
       else
-        back_ms = conf.now + backoff(read_policy(task .. id), all, crashes - 1, 500000)
-        delay_until(conf, back_ms, id, lease.lane)
+        back_ms = ctx.now + backoff(read_policy(task .. id), all, crashes - 1, 500000)
+        delay_until(ctx, back_ms, id, lease.lane)
         redis.call('HSET', task .. id, 'stood', string.format('%.0f ', back_ms) .. lease.score)
         latest_ms = math.max(latest_ms, back_ms)
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
-        reason and 'reason' or 'ready_ms', reason or conf.now_text)
-      if lease.tied and back_ms then await_deadline(conf, id, back_ms, due) end
+        reason and 'reason' or 'ready_ms', reason or ctx.now_text)
+      if lease.tied and back_ms then await_deadline(ctx, id, back_ms, due) end
     end
   end
-  conf.trace = nil
+  ctx.trace = nil
   if due[1] then redis.call('ZADD', deadlines, unpack(due)) end  -- at most 2,000: two for each lease
-  make_ready(conf, by_lane)
+  make_ready(ctx, by_lane)
   if latest_ms > tonumber(latest_ms > 0 and redis.call('HGET', config, 'crashed_due_ms') or 0) then
     redis.call('HSET', config, 'crashed_due_ms', string.format('%.0f', latest_ms))
   end
   return #ids
 end
 
--- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
+-- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
 -- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
-local function remove_tasks(conf, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[21], KEYS[22], KEYS[23]
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[21], KEYS[22], KEYS[23]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -495,7 +495,7 @@ local function remove_tasks(conf, ids, since, why, most) local task, payload, re
     if parent and not linked then leave(children .. parent, id) end
     if linked then touched[#touched + 1] = id end
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
-    local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
+    local left_ms = math.min(60000, (since[i] or ctx.now) + 60000 - ctx.now)
     if (left_ms > 0 or linked) and own[4] then
       left = left - 2
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
@@ -514,41 +514,41 @@ local function remove_tasks(conf, ids, since, why, most) local task, payload, re
     redis.call('HSET', unpack(one[2]))  -- at most 13: the fields above
     if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
   end
-  for _, id in ipairs(touched) do arg_rare().shorten_family(conf, id) end
+  for _, id in ipairs(touched) do arg_rare().shorten_family(ctx, id) end
   return count, left
 end
 
--- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
--- and a number, at most limit, and as many as conf.work allows; how many. conf.untrimmed: there are more. The dead go with an event each.
-local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[16]
+-- trim_set(ctx, set, keep_ms, max, limit, counts): delete the oldest of the finished or the dead beyond an age (nil: none)
+-- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
+local function trim_set(ctx, set, keep_ms, max, limit, counts) local dead = KEYS[16]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
-    gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+    gone = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
   end
   if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
   if #gone == 0 then return 0 end
   local ids, since = {}, {}
   for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
-  local count, left = remove_tasks(conf, ids, since, 'trimmed', math.max(conf.work, 50))
-  conf.work = left - (set == dead and count or 0)
-  conf.untrimmed = conf.untrimmed or count < #ids
-  for i = 1, set == dead and count or 0 do emit(conf, 'task.removed', ids[i], 'reason=retention') end
+  local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
+  ctx.work = left - (set == dead and count or 0)
+  ctx.untrimmed = ctx.untrimmed or count < #ids
+  for i = 1, set == dead and count or 0 do emit(ctx, 'task.removed', ids[i], 'reason=retention') end
   redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   local counter = set == dead and 'dropped' or 'trimmed'
-  tally[counter] = (tally[counter] or 0) + count
+  counts[counter] = (counts[counter] or 0) + count
   return count
 end
 
--- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- retain(ctx, counts): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
-local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
-  conf.work = math.max(conf.work, 50) + 25 * (conf.ended + (tally.dead or 0))  -- as many go as come, whatever they have
-  if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
-    trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
+local function retain(ctx, counts) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
+  ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (counts.dead or 0))  -- as many go as come, whatever they have
+  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.finished_max then
+    trim_set(ctx, finished, nil, ctx.finished_max, 100 + ctx.ended, counts)
   end
-  if tally.dead then
+  if counts.dead then
     local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
-    trim_set(conf, dead, nil, max, 100 + tally.dead, tally)
+    trim_set(ctx, dead, nil, max, 100 + counts.dead, counts)
   end
 end
 
@@ -562,19 +562,19 @@ local function retire_worker(name) local worker_hash = KEYS[18]
   redis.call('PEXPIRE', worker_hash .. name, 120000)
 end
 
--- sweep_workers(conf, tally): forget workers that have been silent for too long, at most 100, as many as conf.work allows, or 20; their leases expire by
+-- sweep_workers(ctx, counts): forget workers that have been silent for too long, at most 100, as many as ctx.work allows, or 20; their leases expire by
 -- themselves.
-local function sweep_workers(conf, tally) local workers = KEYS[17]
-  local silent_ms = conf.presence_ms or read_presence()
-  local most = math.max(20, math.min(100, math.floor(conf.work / 6)))
-  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - silent_ms, 'BYSCORE', 'LIMIT', 0, most)
-  conf.work = conf.work - 6 * #gone
+local function sweep_workers(ctx, counts) local workers = KEYS[17]
+  local silent_ms = ctx.presence_ms or read_presence()
+  local most = math.max(20, math.min(100, math.floor(ctx.work / 6)))
+  local gone = redis.call('ZRANGE', workers, '-inf', ctx.now - silent_ms, 'BYSCORE', 'LIMIT', 0, most)
+  ctx.work = ctx.work - 6 * #gone
   for _, name in ipairs(gone) do
     redis.call('ZREM', workers, name)
     retire_worker(name)
-    emit(conf, 'worker.lost', name, '')
+    emit(ctx, 'worker.lost', name, '')
   end
-  if #gone > 0 then tally.workers_lost = #gone end
+  if #gone > 0 then counts.workers_lost = #gone end
 end
 
 local arg_made
@@ -590,12 +590,12 @@ local function find_set(id, record) local leases, ready, delayed, blocked, finis
   end
 end
 
--- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- lane_emptied(ctx, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
 -- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
 -- tasks of the lane may wait for one.
-local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[33]
+local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[33]
   redis.call('SREM', lanes, lane)
-  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
+  if ctx.fair or ctx.fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.limits and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -610,12 +610,12 @@ local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], K
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
 end
 
--- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
+-- push_control(ctx, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
 -- by itself where nobody waits for it.
-local function push_control(conf, name) local control = KEYS[19]
-  conf.called = conf.called or {}
-  if conf.called[name] then return end
-  conf.called[name] = true
+local function push_control(ctx, name) local control = KEYS[19]
+  ctx.called = ctx.called or {}
+  if ctx.called[name] then return end
+  ctx.called[name] = true
   if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
   redis.call('PEXPIRE', control .. name, 60000)
 end
@@ -631,21 +631,21 @@ local function read_record(id) local task = KEYS[4]
   return record, bytes
 end
 
--- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
-local function state_of(conf, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
+-- state_of(ctx, set, score, record): the state of a task by the set it is in; nil if it is in none.
+local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
   if not set then return nil end
-  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == leases then return tonumber(score) > ctx.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
   return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
 
--- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- cancel_one(ctx, id, counts, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
 -- task leaves the dead set; it holds nothing any more. The answer.
 -- LATE
-local function cancel_one(conf, id, tally, dead_too) local running, leases = KEYS[2], KEYS[3]
+local function cancel_one(ctx, id, counts, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
-  local state = state_of(conf, set, score, record)
+  local state = state_of(ctx, set, score, record)
   if not state then return 'not_found' end
   if state == 'cancelled' then return 'cancelled' end
   local dead_before = state == 'dead'
@@ -654,26 +654,26 @@ local function cancel_one(conf, id, tally, dead_too) local running, leases = KEY
     local held = redis.call('HGET', running, id)
     if held and not string.find(held, ' cancel|', 1, true) then
       redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
-      push_control(conf, string.match(held, '^.* (%S+)$'))
+      push_control(ctx, string.match(held, '^.* (%S+)$'))
     end
     return 'cancelling'
   end
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
-  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(conf, record.lane or 'any') end
-  if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
-  cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(ctx, record.lane or 'any') end
+  if dead_before and record.reply then answer_waiters(ctx, id, 'cancelled', '') end
+  cancel_task(ctx, id, not dead_before and record.ties, counts, dead_before and 'from=dead')
   return 'cancelled'
 end
 
--- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
+-- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c` and `f`: tell its end to the parent, which
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
 -- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
-local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[26]
-  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
-  redis.call('ZADD', ends, conf.now_text,
-    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
-  conf.noted = true
+local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[26]
+  ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, ctx.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
+  ctx.noted = true
 end
 
 -- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
@@ -691,11 +691,11 @@ local function rank_after(set, score, id)
   return low
 end
 
--- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
+-- cancel_children(ctx, id, last_id, last_score, stamp, limit, counts): cancel the children of a task that come after the
 -- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
 -- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
 -- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
-local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[4], KEYS[23]
+local function cancel_children(ctx, id, last_id, last_score, stamp, limit, counts) local task, children = KEYS[4], KEYS[23]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -706,11 +706,11 @@ local function cancel_children(conf, id, last_id, last_score, stamp, limit, tall
     if parent ~= id then
       redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
     else
-      if row[1] then cancel_one(conf, child, tally) end
+      if row[1] then cancel_one(ctx, child, counts) end
       local has_own = redis.call('EXISTS', children .. child) == 1
       if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
         redis.call('HSET', task .. child, 'pruned', stamp)
-        note_end(conf, 't', child, nil, stamp)
+        note_end(ctx, 't', child, nil, stamp)
       elseif not has_own and not row[1] then  -- an older build removed the last child of a link
         redis.call('ZREM', children .. id, child)
         redis.call('PEXPIRE', task .. child, 60000)
@@ -720,13 +720,13 @@ local function cancel_children(conf, id, last_id, last_score, stamp, limit, tall
   return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
 end
 
--- open_line(conf, key, line, batch): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
+-- drain_limit_queue(ctx, key, line, batch): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
 -- most. line: what peek_lines read of it. What becomes ready, who is not blocked any more, the score of the line, and the lines that end,
 -- go into the batch.
 -- The score of a line in limit_lines says when it is looked at next: at that time, again; at once, if it is negative, and then the
 -- time plus BAND is since when; and from BAND on not before a lease ends, for the limit was full at that time, less BAND.
-local function open_line(conf, key, line, batch) local task, waiting = KEYS[4], KEYS[29]
-  local first, most = line.first, math.min(line.room, 100, conf.steps)
+local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KEYS[4], KEYS[29]
+  local first, most = line.first, math.min(line.room, 100, ctx.steps)
   local passed, full, left = 0, 2 * most + 20, line.room - most
   while most > 0 and passed < full and first[passed + 1] do  -- at most 110: as many more as may start, and 10
     local id, score = first[passed + 1], first[passed + 2]
@@ -737,13 +737,13 @@ local function open_line(conf, key, line, batch) local task, waiting = KEYS[4], 
     if own[7] == key then
       most = most - 1
       redis.call('HDEL', task .. id, 'limited_by')
-      redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+      redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
       line_up(batch.by_lane, own[5] or 'any', score, id)
-      if own[6] then await_deadline(conf, id, conf.now, batch.due, own) end
+      if own[6] then await_deadline(ctx, id, ctx.now, batch.due, own) end
       batch.freed[#batch.freed + 1] = id
     end
   end
-  conf.steps = conf.steps - 1 - passed / 2
+  ctx.steps = ctx.steps - 1 - passed / 2
   local emptied = line.room > 0 and line.whole and passed == #first
   if emptied and passed > 0 then
     batch.emptied[#batch.emptied + 1] = waiting .. key
@@ -753,27 +753,27 @@ local function open_line(conf, key, line, batch) local task, waiting = KEYS[4], 
   if emptied or (passed == #first and redis.call('EXISTS', waiting .. key) == 0) then
     batch.ended[#batch.ended + 1] = key
   else
-    batch.looks[#batch.looks + 1] = left + most > 0 and conf.now + 1 - BAND or line.look_ms  -- after those that this call leaves
+    batch.looks[#batch.looks + 1] = left + most > 0 and ctx.now + 1 - BAND or line.recheck_at_ms  -- after those that this call leaves
     batch.looks[#batch.looks + 1] = key
   end
 end
 
--- read_limits(conf, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
+-- read_limits(ctx, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
 -- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
 -- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
-local function read_limits(conf, keys) local limits = KEYS[27]
+local function read_limits(ctx, keys) local limits = KEYS[27]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, string.sub(key, 1, string.find(key, ':', 1, true) or -1) .. '*' end
   local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
   for i, key in ipairs(keys) do
-    local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
+    local rule, limit = rules[2 * i - 1] or rules[2 * i], ctx.limit[key]
     if rule and not limit then
       local most, policy, interval_ms, burst = string.match(rule, '^(%d+) (%S+) (%S+) (%d+)$')
       limit = {
         key = key, policy = policy, most = most ~= '0' and tonumber(most),
         interval_ms = interval_ms ~= '0' and tonumber(interval_ms), slack_ms = (burst - 1) * interval_ms,
       }
-      conf.limit[key] = limit
+      ctx.limit[key] = limit
     end
     found[#found + 1] = limit
   end
@@ -790,50 +790,50 @@ local function read_rates(limited) local rates = KEYS[31]
   for i, limit in ipairs(unread) do limit.rate_ms = due[i] or names[2] and 0 end
 end
 
--- room_left(conf, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
+-- room_left(ctx, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
 -- when to look for one more, in 5 s at the latest. Rates that let none start are looked at together, so that idle workers do not
--- ask for each line on its own. While as many run as may, that is conf.full: the end of a lease opens the line.
+-- ask for each line on its own. While as many run as may, that is ctx.full: the end of a lease opens the line.
 -- limit.idle: its rate has let one start for 5 s, and none has.
-local function room_left(conf, limit) local holding, rates = KEYS[28], KEYS[31]
-  local room, look_ms = MAX_SAFE, conf.now + 5000
+local function room_left(ctx, limit) local holding, rates = KEYS[28], KEYS[31]
+  local room, recheck_at_ms = MAX_SAFE, ctx.now + 5000
   if limit.most then
     limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
-    if limit.held >= limit.most then return 0, conf.full end
+    if limit.held >= limit.most then return 0, ctx.full end
     room = limit.most - limit.held
   end
   if limit.interval_ms then
     local next_ms = limit.next_ms or tonumber(limit.rate_ms or redis.call('ZSCORE', rates, limit.key) or 0)
-    if next_ms > conf.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end  -- it is of another rule for this key
-    limit.idle = next_ms - limit.slack_ms <= conf.now - 5000
-    limit.next_ms = math.max(conf.now, next_ms)
-    local ahead_ms = limit.next_ms - conf.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
+    if next_ms > ctx.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end  -- it is of another rule for this key
+    limit.idle = next_ms - limit.slack_ms <= ctx.now - 5000
+    limit.next_ms = math.max(ctx.now, next_ms)
+    local ahead_ms = limit.next_ms - ctx.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
     local starts = math.max(0, math.floor(-ahead_ms / limit.interval_ms) + 1)
-    local next_look_ms = math.ceil(conf.now + ahead_ms + starts * limit.interval_ms)
-    if starts == 0 and next_look_ms > look_ms then look_ms = conf.now - conf.now % 5000 + 5000 end
-    room, look_ms = math.min(room, starts), math.min(look_ms, next_look_ms)
+    local next_look_ms = math.ceil(ctx.now + ahead_ms + starts * limit.interval_ms)
+    if starts == 0 and next_look_ms > recheck_at_ms then recheck_at_ms = ctx.now - ctx.now % 5000 + 5000 end
+    room, recheck_at_ms = math.min(room, starts), math.min(recheck_at_ms, next_look_ms)
   end
-  return room, look_ms
+  return room, recheck_at_ms
 end
 
--- peek_lines(conf, keys, from, again): read what open_line needs of the lines of these limits, from that one on, 100 at most and
--- not more than conf.steps allows: how many may start now (room), when to look again, the first in line, whether those are all, and
+-- peek_lines(ctx, keys, from, again): read what drain_limit_queue needs of the lines of these limits, from that one on, 100 at most and
+-- not more than ctx.steps allows: how many may start now (room), when to look again, the first in line, whether those are all, and
 -- the scores of these that are blocked still. again: some were let go 5 s ago; if there is room still, workers of their lane are perhaps
 -- not there, so that more may go. By key.
-local function peek_lines(conf, keys, from, again) local blocked, waiting = KEYS[13], KEYS[29]
+local function peek_lines(ctx, keys, from, again) local blocked, waiting = KEYS[13], KEYS[29]
   local page = { unpack(keys, from, math.min(from + 99, #keys)) }  -- at most 100: a page
-  read_rates(read_limits(conf, page))
-  local lines, ids, scores, steps = {}, {}, {}, conf.steps
+  read_rates(read_limits(ctx, page))
+  local lines, ids, scores, steps = {}, {}, {}, ctx.steps
   for _, key in ipairs(page) do
     if steps <= 0 then break end
-    local limit, room, look_ms = conf.limit[key], MAX_SAFE, conf.now
+    local limit, room, recheck_at_ms = ctx.limit[key], MAX_SAFE, ctx.now
     if limit then
-      room, look_ms = room_left(conf, limit)
+      room, recheck_at_ms = room_left(ctx, limit)
       if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end
     end
     local most = math.min(room, 100, steps)
     local first = most > 0 and redis.call('ZRANGE', waiting .. key, 0, most + 9, 'WITHSCORES') or {}
     for i = 1, #first, 2 do ids[#ids + 1] = first[i] end
-    lines[key] = { room = room, look_ms = look_ms, first = first, whole = #first < 2 * most + 20, scores = scores }
+    lines[key] = { room = room, recheck_at_ms = recheck_at_ms, first = first, whole = #first < 2 * most + 20, scores = scores }
     steps = steps - 1 - math.min(most, #first / 2)
   end
   for first = 1, #ids, 7000 do
@@ -843,16 +843,16 @@ local function peek_lines(conf, keys, from, again) local blocked, waiting = KEYS
   return lines
 end
 
--- open_lines(conf, keys, again): see to the lines of these limits, as open_line does. What is more than one call may do is left to
+-- drain_limit_queues(ctx, keys, again): see to the lines of these limits, as drain_limit_queue does. What is more than one call may do is left to
 -- the next claims.
-local function open_lines(conf, keys, again) local blocked, deadlines, limit_lines = KEYS[13], KEYS[14], KEYS[30]
+local function drain_limit_queues(ctx, keys, again) local blocked, deadlines, limit_lines = KEYS[13], KEYS[14], KEYS[30]
   local batch, later, lines = { by_lane = {}, freed = {}, due = {}, looks = {}, emptied = {}, ended = {} }, {}, nil
   for i, key in ipairs(keys) do
-    if conf.steps > 0 then
-      if i % 100 == 1 then lines = peek_lines(conf, keys, i, again) end
-      open_line(conf, key, lines[key], batch)
+    if ctx.steps > 0 then
+      if i % 100 == 1 then lines = peek_lines(ctx, keys, i, again) end
+      drain_limit_queue(ctx, key, lines[key], batch)
     elseif not again then  -- else it is due still
-      later[#later + 1] = conf.now - BAND
+      later[#later + 1] = ctx.now - BAND
       later[#later + 1] = key
     end
   end
@@ -867,14 +867,14 @@ local function open_lines(conf, keys, again) local blocked, deadlines, limit_lin
   for first = 1, #later, 7000 do
     redis.call('ZADD', limit_lines, 'XX', 'LT', unpack(later, first, math.min(first + 6999, #later)))
   end
-  make_ready(conf, batch.by_lane)
+  make_ready(ctx, batch.by_lane)
   for first = 1, #freed, 1000 do
-    emit(conf, 'task.unblocked', table.concat(freed, ' ', first, math.min(first + 999, #freed)), '')
+    emit(ctx, 'task.unblocked', table.concat(freed, ' ', first, math.min(first + 999, #freed)), '')
   end
 end
 
--- free_limits(conf, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
-local function free_limits(conf, ids) local running, holding, limit_lines = KEYS[2], KEYS[28], KEYS[30]
+-- free_limits(ctx, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
+local function free_limits(ctx, ids) local running, holding, limit_lines = KEYS[2], KEYS[28], KEYS[30]
   local freed, keys, lined = {}, {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
     for key in string.gmatch(held_limits(lease), '[^,]+') do
@@ -882,47 +882,47 @@ local function free_limits(conf, ids) local running, holding, limit_lines = KEYS
       table.insert(freed[key], ids[i])
     end
   end
-  conf.steps = conf.steps + 2 * #ids
+  ctx.steps = ctx.steps + 2 * #ids
   for first = 1, #keys, 1000 do
     local looks = redis.call('ZMSCORE', limit_lines, unpack(keys, first, math.min(first + 999, #keys)))  -- at most 1,000: a page
     for i = first, math.min(first + 999, #keys) do
       local key = keys[i]
       redis.call('ZREM', holding .. key, unpack(freed[key]))  -- at most 1,000: ids
-      if conf.limit[key] then conf.limit[key].held = nil end
+      if ctx.limit[key] then ctx.limit[key].held = nil end
       if looks[i - first + 1] then lined[#lined + 1] = key end
     end
   end
-  if #lined > 0 then open_lines(conf, lined) end
+  if #lined > 0 then drain_limit_queues(ctx, lined) end
 end
 
--- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
+-- share_place(ctx, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
 -- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
 -- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
-local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[32], KEYS[33]
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[32], KEYS[33]
   local name = lane .. ' ' .. band .. user
-  conf.shares = conf.shares or {}
-  local own = conf.shares[name]
+  ctx.shares = ctx.shares or {}
+  local own = ctx.shares[name]
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
     local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
-    local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
+    local from = math.max(ctx.fair, row[1] and row[1] % BAND or 0)
     own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
-    conf.shares[name] = own
+    ctx.shares[name] = own
   end
   local place = own.place
   own.place = place + own.lasts
   redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
-  if own.place > conf.fair_top then
-    conf.fair_top = own.place + 1000000
-    redis.call('HSET', config, 'fair_top', string.format('%.0f', conf.fair_top))
+  if own.place > ctx.fair_top then
+    ctx.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', ctx.fair_top))
   end
   return place
 end
 
--- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
+-- tell_waiting(ctx, id, place, how, batch, counts): a task that this one waits for has ended. All of them must end as it
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
-local function tell_waiting(conf, id, place, how, batch, tally) local task, blocked = KEYS[4], KEYS[13]
+local function tell_waiting(ctx, id, place, how, batch, counts) local task, blocked = KEYS[4], KEYS[13]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
@@ -932,35 +932,35 @@ local function tell_waiting(conf, id, place, how, batch, tally) local task, bloc
   if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
   redis.call('ZREM', blocked, id)
   if good then
-    local due_ms = math.max(conf.now + (own[4] or 0), tonumber(own[5] or 0))
-    redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-    if due_ms > conf.now then
-      delay_until(conf, due_ms, id, own[3] or 'any')
+    local due_ms = math.max(ctx.now + (own[4] or 0), tonumber(own[5] or 0))
+    redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
+    if due_ms > ctx.now then
+      delay_until(ctx, due_ms, id, own[3] or 'any')
     else
       local band = math.floor(score / BAND)
-      if conf.fair then score = band * BAND + share_place(conf, own[3] or 'any', own[7] or '', band) end
+      if ctx.fair then score = band * BAND + share_place(ctx, own[3] or 'any', own[7] or '', band) end
       line_up(batch.by_lane, own[3] or 'any', score, id)
     end
-    if own[6] then await_deadline(conf, id, due_ms) end
+    if own[6] then await_deadline(ctx, id, due_ms) end
     batch.freed[#batch.freed + 1] = id
   elseif own[1] == 'failed' then
-    cancel_task(conf, id, own[6], tally)
+    cancel_task(ctx, id, own[6], counts)
   else
     redis.call('HSET', task .. id, 'reason', 'after_failed')
-    bury_task(conf, 'task.dead', id, 'after_failed', own[6], tally)
+    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6], counts)
   end
 end
 
--- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
+-- propagate_ends(ctx, limit, counts): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
 -- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
 -- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
-local function pass_on(conf, limit, tally) local dependents, ends = KEYS[24], KEYS[26]
+local function propagate_ends(ctx, limit, counts) local dependents, ends = KEYS[24], KEYS[26]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
-    make_ready(conf, batch.by_lane)
+    make_ready(ctx, batch.by_lane)
     for first = 1, #batch.freed, 1000 do
-      emit(conf, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
+      emit(ctx, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
     end
     batch = { by_lane = {}, freed = {} }
   end
@@ -970,14 +970,14 @@ local function pass_on(conf, limit, tally) local dependents, ends = KEYS[24], KE
     redis.call('ZREM', ends, note)
     if how == 't' then
       line_up_freed()  -- or it would miss them
-      count, rest = cancel_children(conf, id, other, at, upto, limit - told, tally)
+      count, rest = cancel_children(ctx, id, other, at, upto, limit - told, counts)
     elseif how then  -- else the note is damaged
-      if at ~= '0' then tell_waiting(conf, other, at, how, batch, tally) end
+      if at ~= '0' then tell_waiting(ctx, other, at, how, batch, counts) end
       local waiting = how == 'o' and {}
         or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
       count = #waiting / 2
       if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
-      for i = 1, #waiting, 2 do tell_waiting(conf, waiting[i], waiting[i + 1], how, batch, tally) end
+      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch, counts) end
     end
     if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
     told = told + math.max(count, 1)
@@ -989,16 +989,16 @@ local function pass_on(conf, limit, tally) local dependents, ends = KEYS[24], KE
       if told < limit then follow(notes[i], notes[i + 1]) end
     end
   end
-  conf.noted = nil
+  ctx.noted = nil
   line_up_freed()
   return told
 end
 
--- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
+-- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
 -- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
 -- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(conf, id) local task, children, ends = KEYS[4], KEYS[23], KEYS[26]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[23], KEYS[26]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
@@ -1020,7 +1020,7 @@ local function shorten_family(conf, id) local task, children, ends = KEYS[4], KE
       redis.call('ZADD', children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
       if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
         redis.call('HSET', task .. kids[1], 'pruned', link[3])
-        redis.call('ZADD', ends, conf.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
+        redis.call('ZADD', ends, ctx.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
       end
       return
     end
@@ -1028,19 +1028,19 @@ local function shorten_family(conf, id) local task, children, ends = KEYS[4], KE
   end
 end
 
-  arg_made = { note_end = note_end, free_limits = free_limits, pass_on = pass_on, shorten_family = shorten_family }
+  arg_made = { note_end = note_end, free_limits = free_limits, propagate_ends = propagate_ends, shorten_family = shorten_family }
   return arg_made
 end
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local tally = {}
-conf.work = 15 * limit
-local reaped = reap_expired(conf, limit, tally)
-conf.work = math.max(conf.work, 600)
-sweep_workers(conf, tally)
-if conf.noted then arg_rare().pass_on(conf, 100, tally) end
-retain(conf, tally)
-add_counts(tally)
-return { 'ok', conf.now, reaped }
+local counts = {}
+ctx.work = 15 * limit
+local reaped = reap_expired(ctx, limit, counts)
+ctx.work = math.max(ctx.work, 600)
+sweep_workers(ctx, counts)
+if ctx.noted then arg_rare().propagate_ends(ctx, 100, counts) end
+retain(ctx, counts)
+add_counts(counts)
+return { 'ok', ctx.now, reaped }

@@ -206,21 +206,21 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
-local function emit(conf, event, id, detail) local events = KEYS[31]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+-- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[31]
+  if ctx.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
+  local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- held_limits(lease): the keys of the limits that a lease holds, an entry of `running` or nil, with commas between them. Plain searches,
@@ -271,7 +271,7 @@ local function open_queue() local config = KEYS[1]
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  local conf = {
+  local ctx = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -289,27 +289,27 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
+    told = 0,  -- of ends, by propagate_ends, while it sweeps
     work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
+    ctx.met = 0
+    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
-  return conf
+  return ctx
 end
 
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
-local function add_counts(tally) local counters = KEYS[30]
-  for name, counted in pairs(tally) do
+local function add_counts(counts) local counters = KEYS[30]
+  for name, counted in pairs(counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
     else
@@ -318,13 +318,13 @@ local function add_counts(tally) local counters = KEYS[30]
   end
 end
 
--- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
+-- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
 -- it is not shown; the server deletes it later, by its own clock.
 -- EARLY
-local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[29]
-  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
-  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
-    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
+local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[29]
+  ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  redis.call('SET', reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
   redis.pcall('SPUBLISH', channel .. id, how)
 end
 
@@ -335,15 +335,15 @@ local function push_due(lane) local wake = KEYS[11]
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(conf, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
+-- await_deadline(ctx, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
 -- last, fails; or expires, if it was never leased: the earlier of the two.
 -- due: a list for the ZADD of the caller. own: what this reads of the record, if that is known.
-local function await_deadline(conf, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
+local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
   own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
     at_ms = since_ms + own[1]
-    if at_ms - conf.now < 10000 then
+    if at_ms - ctx.now < 10000 then
       for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
     end
   end
@@ -357,30 +357,30 @@ local function await_deadline(conf, id, since_ms, due, own) local task, deadline
   end
 end
 
--- begin_chains(conf): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
-local function begin_chains(conf) local config = KEYS[1]
-  if not conf.chains then redis.call('HSET', config, 'chains', '1') end
-  conf.chains = '1'
+-- begin_chains(ctx): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
+local function begin_chains(ctx) local config = KEYS[1]
+  if not ctx.chains then redis.call('HSET', config, 'chains', '1') end
+  ctx.chains = '1'
 end
 
--- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
+-- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c` and `f`: tell its end to the parent, which
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
 -- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
-local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[23]
-  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
-  redis.call('ZADD', ends, conf.now_text,
-    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
-  conf.noted = true
+local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[23]
+  ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, ctx.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
+  ctx.noted = true
 end
 
--- make_awaited(conf, id): somebody waits for the end of this task: it has ties from now on; or, if it has ended, its end is noted
+-- make_awaited(ctx, id): somebody waits for the end of this task: it has ties from now on; or, if it has ended, its end is noted
 -- for all that this call adds.
-local function make_awaited(conf, id) local running, task, finished, dead = KEYS[2], KEYS[4], KEYS[15], KEYS[16]
-  if conf.there[id] == 'awaited' then return end
-  conf.there[id] = 'awaited'
+local function make_awaited(ctx, id) local running, task, finished, dead = KEYS[2], KEYS[4], KEYS[15], KEYS[16]
+  if ctx.there[id] == 'awaited' then return end
+  ctx.there[id] = 'awaited'
   local failed = redis.call('ZSCORE', dead, id) or redis.call('HEXISTS', task .. id, 'cancelled_ms') == 1
   if failed or redis.call('ZSCORE', finished, id) then
-    return note_end(conf, failed and 'f' or 'c', id)
+    return note_end(ctx, failed and 'f' or 'c', id)
   end
   redis.call('HSET', task .. id, 'awaited', '1', 'ties', '1')
   local held = redis.call('HGET', running, id)
@@ -389,52 +389,52 @@ local function make_awaited(conf, id) local running, task, finished, dead = KEYS
   end
 end
 
--- await_others(conf, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
+-- await_others(ctx, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
 -- `gather` children, which may come later; or those before it of its ordering key. What has ended before is noted as if it ended now.
-local function await_others(conf, id, own, place) local task, blocked, deadlines, dependents = KEYS[4], KEYS[13], KEYS[14], KEYS[21]
+local function await_others(ctx, id, own, place) local task, blocked, deadlines, dependents = KEYS[4], KEYS[13], KEYS[14], KEYS[21]
   local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
   for _, other in ipairs(own.after or {}) do
     if not seen[other] then
       seen[other], awaits = true, awaits + 1
       redis.call('ZADD', dependents .. other, place, id)
-      make_awaited(conf, other)
+      make_awaited(ctx, other)
     end
   end
   redis.call('HSET', task .. id, 'awaits', awaits)
   redis.call('ZADD', blocked, (own.priority or 5) * BAND + place, id)
   if own.expires_at_ms then redis.call('ZADD', deadlines, own.expires_at_ms, id) end
-  begin_chains(conf)
+  begin_chains(ctx)
 end
 
--- delay_until(conf, due_ms, id, lane): put a task aside.
-local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[12]
+-- delay_until(ctx, due_ms, id, lane): put a task aside.
+local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
   redis.call('ZADD', delayed, due_ms, id)
-  if due_ms - conf.now < 10000 then push_due(lane) end
+  if due_ms - ctx.now < 10000 then push_due(lane) end
 end
 
--- drop_lease(conf, id, held): end what is left of a lease, an entry of `running` or nil. The next claims look at the lines of
+-- drop_lease(ctx, id, held): end what is left of a lease, an entry of `running` or nil. The next claims look at the lines of
 -- its limits.
-local function drop_lease(conf, id, held) local running, leases, holding, limit_lines = KEYS[2], KEYS[3], KEYS[24], KEYS[26]
+local function drop_lease(ctx, id, held) local running, leases, holding, limit_lines = KEYS[2], KEYS[3], KEYS[24], KEYS[26]
   for key in string.gmatch(held_limits(held), '[^,]+') do
     redis.call('ZREM', holding .. key, id)
-    redis.call('ZADD', limit_lines, 'XX', 'LT', conf.now - BAND, key)
+    redis.call('ZADD', limit_lines, 'XX', 'LT', ctx.now - BAND, key)
   end
   redis.call('HDEL', running, id)
   redis.call('ZREM', leases, id)
 end
 
--- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
--- the next one has come, which pass_on tells it.
-local function leave_order(conf, id, key) local order = KEYS[22]
+-- leave_order(ctx, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
+-- the next one has come, which propagate_ends tells it.
+local function leave_order(ctx, id, key) local order = KEYS[22]
   local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
   redis.call('ZREM', order .. key, id)
-  if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
+  if first[1] == id and first[3] then note_end(ctx, 'o', id, first[3] .. ' ' .. first[4]) end
 end
 
--- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
+-- release_holds(ctx, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
 -- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
 -- somebody waits for its reply, and for how long its result is kept.
-local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[17]
+local function release_holds(ctx, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[17]
   redis.call('ZREM', deadlines, id)
   local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
   local fields, mine = {}, {}
@@ -447,16 +447,16 @@ local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[
   if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
   if own[5] or own[6] then
     redis.call('HDEL', task .. id, 'awaited', 'gathered')
-    note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
+    note_end(ctx, how, id, own[6] and own[7] .. ' ' .. own[6])
   end
-  if own[8] then leave_order(conf, id, own[8]) end
+  if own[8] then leave_order(ctx, id, own[8]) end
   return own[3], own[4] and tonumber(own[4])
 end
 
--- end_ties(conf, id, record, how): end what a task that has ended may hold still: its keys, its deadline, its place among those of its
+-- end_ties(ctx, id, record, how): end what a task that has ended may hold still: its keys, its deadline, its place among those of its
 -- ordering key; and answer those that wait for its reply, unless there is an answer. What was done before is not done again.
-local function end_ties(conf, id, record, how) local result, reply = KEYS[6], KEYS[8]
-  local tied = record.ties and untie(conf, id, (how == 'completed' or how == 'result_dropped') and 'c' or 'f')
+local function end_ties(ctx, id, record, how) local result, reply = KEYS[6], KEYS[8]
+  local tied = record.ties and release_holds(ctx, id, (how == 'completed' or how == 'result_dropped') and 'c' or 'f')
   if tied and redis.call('EXISTS', reply .. id) == 0 then
     local word, value = how, ''
     if how == 'dead' then word, value = 'dead ' .. (record.reason or 'damaged'), record.error or '' end
@@ -464,7 +464,7 @@ local function end_ties(conf, id, record, how) local result, reply = KEYS[6], KE
       local fits = redis.call('STRLEN', result .. id) <= 4096
       word, value = fits and how or 'result_dropped', fits and redis.call('GET', result .. id) or ''
     end
-    answer_waiters(conf, id, word, value)
+    answer_waiters(ctx, id, word, value)
   end
 end
 
@@ -493,12 +493,12 @@ local function gather_left(id, record, others) local task, finished, dead, child
   return math.max(0, math.min(tonumber(record.awaits or 0) - others, record.gather - ended)), place
 end
 
--- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- lane_emptied(ctx, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
 -- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
 -- tasks of the lane may wait for one.
-local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[28]
+local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[28]
   redis.call('SREM', lanes, lane)
-  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
+  if ctx.fair or ctx.fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.limits and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -525,23 +525,23 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
-local function push_wake(conf, lane) local wake = KEYS[11]
-  if conf.paused then return end
+-- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+local function push_wake(ctx, lane) local wake = KEYS[11]
+  if ctx.paused then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- make_ready(ctx, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- The shares of a lane with tasks in line do not end, wherever the tasks came from.
-local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[28]
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[28]
   local names = {}
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
-    if conf.fair then redis.call('PERSIST', shares .. lane) end
-    push_wake(conf, lane)
+    if ctx.fair then redis.call('PERSIST', shares .. lane) end
+    push_wake(ctx, lane)
   end
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
@@ -602,11 +602,11 @@ local function read_record(id) local task = KEYS[4]
   return record, bytes
 end
 
--- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
+-- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
 -- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
 -- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(conf, id) local task, children, ends = KEYS[4], KEYS[20], KEYS[23]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[20], KEYS[23]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
@@ -628,7 +628,7 @@ local function shorten_family(conf, id) local task, children, ends = KEYS[4], KE
       redis.call('ZADD', children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
       if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
         redis.call('HSET', task .. kids[1], 'pruned', link[3])
-        redis.call('ZADD', ends, conf.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
+        redis.call('ZADD', ends, ctx.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
       end
       return
     end
@@ -636,11 +636,11 @@ local function shorten_family(conf, id) local task, children, ends = KEYS[4], KE
   end
 end
 
--- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
+-- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
 -- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
-local function remove_tasks(conf, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[18], KEYS[19], KEYS[20]
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[18], KEYS[19], KEYS[20]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -668,7 +668,7 @@ local function remove_tasks(conf, ids, since, why, most) local task, payload, re
     if parent and not linked then leave(children .. parent, id) end
     if linked then touched[#touched + 1] = id end
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
-    local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
+    local left_ms = math.min(60000, (since[i] or ctx.now) + 60000 - ctx.now)
     if (left_ms > 0 or linked) and own[4] then
       left = left - 2
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
@@ -687,30 +687,30 @@ local function remove_tasks(conf, ids, since, why, most) local task, payload, re
     redis.call('HSET', unpack(one[2]))  -- at most 13: the fields above
     if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
   end
-  for _, id in ipairs(touched) do shorten_family(conf, id) end
+  for _, id in ipairs(touched) do shorten_family(ctx, id) end
   return count, left
 end
 
--- repair_lane(conf, lane): let `lanes` have this one just if tasks are in line there. sound, damaged (where nothing is to be
+-- repair_lane(ctx, lane): let `lanes` have this one just if tasks are in line there. sound, damaged (where nothing is to be
 -- written), or repaired.
 -- LATE
-local function repair_lane(conf, lane) local ready, lanes = KEYS[9], KEYS[10]
+local function repair_lane(ctx, lane) local ready, lanes = KEYS[9], KEYS[10]
   local there = redis.call('EXISTS', ready .. lane)
   if redis.call('SISMEMBER', lanes, lane) == there then return 'sound' end
   if dry_run then return 'damaged' end
   if there == 1 then
     redis.call('SADD', lanes, lane)
-    push_wake(conf, lane)
+    push_wake(ctx, lane)
   else
-    lane_emptied(conf, lane)
+    lane_emptied(ctx, lane)
   end
   return 'repaired'
 end
 
--- repair_line(conf, key, from): take out of the holders of a limit whoever has no lease that says so, and out of its line whoever does
+-- repair_line(ctx, key, from): take out of the holders of a limit whoever has no lease that says so, and out of its line whoever does
 -- not wait there; and have the line looked at. How many were seen in the longer one, and what was wrong.
 -- LATE
-local function repair_line(conf, key, from) local running, leases, task, blocked, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[4], KEYS[13], KEYS[24], KEYS[25], KEYS[26]
+local function repair_line(ctx, key, from) local running, leases, task, blocked, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[4], KEYS[13], KEYS[24], KEYS[25], KEYS[26]
   local stale, wrong, long = {}, 0, 0
   local ids = redis.call('ZRANGE', holding .. key, from, from + 999)
   local held = #ids > 0 and redis.call('HMGET', running, unpack(ids)) or {}  -- at most 1,000: the page
@@ -721,7 +721,7 @@ local function repair_line(conf, key, from) local running, leases, task, blocked
   end
   if #stale > 0 and not dry_run then
     redis.call('ZREM', holding .. key, unpack(stale))  -- at most 1,000: the page
-    redis.call('ZADD', limit_lines, 'XX', 'LT', conf.now - BAND, key)
+    redis.call('ZADD', limit_lines, 'XX', 'LT', ctx.now - BAND, key)
   end
   wrong, long, stale = #stale, #ids, {}
   local line = redis.call('ZRANGE', waiting .. key, from, from + 999, 'WITHSCORES')
@@ -735,22 +735,22 @@ local function repair_line(conf, key, from) local running, leases, task, blocked
   if (there == 1) ~= (redis.call('ZSCORE', limit_lines, key) ~= false) then
     wrong = wrong + 1
     if dry_run then return { 'seen', long, wrong } end
-    if there == 1 then redis.call('ZADD', limit_lines, conf.now_text, key) else redis.call('ZREM', limit_lines, key) end
+    if there == 1 then redis.call('ZADD', limit_lines, ctx.now_text, key) else redis.call('ZREM', limit_lines, key) end
   end
   return { 'seen', long, wrong }
 end
 
--- restore_end(conf, id, record, how, tally): put a task that has ended among those that have. When it ended is not known, unless
+-- restore_end(ctx, id, record, how, counts): put a task that has ended among those that have. When it ended is not known, unless
 -- it was cancelled; it is kept as if it ended now. The set that it is in then.
-local function restore_end(conf, id, record, how, tally) local finished, dead = KEYS[15], KEYS[16]
-  end_ties(conf, id, record, how)
+local function restore_end(ctx, id, record, how, counts) local finished, dead = KEYS[15], KEYS[16]
+  end_ties(ctx, id, record, how)
   if how == 'dead' then
-    redis.call('ZADD', dead, conf.now, id)
-    tally.dead = (tally.dead or 0) + 1
+    redis.call('ZADD', dead, ctx.now, id)
+    counts.dead = (counts.dead or 0) + 1
     return 'dead'
   end
-  redis.call('ZADD', finished, record.cancelled_ms or conf.now, id)
-  conf.ended = conf.ended + 1
+  redis.call('ZADD', finished, record.cancelled_ms or ctx.now, id)
+  ctx.ended = ctx.ended + 1
   return how == 'cancelled' and 'cancelled' or 'completed'
 end
 
@@ -761,33 +761,33 @@ local function restore_indexes(id, record) local by_user, by_tag, children = KEY
   if record.parent then redis.call('ZADD', children .. record.parent, record.created_ms, id) end
 end
 
--- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
+-- share_place(ctx, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
 -- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
 -- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
-local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[27], KEYS[28]
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[27], KEYS[28]
   local name = lane .. ' ' .. band .. user
-  conf.shares = conf.shares or {}
-  local own = conf.shares[name]
+  ctx.shares = ctx.shares or {}
+  local own = ctx.shares[name]
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
     local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
-    local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
+    local from = math.max(ctx.fair, row[1] and row[1] % BAND or 0)
     own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
-    conf.shares[name] = own
+    ctx.shares[name] = own
   end
   local place = own.place
   own.place = place + own.lasts
   redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
-  if own.place > conf.fair_top then
-    conf.fair_top = own.place + 1000000
-    redis.call('HSET', config, 'fair_top', string.format('%.0f', conf.fair_top))
+  if own.place > ctx.fair_top then
+    ctx.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', ctx.fair_top))
   end
   return place
 end
 
--- restore_wait(conf, id, record, score): let a task that has not ended wait where it did: for other tasks, for its time, or in line
+-- restore_wait(ctx, id, record, score): let a task that has not ended wait where it did: for other tasks, for its time, or in line
 -- at its old place, which a score or the line of its ordering key or a set of dependents may still know. The state.
-local function restore_wait(conf, id, record, score) local task, once, dependents, order, waiting = KEYS[4], KEYS[17], KEYS[21], KEYS[22], KEYS[25]
+local function restore_wait(ctx, id, record, score) local task, once, dependents, order, waiting = KEYS[4], KEYS[17], KEYS[21], KEYS[22], KEYS[25]
   local key, lane, band = task .. id, record.lane or 'any', tonumber(record.priority) or 5
   local status, number = string.match(record.settled or '', '^%S+ (%l+) (%d+)$')
   local place = score and score % BAND or status == 'released' and tonumber(number) or nil
@@ -813,7 +813,7 @@ local function restore_wait(conf, id, record, score) local task, once, dependent
   end
   if record.ordering_key then place = tonumber(redis.call('ZSCORE', order .. record.ordering_key, id) or nil) or place end
   if not place then
-    place = conf.fair and share_place(conf, lane, record.user or '', band) or place_by_age(lane, band, id, record)
+    place = ctx.fair and share_place(ctx, lane, record.user or '', band) or place_by_age(lane, band, id, record)
   end
   if record.ordering_key then
     redis.call('ZADD', order .. record.ordering_key, 'NX', place, id)
@@ -822,40 +822,40 @@ local function restore_wait(conf, id, record, score) local task, once, dependent
   if left > 0 then own.gather = left end
   if fresh and #others > 0 and tonumber(record.awaits or 0) > 0 then own.after = others end
   if own.behind or own.gather or own.after then
-    conf.there = {}
-    await_others(conf, id, own, place)
+    ctx.there = {}
+    await_others(ctx, id, own, place)
     return 'blocked'
   end
   local due_ms = (status == 'retried' or status == 'snoozed') and tonumber(number) or 0
   if fresh then due_ms = math.max(record.created_ms + (record.delay_ms or 0), tonumber(record.run_after_ms or 0)) end
-  if due_ms > conf.now then
-    delay_until(conf, due_ms, id, lane)
+  if due_ms > ctx.now then
+    delay_until(ctx, due_ms, id, lane)
   else
     local by_lane = {}
     line_up(by_lane, lane, band * BAND + place, id)
-    make_ready(conf, by_lane)
-    redis.call('HSET', key, 'ready_ms', conf.now_text)
+    make_ready(ctx, by_lane)
+    redis.call('HSET', key, 'ready_ms', ctx.now_text)
   end
-  if record.ties then await_deadline(conf, id, math.max(due_ms, conf.now)) end
-  return due_ms > conf.now and 'delayed' or 'ready'
+  if record.ties then await_deadline(ctx, id, math.max(due_ms, ctx.now)) end
+  return due_ms > ctx.now and 'delayed' or 'ready'
 end
 
--- restore_task(conf, id, record, score, tally): put a task that is in no set where its record says; score: its place in line, where
+-- restore_task(ctx, id, record, score, counts): put a task that is in no set where its record says; score: its place in line, where
 -- a lease knows it. The state that it has then.
-local function restore_task(conf, id, record, score, tally)
+local function restore_task(ctx, id, record, score, counts)
   restore_indexes(id, record)
   local how = ended_how(record)
-  if how then return restore_end(conf, id, record, how, tally) end
-  return restore_wait(conf, id, record, score)
+  if how then return restore_end(ctx, id, record, how, counts) end
+  return restore_wait(ctx, id, record, score)
 end
 
--- repair_task(conf, id, tally): put a task that find_damage has found back into one set, that which says most: that it has ended;
+-- repair_task(ctx, id, counts): put a task that find_damage has found back into one set, that which says most: that it has ended;
 -- that a worker has it; that it is in line. A lease whose settlement the record knows has ended, unless it is whole:
 -- then the settlement failed, and comes again. Another goes on, with a new deadline where it had none. The state then, or `gone`.
-local function repair_task(conf, id, tally) local running, leases, ready, delayed, blocked, deadlines, finished, dead, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[9], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[24], KEYS[25], KEYS[26]
+local function repair_task(ctx, id, counts) local running, leases, ready, delayed, blocked, deadlines, finished, dead, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[9], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[24], KEYS[25], KEYS[26]
   local record, held = read_record(id), redis.call('HGET', running, id)
   if not record or not record.created_ms then
-    drop_lease(conf, id, held)
+    drop_lease(ctx, id, held)
     return 'gone'
   end
   local lane, lease = record.lane or 'any', read_lease(held)
@@ -869,67 +869,67 @@ local function repair_task(conf, id, tally) local running, leases, ready, delaye
       if keep or goes_on then redis.call('ZREM', set, id) else keep = set end
     end
   end
-  if redis.call('EXISTS', ready .. lane) == 0 then lane_emptied(conf, lane) end
+  if redis.call('EXISTS', ready .. lane) == 0 then lane_emptied(ctx, lane) end
   local state = keep and states[keep]
   local score = keep == blocked and redis.call('ZSCORE', blocked, id)
   if keep then
-    drop_lease(conf, id, held)
+    drop_lease(ctx, id, held)
     if keep == finished or keep == dead then
-      end_ties(conf, id, record, keep == dead and 'dead' or record.cancelled_ms and 'cancelled' or ended_how(record) or 'completed')
+      end_ties(ctx, id, record, keep == dead and 'dead' or record.cancelled_ms and 'cancelled' or ended_how(record) or 'completed')
     end
   elseif lease and (due or not settled) then
-    redis.call('ZADD', leases, 'NX', string.format('%.0f', conf.now + conf.lease_ms), id)
+    redis.call('ZADD', leases, 'NX', string.format('%.0f', ctx.now + ctx.lease_ms), id)
     redis.call('ZREM', deadlines, id)
     for key in string.gmatch(held_limits(held), '[^,]+') do
       redis.call('ZADD', holding .. key, lease.fence, id)
     end
     state = 'running'
   else
-    drop_lease(conf, id, held)
-    state = restore_task(conf, id, record, lease and tonumber(lease.score), tally)
+    drop_lease(ctx, id, held)
+    state = restore_task(ctx, id, record, lease and tonumber(lease.score), counts)
   end
   if record.limited_by and not score then
     leave_line(id, record.limited_by)
   elseif record.limited_by then
     redis.call('ZADD', waiting .. record.limited_by, score, id)
-    redis.call('ZADD', limit_lines, 'LT', conf.now_text, record.limited_by)
+    redis.call('ZADD', limit_lines, 'LT', ctx.now_text, record.limited_by)
   end
-  emit(conf, 'task.repaired', id, 'state=' .. state)
-  tally.repaired = (tally.repaired or 0) + 1
+  emit(ctx, 'task.repaired', id, 'state=' .. state)
+  counts.repaired = (counts.repaired or 0) + 1
   return state
 end
 
--- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
--- and a number, at most limit, and as many as conf.work allows; how many. conf.untrimmed: there are more. The dead go with an event each.
-local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[16]
+-- trim_set(ctx, set, keep_ms, max, limit, counts): delete the oldest of the finished or the dead beyond an age (nil: none)
+-- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
+local function trim_set(ctx, set, keep_ms, max, limit, counts) local dead = KEYS[16]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
-    gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+    gone = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
   end
   if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
   if #gone == 0 then return 0 end
   local ids, since = {}, {}
   for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
-  local count, left = remove_tasks(conf, ids, since, 'trimmed', math.max(conf.work, 50))
-  conf.work = left - (set == dead and count or 0)
-  conf.untrimmed = conf.untrimmed or count < #ids
-  for i = 1, set == dead and count or 0 do emit(conf, 'task.removed', ids[i], 'reason=retention') end
+  local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
+  ctx.work = left - (set == dead and count or 0)
+  ctx.untrimmed = ctx.untrimmed or count < #ids
+  for i = 1, set == dead and count or 0 do emit(ctx, 'task.removed', ids[i], 'reason=retention') end
   redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   local counter = set == dead and 'dropped' or 'trimmed'
-  tally[counter] = (tally[counter] or 0) + count
+  counts[counter] = (counts[counter] or 0) + count
   return count
 end
 
--- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- retain(ctx, counts): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
-local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
-  conf.work = math.max(conf.work, 50) + 25 * (conf.ended + (tally.dead or 0))  -- as many go as come, whatever they have
-  if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
-    trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
+local function retain(ctx, counts) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
+  ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (counts.dead or 0))  -- as many go as come, whatever they have
+  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.finished_max then
+    trim_set(ctx, finished, nil, ctx.finished_max, 100 + ctx.ended, counts)
   end
-  if tally.dead then
+  if counts.dead then
     local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
-    trim_set(conf, dead, nil, max, 100 + tally.dead, tally)
+    trim_set(ctx, dead, nil, max, 100 + counts.dead, counts)
   end
 end
 
@@ -939,10 +939,10 @@ end
 
 local task = KEYS[4]
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local tasks, by_name, by_key, tally = {}, {}, {}, {}
+local tasks, by_name, by_key, counts = {}, {}, {}, {}
 for i, kind in ipairs(task_count > 0 and find_damage(task_id) or {}) do
   if not kind then
     tasks[i] = { 'sound' }
@@ -951,13 +951,13 @@ for i, kind in ipairs(task_count > 0 and find_damage(task_id) or {}) do
     local call, index = string.match(row[2] or '', '^(.*)/(%d+)$')
     tasks[i] = { 'damaged', kind, tonumber(row[1]) or 0, call or '', tonumber(index) or 0 }
   else
-    tasks[i] = { 'repaired', kind, arg_rare().repair_task(conf, task_id[i], tally) }
+    tasks[i] = { 'repaired', kind, arg_rare().repair_task(ctx, task_id[i], counts) }
   end
 end
-for i = 1, lane_count do by_name[i] = { arg_rare().repair_lane(conf, lane_name[i]) } end
-for i = 1, line_count do by_key[i] = arg_rare().repair_line(conf, line_key[i], line_from[i]) end
-if tally.repaired then
-  arg_rare().retain(conf, tally)
-  arg_rare().add_counts(tally)
+for i = 1, lane_count do by_name[i] = { arg_rare().repair_lane(ctx, lane_name[i]) } end
+for i = 1, line_count do by_key[i] = arg_rare().repair_line(ctx, line_key[i], line_from[i]) end
+if counts.repaired then
+  arg_rare().retain(ctx, counts)
+  arg_rare().add_counts(counts)
 end
-return { 'ok', conf.now, tasks, by_name, by_key }
+return { 'ok', ctx.now, tasks, by_name, by_key }

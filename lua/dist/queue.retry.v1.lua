@@ -97,10 +97,10 @@ end
 
 local arg_rare
 
--- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
-local function add_counts(tally) local counters = KEYS[12]
-  for name, counted in pairs(tally) do
+local function add_counts(counts) local counters = KEYS[12]
+  for name, counted in pairs(counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
     else
@@ -116,15 +116,15 @@ local function push_due(lane) local wake = KEYS[5]
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(conf, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
+-- await_deadline(ctx, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
 -- last, fails; or expires, if it was never leased: the earlier of the two.
 -- due: a list for the ZADD of the caller. own: what this reads of the record, if that is known.
-local function await_deadline(conf, id, since_ms, due, own) local task, deadlines = KEYS[2], KEYS[6]
+local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[2], KEYS[6]
   own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
     at_ms = since_ms + own[1]
-    if at_ms - conf.now < 10000 then
+    if at_ms - ctx.now < 10000 then
       for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
     end
   end
@@ -156,41 +156,41 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
-local function done_before(conf, verb) local once = KEYS[8]
+-- done_before(ctx, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+local function done_before(ctx, verb) local once = KEYS[8]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
-  if word and tonumber(until_ms) > conf.now then return word end
+  if word and tonumber(until_ms) > ctx.now then return word end
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
-local function emit(conf, event, id, detail) local events = KEYS[13]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+-- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[13]
+  if ctx.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
+  local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- hold_once(ctx, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
 -- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
-local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[8], KEYS[9]
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[8], KEYS[9]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
   end
-  local until_text = string.format('%.0f', conf.now + keep_ms)
+  local until_text = string.format('%.0f', ctx.now + keep_ms)
   redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
   redis.call('ZADD', once_due, until_text, field)
-  conf.held = (conf.held or 0) + 1
+  ctx.held = (ctx.held or 0) + 1
 end
 
 -- holder_of(id, field): the other task that a key of `once` stands for, if there is one.
@@ -211,30 +211,30 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
-local function push_wake(conf, lane) local wake = KEYS[5]
-  if conf.paused then return end
+-- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+local function push_wake(ctx, lane) local wake = KEYS[5]
+  if ctx.paused then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- make_ready(ctx, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- The shares of a lane with tasks in line do not end, wherever the tasks came from.
-local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[3], KEYS[4], KEYS[11]
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[3], KEYS[4], KEYS[11]
   local names = {}
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
-    if conf.fair then redis.call('PERSIST', shares .. lane) end
-    push_wake(conf, lane)
+    if ctx.fair then redis.call('PERSIST', shares .. lane) end
+    push_wake(ctx, lane)
   end
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
--- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
-local function sweep_once(conf, limit) local once, once_due = KEYS[8], KEYS[9]
-  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+-- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
+local function sweep_once(ctx, limit) local once, once_due = KEYS[8], KEYS[9]
+  local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
   redis.call('ZREM', once_due, unpack(fields))
@@ -242,19 +242,19 @@ local function sweep_once(conf, limit) local once, once_due = KEYS[8], KEYS[9]
   return #fields
 end
 
--- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
-local function note_done(conf, verb, word)
+-- note_done(ctx, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+local function note_done(ctx, verb, word)
   if rid == '' then return end
-  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
-  sweep_once(conf, 10)
+  hold_once(ctx, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(ctx, 10)
 end
 
--- note_answers(conf, verb, answers): leave the answers of this call for the same call, sent again; recall_answers reads them.
+-- note_answers(ctx, verb, answers): leave the answers of this call for the same call, sent again; replayed_answers reads them.
 -- EARLY
-local function note_answers(conf, verb, answers)
+local function note_answers(ctx, verb, answers)
   local words = {}
   for i, answer in ipairs(answers) do words[i] = table.concat(answer, '=') end
-  note_done(conf, verb, table.concat(words, ','))
+  note_done(ctx, verb, table.concat(words, ','))
 end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
@@ -263,7 +263,7 @@ local function open_queue() local config = KEYS[1]
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  local conf = {
+  local ctx = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -281,63 +281,63 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
+    told = 0,  -- of ends, by propagate_ends, while it sweeps
     work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
+    ctx.met = 0
+    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
-  return conf
+  return ctx
 end
 
--- recall_answers(conf, verb, count): what the same call of so many items was answered within the last minute, or nil.
-local function recall_answers(conf, verb, count)
+-- replayed_answers(ctx, verb, count): what the same call of so many items was answered within the last minute, or nil.
+local function replayed_answers(ctx, verb, count)
   local answers = {}
-  for status, value in string.gmatch(done_before(conf, verb) or '', '([^=,]+)=?([^,]*)') do
+  for status, value in string.gmatch(done_before(ctx, verb) or '', '([^=,]+)=?([^,]*)') do
     answers[#answers + 1] = { status, value ~= '' and value or nil }
   end
   if #answers == count then return answers end
 end
 
--- revive_task(conf, id, unique, scope): take a task out of the dead set, as if it had not run; it takes its keys again.
+-- revive_task(ctx, id, unique, scope): take a task out of the dead set, as if it had not run; it takes its keys again.
 -- EARLY
-local function revive_task(conf, id, unique, scope) local task, dead = KEYS[2], KEYS[7]
+local function revive_task(ctx, id, unique, scope) local task, dead = KEYS[2], KEYS[7]
   redis.call('ZREM', dead, id)
   redis.call('HDEL', task .. id, 'attempts', 'crashes', 'expires_at_ms', 'reason', 'error', 'exit_code',
     'progress_ppm', 'progress_text', 'limited_by')  -- which older versions of these scripts left
-  redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-  if unique then hold_once(conf, 'unique:' .. unique, id) end
-  if scope then hold_once(conf, 'scope:' .. scope, id) end
+  redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
+  if unique then hold_once(ctx, 'unique:' .. unique, id) end
+  if scope then hold_once(ctx, 'scope:' .. scope, id) end
 end
 
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
+-- share_place(ctx, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
 -- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
 -- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
-local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[10], KEYS[11]
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[10], KEYS[11]
   local name = lane .. ' ' .. band .. user
-  conf.shares = conf.shares or {}
-  local own = conf.shares[name]
+  ctx.shares = ctx.shares or {}
+  local own = ctx.shares[name]
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
     local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
-    local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
+    local from = math.max(ctx.fair, row[1] and row[1] % BAND or 0)
     own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
-    conf.shares[name] = own
+    ctx.shares[name] = own
   end
   local place = own.place
   own.place = place + own.lasts
   redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
-  if own.place > conf.fair_top then
-    conf.fair_top = own.place + 1000000
-    redis.call('HSET', config, 'fair_top', string.format('%.0f', conf.fair_top))
+  if own.place > ctx.fair_top then
+    ctx.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', ctx.fair_top))
   end
   return place
 end
@@ -348,11 +348,11 @@ end
 
 local config, task, dead = KEYS[1], KEYS[2], KEYS[7]
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local answers, by_lane, retried = recall_answers(conf, 'retry', item_count), {}, 0
-if answers then return { 'ok', conf.now, answers } end
+local answers, by_lane, retried = replayed_answers(ctx, 'retry', item_count), {}, 0
+if answers then return { 'ok', ctx.now, answers } end
 answers = {}
 local place = redis.call('HINCRBY', config, 'place', item_count) - item_count
 for i = 1, item_count do
@@ -367,15 +367,15 @@ for i = 1, item_count do
     answers[i] = { 'conflict', holder }
   else
     answers[i], retried = { 'retried' }, retried + 1
-    revive_task(conf, id, row[2], row[3])
+    revive_task(ctx, id, row[2], row[3])
     local band = tonumber(row[5] or 5)
-    local own_place = conf.fair and arg_rare().share_place(conf, row[4] or 'any', row[7] or '', band) or place + i
+    local own_place = ctx.fair and arg_rare().share_place(ctx, row[4] or 'any', row[7] or '', band) or place + i
     line_up(by_lane, row[4] or 'any', band * BAND + own_place, id)
-    if row[6] then await_deadline(conf, id, conf.now) end
-    emit(conf, 'task.retried', id, 'reason=by_hand')
+    if row[6] then await_deadline(ctx, id, ctx.now) end
+    emit(ctx, 'task.retried', id, 'reason=by_hand')
   end
 end
-note_answers(conf, 'retry', answers)
-make_ready(conf, by_lane)
+note_answers(ctx, 'retry', answers)
+make_ready(ctx, by_lane)
 if retried > 0 then add_counts({ revived = retried }) end
-return { 'ok', conf.now, answers }
+return { 'ok', ctx.now, answers }

@@ -78,7 +78,7 @@ local function open_queue() local config = KEYS[1]
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  local conf = {
+  local ctx = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -96,17 +96,17 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
+    told = 0,  -- of ends, by propagate_ends, while it sweeps
     work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
+    ctx.met = 0
+    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
-  return conf
+  return ctx
 end
 
 -- read_presence(): for how many ms a worker may be silent and still counts as alive.
@@ -116,7 +116,7 @@ end
 
 local leases, ready, lanes, delayed, blocked, finished, dead, workers, counters = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
 local names, sizes, in_line = redis.call('SRANDMEMBER', lanes, 10000), {}, 0
@@ -137,9 +137,9 @@ for name, sum in pairs({ claimed = sums.wait_ms, completed = sums.run_ms }) do
   if sum > 0 then totals[#totals + 1], totals[#totals + 2] = name, string.format('%.0f', sum) end
 end
 return {
-  'ok', conf.now, conf.paused and 'paused' or conf.draining and 'draining' or 'running', in_line,
+  'ok', ctx.now, ctx.paused and 'paused' or ctx.draining and 'draining' or 'running', in_line,
   redis.call('ZCARD', delayed), redis.call('ZCARD', blocked), redis.call('ZCARD', leases),
-  redis.call('ZCOUNT', leases, '-inf', conf.now), redis.call('ZCARD', finished), redis.call('ZCARD', dead),
-  redis.call('ZCOUNT', workers, string.format('(%.0f', conf.now - read_presence()), '+inf'),
+  redis.call('ZCOUNT', leases, '-inf', ctx.now), redis.call('ZCARD', finished), redis.call('ZCARD', dead),
+  redis.call('ZCOUNT', workers, string.format('(%.0f', ctx.now - read_presence()), '+inf'),
   sizes, math.max(0, redis.call('SCARD', lanes) - 1000), totals,
 }

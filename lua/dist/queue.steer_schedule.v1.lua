@@ -124,46 +124,46 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
-local function done_before(conf, verb) local once = KEYS[6]
+-- done_before(ctx, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+local function done_before(ctx, verb) local once = KEYS[6]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
-  if word and tonumber(until_ms) > conf.now then return word end
+  if word and tonumber(until_ms) > ctx.now then return word end
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
-local function emit(conf, event, id, detail) local events = KEYS[11]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+-- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[11]
+  if ctx.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
+  local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- hold_once(ctx, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
 -- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
-local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[6], KEYS[7]
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[6], KEYS[7]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
   end
-  local until_text = string.format('%.0f', conf.now + keep_ms)
+  local until_text = string.format('%.0f', ctx.now + keep_ms)
   redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
   redis.call('ZADD', once_due, until_text, field)
-  conf.held = (conf.held or 0) + 1
+  ctx.held = (ctx.held or 0) + 1
 end
 
--- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
-local function sweep_once(conf, limit) local once, once_due = KEYS[6], KEYS[7]
-  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+-- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
+local function sweep_once(ctx, limit) local once, once_due = KEYS[6], KEYS[7]
+  local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
   redis.call('ZREM', once_due, unpack(fields))
@@ -171,11 +171,11 @@ local function sweep_once(conf, limit) local once, once_due = KEYS[6], KEYS[7]
   return #fields
 end
 
--- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
-local function note_done(conf, verb, word)
+-- note_done(ctx, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+local function note_done(ctx, verb, word)
   if rid == '' then return end
-  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
-  sweep_once(conf, 10)
+  hold_once(ctx, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(ctx, 10)
 end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
@@ -184,7 +184,7 @@ local function open_queue() local config = KEYS[1]
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  local conf = {
+  local ctx = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -202,17 +202,17 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
+    told = 0,  -- of ends, by propagate_ends, while it sweeps
     work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
+    ctx.met = 0
+    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
-  return conf
+  return ctx
 end
 
 -- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
@@ -222,13 +222,13 @@ local function push_due(lane) local wake = KEYS[3]
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- plan_firing(conf, next_ms): note when this schedule is due next; 0: never by itself. Who waits for work learns of it.
+-- plan_firing(ctx, next_ms): note when this schedule is due next; 0: never by itself. Who waits for work learns of it.
 -- LATE
-local function plan_firing(conf, next_ms) local schedules, schedule = KEYS[8], KEYS[9]
+local function plan_firing(ctx, next_ms) local schedules, schedule = KEYS[8], KEYS[9]
   local due_ms = next_ms > 0 and next_ms or MAX_SAFE
   redis.call('ZADD', schedules, string.format('%.0f', due_ms), name)
   redis.call('HSET', schedule .. name, 'next_ms', string.format('%.0f', next_ms))
-  if due_ms - conf.now < 10000 then push_due('any') end
+  if due_ms - ctx.now < 10000 then push_due('any') end
 end
 
 local arg_made
@@ -251,18 +251,18 @@ end
 
 local config, schedules, schedule, runs = KEYS[1], KEYS[8], KEYS[9], KEYS[10]
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 local key = schedule .. name
-local before = done_before(conf, 'steer_schedule')
-if before then return { before, conf.now } end
+local before = done_before(ctx, 'steer_schedule')
+if before then return { before, ctx.now } end
 local row = redis.call('HMGET', key, 'rev', 'paused', 'open')
 if not row[1] then
   redis.call('ZREM', schedules, name)  -- an evicting server may have taken the rest
-  if conf.exists then note_done(conf, 'steer_schedule', 'not_found') end
-  return { 'not_found', conf.now }
+  if ctx.exists then note_done(ctx, 'steer_schedule', 'not_found') end
+  return { 'not_found', ctx.now }
 end
-if verb == 'resume' and tonumber(row[1]) ~= rev then return { 'stale', conf.now } end
+if verb == 'resume' and tonumber(row[1]) ~= rev then return { 'stale', ctx.now } end
 
 local status = 'done'
 if verb == 'remove' then
@@ -272,17 +272,17 @@ if verb == 'remove' then
   end
   redis.call('DEL', key)
   redis.call('ZREM', schedules, name)
-  emit(conf, 'schedule.removed', name, '')
+  emit(ctx, 'schedule.removed', name, '')
 elseif (verb == 'pause') == (row[2] == '1') then
   status = 'unchanged'
 elseif verb == 'pause' then
-  plan_firing(conf, 0)
+  plan_firing(ctx, 0)
   redis.call('HSET', key, 'paused', '1', 'rev', redis.call('HINCRBY', config, 'revisions', 1))
-  emit(conf, 'schedule.paused', name, '')
+  emit(ctx, 'schedule.paused', name, '')
 else
-  plan_firing(conf, next_ms)
+  plan_firing(ctx, next_ms)
   redis.call('HDEL', key, 'paused')
-  emit(conf, 'schedule.resumed', name, 'next_ms=' .. string.format('%.0f', next_ms))
+  emit(ctx, 'schedule.resumed', name, 'next_ms=' .. string.format('%.0f', next_ms))
 end
-note_done(conf, 'steer_schedule', status)
-return { status, conf.now }
+note_done(ctx, 'steer_schedule', status)
+return { status, ctx.now }

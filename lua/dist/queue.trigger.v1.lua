@@ -332,10 +332,10 @@ end
 
 local arg_rare
 
--- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
-local function add_counts(tally) local counters = KEYS[33]
-  for name, counted in pairs(tally) do
+local function add_counts(counts) local counters = KEYS[33]
+  for name, counted in pairs(counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
     else
@@ -344,21 +344,21 @@ local function add_counts(tally) local counters = KEYS[33]
   end
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
-local function emit(conf, event, id, detail) local events = KEYS[34]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+-- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[34]
+  if ctx.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
+  local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- line_up(by_lane, lane, score, id): note a task for make_ready.
@@ -373,82 +373,82 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- index_task(conf, by_index, id, own): note a new task for the indexes of its user, tags and parent.
+-- index_task(ctx, by_index, id, own): note a new task for the indexes of its user, tags and parent.
 -- EARLY
-local function index_task(conf, by_index, id, own) local by_user, by_tag, children = KEYS[20], KEYS[21], KEYS[22]
-  if own.user then line_up(by_index, by_user .. own.user, conf.now_text, id) end
+local function index_task(ctx, by_index, id, own) local by_user, by_tag, children = KEYS[20], KEYS[21], KEYS[22]
+  if own.user then line_up(by_index, by_user .. own.user, ctx.now_text, id) end
   if own.tags then
     local seen = {}
     for _, tag in ipairs(own.tags) do
-      if not seen[tag] then line_up(by_index, by_tag .. tag, conf.now_text, id) end
+      if not seen[tag] then line_up(by_index, by_tag .. tag, ctx.now_text, id) end
       seen[tag] = true
     end
   end
-  if own.parent then line_up(by_index, children .. own.parent, conf.now_text, id) end
+  if own.parent then line_up(by_index, children .. own.parent, ctx.now_text, id) end
 end
 
--- push_wake(conf, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
-local function push_wake(conf, lane) local wake = KEYS[11]
-  if conf.paused then return end
+-- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+local function push_wake(ctx, lane) local wake = KEYS[11]
+  if ctx.paused then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- make_ready(ctx, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- The shares of a lane with tasks in line do not end, wherever the tasks came from.
-local function make_ready(conf, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[31]
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[31]
   local names = {}
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
-    if conf.fair then redis.call('PERSIST', shares .. lane) end
-    push_wake(conf, lane)
+    if ctx.fair then redis.call('PERSIST', shares .. lane) end
+    push_wake(ctx, lane)
   end
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
--- place_task(conf, id, own, place, by_lane): let a new task wait for what it says: for other tasks, for its time, or in line; or
+-- place_task(ctx, id, own, place, by_lane): let a new task wait for what it says: for other tasks, for its time, or in line; or
 -- in the line of a limit, where others wait already.
 -- EARLY
-local function place_task(conf, id, own, place, by_lane)
-  if own.parent and conf.chains then arg_rare().join_gathering(conf, id, own.parent) end
-  if own.after or own.gather or own.behind then return arg_rare().await_others(conf, id, own, place) end
-  local due_ms = math.max(conf.now + (own.delay_ms or 0), own.run_after_ms or 0)
+local function place_task(ctx, id, own, place, by_lane)
+  if own.parent and ctx.chains then arg_rare().join_gathering(ctx, id, own.parent) end
+  if own.after or own.gather or own.behind then return arg_rare().await_others(ctx, id, own, place) end
+  local due_ms = math.max(ctx.now + (own.delay_ms or 0), own.run_after_ms or 0)
   local tied = own.fallback_after_ms or own.expires_at_ms
-  if due_ms > conf.now then
-    arg_rare().delay_until(conf, due_ms, id, own.lane or 'any')
+  if due_ms > ctx.now then
+    arg_rare().delay_until(ctx, due_ms, id, own.lane or 'any')
   else
     local band = own.priority or 5
-    local score = band * BAND + (conf.fair and arg_rare().share_place(conf, own.lane or 'any', own.user or '', band) or place)
-    local limit = conf.limits and arg_rare().find_line(conf, own)
+    local score = band * BAND + (ctx.fair and arg_rare().share_place(ctx, own.lane or 'any', own.user or '', band) or place)
+    local limit = ctx.limits and arg_rare().find_line(ctx, own)
     if limit then
-      conf.lined[#conf.lined + 1] = id
-      if conf.fair then conf.aside[own.lane or 'any'] = true end
-      return arg_rare().join_limit(conf, id, string.format('%.0f', score), limit, conf.full, tied)
+      ctx.lined[#ctx.lined + 1] = id
+      if ctx.fair then ctx.aside[own.lane or 'any'] = true end
+      return arg_rare().join_limit(ctx, id, string.format('%.0f', score), limit, ctx.full, tied)
     end
     line_up(by_lane, own.lane or 'any', score, id)
   end
-  if tied then arg_rare().await_deadline(conf, id, due_ms) end
+  if tied then arg_rare().await_deadline(ctx, id, due_ms) end
 end
 
--- write_record(id, stamp, conf, own, size): the record of a new task. `ties` says that it has more than the usual at its
+-- write_record(id, stamp, ctx, own, size): the record of a new task. `ties` says that it has more than the usual at its
 -- first lease, its return or its end. An older task of this id may have left a stub: its settlement, as `settled_earlier`, and
 -- the calls that enqueued it, the last eight, stay known.
 -- `source` is the task's own, or that of the call. A link of another family (shorten_family) is one no more.
 -- EARLY
-local function write_record(id, stamp, conf, own, size) local task, children = KEYS[4], KEYS[22]
+local function write_record(id, stamp, ctx, own, size) local task, children = KEYS[4], KEYS[22]
   local key = task .. id
-  local old = conf.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled', 'link') or {}
+  local old = ctx.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled', 'link') or {}
   if old[5] then
     redis.call('HDEL', key, 'link', 'pruned')
     redis.call('ZREM', children .. old[5], id)
-    arg_rare().shorten_family(conf, old[5])
+    arg_rare().shorten_family(ctx, old[5])
   end
   if source == '' then
-    redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))  -- at most 80: two for each pair of an item
+    redis.call('HSET', key, 'rid', stamp, 'created_ms', ctx.now_text, unpack(own))  -- at most 80: two for each pair of an item
   else
-    redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, 'source', source, unpack(own)) -- at most 80: likewise; the last source counts
+    redis.call('HSET', key, 'rid', stamp, 'created_ms', ctx.now_text, 'source', source, unpack(own)) -- at most 80: likewise; the last source counts
   end
   if size > 1024 then redis.call('HSET', key, 'size', size) end
   if trace ~= '' then redis.call('HSET', key, 'trace', trace) end
@@ -464,31 +464,31 @@ local function write_record(id, stamp, conf, own, size) local task, children = K
   end
 end
 
--- add_tasks(conf, ids, data, envelopes, stamps, tally): take in those tasks that are new, each with what its envelope says
+-- add_tasks(ctx, ids, data, envelopes, stamps, counts): take in those tasks that are new, each with what its envelope says
 -- and the stamp of the call and its index in it. One answer each.
 -- EARLY
-local function add_tasks(conf, ids, data, envelopes, stamps, tally) local config, payload, ready, shares = KEYS[1], KEYS[5], KEYS[9], KEYS[31]
+local function add_tasks(ctx, ids, data, envelopes, stamps, counts) local config, payload, ready, shares = KEYS[1], KEYS[5], KEYS[9], KEYS[31]
   local last = redis.call('HINCRBY', config, 'place', #ids)
   local place = last - #ids
-  conf.there, conf.lined, conf.aside, conf.last_place = {}, {}, {}, string.format('%.0f', last)
+  ctx.there, ctx.lined, ctx.aside, ctx.last_place = {}, {}, {}, string.format('%.0f', last)
   local new, answers, created, seen, payloads, by_lane, by_index = { 'created' }, {}, {}, {}, {}, {}, {}
   for i, id in ipairs(ids) do
     local own, known, twin, by, later, later_twin = envelopes[i], nil, nil, nil, false, false
     local keyed = own.idempotency_key or own.unique or own.scope
-    if conf.some_known then known, later = arg_rare().known_as(id, stamps[i]) end
+    if ctx.some_known then known, later = arg_rare().known_as(id, stamps[i]) end
     known = known or (seen[id] and 'exists')
-    if keyed and known ~= 'created' then twin, by, later_twin = arg_rare().find_twin(conf, own, stamps[i]) end
+    if keyed and known ~= 'created' then twin, by, later_twin = arg_rare().find_duplicate(ctx, own, stamps[i]) end
     -- What a later item of this call made was not there when the call came before: then this one was refused, and is again.
     local may_be_refused = by ~= 'rid' and (not known or later) and (not twin or later_twin)
-    local missing = may_be_refused and (own.after and arg_rare().find_missing(conf, own.after, stamps[i])
-      or own.needs_parent and arg_rare().find_missing(conf, { own.parent }, stamps[i]))
-    if may_be_refused and conf.moved and not arg_rare().is_here(own) then
+    local missing = may_be_refused and (own.after and arg_rare().find_missing(ctx, own.after, stamps[i])
+      or own.needs_parent and arg_rare().find_missing(ctx, { own.parent }, stamps[i]))
+    if may_be_refused and ctx.moved and not arg_rare().is_here(own) then
       answers[i] = { 'moved' }
     elseif missing then
       answers[i] = { 'unknown', missing }
     elseif twin and (by == 'rid' or not known) then
       answers[i] = { 'deduplicated', twin }
-      arg_rare().merge_task(conf, twin, later_twin and 'key' or by, stamps[i], own, data[i])  -- the payload of the later item is newer
+      arg_rare().merge_task(ctx, twin, later_twin and 'key' or by, stamps[i], own, data[i])  -- the payload of the later item is newer
     elseif known then
       answers[i], seen[id] = { known }, true
     else
@@ -499,24 +499,24 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally) local config
         payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, data[i]
       end
       if own.ordering_key then arg_rare().join_order(id, own, place + i) end
-      write_record(id, stamps[i], conf, own, #data[i])
-      if keyed then arg_rare().hold_keys(conf, id, own, false) end
-      index_task(conf, by_index, id, own)
-      place_task(conf, id, own, place + i, by_lane)
+      write_record(id, stamps[i], ctx, own, #data[i])
+      if keyed then arg_rare().hold_keys(ctx, id, own, false) end
+      index_task(ctx, by_index, id, own)
+      place_task(ctx, id, own, place + i, by_lane)
     end
   end
-  if conf.held then arg_rare().sweep_once(conf, 10 + 2 * conf.held) end
+  if ctx.held then arg_rare().sweep_once(ctx, 10 + 2 * ctx.held) end
   if #created == 0 then return answers end
   -- at most 2,000: two for each item
   if #payloads > 0 then redis.call('MSET', unpack(payloads)) end
   for index, members in pairs(by_index) do redis.call('ZADD', index, unpack(members)) end
-  make_ready(conf, by_lane)
-  for lane in pairs(conf.aside) do
+  make_ready(ctx, by_lane)
+  for lane in pairs(ctx.aside) do
     if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, 2592000) end
   end
-  emit(conf, 'task.enqueued', table.concat(created, ' '), '')
-  if #conf.lined > 0 then emit(conf, 'task.limited', table.concat(conf.lined, ' '), '') end
-  tally.enqueued = #created
+  emit(ctx, 'task.enqueued', table.concat(created, ' '), '')
+  if #ctx.lined > 0 then emit(ctx, 'task.limited', table.concat(ctx.lined, ' '), '') end
+  counts.enqueued = #created
   return answers
 end
 
@@ -544,7 +544,7 @@ local function open_queue() local config = KEYS[1]
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  local conf = {
+  local ctx = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -562,30 +562,30 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
+    told = 0,  -- of ends, by propagate_ends, while it sweeps
     work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
+    ctx.met = 0
+    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
-  return conf
+  return ctx
 end
 
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- answer_waiters(conf, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
+-- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
 -- it is not shown; the server deletes it later, by its own clock.
 -- EARLY
-local function answer_waiters(conf, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[32]
-  conf.reply_ms = conf.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
-  redis.call('SET', reply .. id, string.format('%.0f ', conf.now + conf.reply_ms) .. how .. '\n' .. value,
-    'PX', string.format('%.0f', math.max(2 * conf.reply_ms, 60000)))
+local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[32]
+  ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  redis.call('SET', reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
   redis.pcall('SPUBLISH', channel .. id, how)
 end
 
@@ -596,15 +596,15 @@ local function push_due(lane) local wake = KEYS[11]
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(conf, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
+-- await_deadline(ctx, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
 -- last, fails; or expires, if it was never leased: the earlier of the two.
 -- due: a list for the ZADD of the caller. own: what this reads of the record, if that is known.
-local function await_deadline(conf, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
+local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
   own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
     at_ms = since_ms + own[1]
-    if at_ms - conf.now < 10000 then
+    if at_ms - ctx.now < 10000 then
       for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
     end
   end
@@ -618,30 +618,30 @@ local function await_deadline(conf, id, since_ms, due, own) local task, deadline
   end
 end
 
--- begin_chains(conf): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
-local function begin_chains(conf) local config = KEYS[1]
-  if not conf.chains then redis.call('HSET', config, 'chains', '1') end
-  conf.chains = '1'
+-- begin_chains(ctx): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
+local function begin_chains(ctx) local config = KEYS[1]
+  if not ctx.chains then redis.call('HSET', config, 'chains', '1') end
+  ctx.chains = '1'
 end
 
--- note_end(conf, how, id, parent, stamp): note what pass_on has to do for a task. `c` and `f`: tell its end to the parent, which
+-- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c` and `f`: tell its end to the parent, which
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
 -- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
-local function note_end(conf, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[25]
-  conf.last_place = conf.last_place or redis.call('HGET', config, 'place') or 0
-  redis.call('ZADD', ends, conf.now_text,
-    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or conf.last_place))
-  conf.noted = true
+local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[25]
+  ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, ctx.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
+  ctx.noted = true
 end
 
--- make_awaited(conf, id): somebody waits for the end of this task: it has ties from now on; or, if it has ended, its end is noted
+-- make_awaited(ctx, id): somebody waits for the end of this task: it has ties from now on; or, if it has ended, its end is noted
 -- for all that this call adds.
-local function make_awaited(conf, id) local running, task, finished, dead = KEYS[2], KEYS[4], KEYS[15], KEYS[16]
-  if conf.there[id] == 'awaited' then return end
-  conf.there[id] = 'awaited'
+local function make_awaited(ctx, id) local running, task, finished, dead = KEYS[2], KEYS[4], KEYS[15], KEYS[16]
+  if ctx.there[id] == 'awaited' then return end
+  ctx.there[id] = 'awaited'
   local failed = redis.call('ZSCORE', dead, id) or redis.call('HEXISTS', task .. id, 'cancelled_ms') == 1
   if failed or redis.call('ZSCORE', finished, id) then
-    return note_end(conf, failed and 'f' or 'c', id)
+    return note_end(ctx, failed and 'f' or 'c', id)
   end
   redis.call('HSET', task .. id, 'awaited', '1', 'ties', '1')
   local held = redis.call('HGET', running, id)
@@ -650,35 +650,35 @@ local function make_awaited(conf, id) local running, task, finished, dead = KEYS
   end
 end
 
--- await_others(conf, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
+-- await_others(ctx, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
 -- `gather` children, which may come later; or those before it of its ordering key. What has ended before is noted as if it ended now.
-local function await_others(conf, id, own, place) local task, blocked, deadlines, dependents = KEYS[4], KEYS[13], KEYS[14], KEYS[23]
+local function await_others(ctx, id, own, place) local task, blocked, deadlines, dependents = KEYS[4], KEYS[13], KEYS[14], KEYS[23]
   local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
   for _, other in ipairs(own.after or {}) do
     if not seen[other] then
       seen[other], awaits = true, awaits + 1
       redis.call('ZADD', dependents .. other, place, id)
-      make_awaited(conf, other)
+      make_awaited(ctx, other)
     end
   end
   redis.call('HSET', task .. id, 'awaits', awaits)
   redis.call('ZADD', blocked, (own.priority or 5) * BAND + place, id)
   if own.expires_at_ms then redis.call('ZADD', deadlines, own.expires_at_ms, id) end
-  begin_chains(conf)
+  begin_chains(ctx)
 end
 
--- leave_order(conf, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
--- the next one has come, which pass_on tells it.
-local function leave_order(conf, id, key) local order = KEYS[24]
+-- leave_order(ctx, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
+-- the next one has come, which propagate_ends tells it.
+local function leave_order(ctx, id, key) local order = KEYS[24]
   local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
   redis.call('ZREM', order .. key, id)
-  if first[1] == id and first[3] then note_end(conf, 'o', id, first[3] .. ' ' .. first[4]) end
+  if first[1] == id and first[3] then note_end(ctx, 'o', id, first[3] .. ' ' .. first[4]) end
 end
 
--- untie(conf, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
+-- release_holds(ctx, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
 -- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
 -- somebody waits for its reply, and for how long its result is kept.
-local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[18]
+local function release_holds(ctx, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[18]
   redis.call('ZREM', deadlines, id)
   local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
   local fields, mine = {}, {}
@@ -691,30 +691,21 @@ local function untie(conf, id, how) local task, deadlines, once = KEYS[4], KEYS[
   if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
   if own[5] or own[6] then
     redis.call('HDEL', task .. id, 'awaited', 'gathered')
-    note_end(conf, how, id, own[6] and own[7] .. ' ' .. own[6])
+    note_end(ctx, how, id, own[6] and own[7] .. ' ' .. own[6])
   end
-  if own[8] then leave_order(conf, id, own[8]) end
+  if own[8] then leave_order(ctx, id, own[8]) end
   return own[3], own[4] and tonumber(own[4])
 end
 
--- bury_task(conf, event, id, reason, tied, tally, error, shown): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
-local function bury_task(conf, event, id, reason, tied, tally, error, shown) local dead = KEYS[16]
-  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'dead ' .. reason, error or '') end
-  redis.call('ZADD', dead, conf.now, id)
-  emit(conf, event, id, 'reason=' .. reason .. (shown or ''))
-  tally.dead = (tally.dead or 0) + 1
-end
-
--- cancel_task(conf, id, tied, tally, detail): end a task as cancelled; the caller has taken it out of the set it was in.
+-- cancel_task(ctx, id, tied, counts, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- EARLY
-local function cancel_task(conf, id, tied, tally, detail) local task, finished = KEYS[4], KEYS[15]
-  if tied and untie(conf, id, 'f') then answer_waiters(conf, id, 'cancelled', '') end
-  redis.call('HSET', task .. id, 'cancelled_ms', conf.now_text)
-  redis.call('ZADD', finished, conf.now, id)
-  emit(conf, 'task.cancelled', id, detail or '')
-  tally.cancelled = (tally.cancelled or 0) + 1
-  conf.ended = conf.ended + 1
+local function cancel_task(ctx, id, tied, counts, detail) local task, finished = KEYS[4], KEYS[15]
+  if tied and release_holds(ctx, id, 'f') then answer_waiters(ctx, id, 'cancelled', '') end
+  redis.call('HSET', task .. id, 'cancelled_ms', ctx.now_text)
+  redis.call('ZADD', finished, ctx.now, id)
+  emit(ctx, 'task.cancelled', id, detail or '')
+  counts.cancelled = (counts.cancelled or 0) + 1
+  ctx.ended = ctx.ended + 1
 end
 
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
@@ -726,12 +717,12 @@ local function find_set(id, record) local leases, ready, delayed, blocked, finis
   end
 end
 
--- lane_emptied(conf, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
+-- lane_emptied(ctx, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
 -- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
 -- tasks of the lane may wait for one.
-local function lane_emptied(conf, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[31]
+local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[31]
   redis.call('SREM', lanes, lane)
-  if conf.fair or conf.fair_top > 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end
+  if ctx.fair or ctx.fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.limits and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -746,12 +737,12 @@ local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], K
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
 end
 
--- push_control(conf, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
+-- push_control(ctx, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
 -- by itself where nobody waits for it.
-local function push_control(conf, name) local control = KEYS[17]
-  conf.called = conf.called or {}
-  if conf.called[name] then return end
-  conf.called[name] = true
+local function push_control(ctx, name) local control = KEYS[17]
+  ctx.called = ctx.called or {}
+  if ctx.called[name] then return end
+  ctx.called[name] = true
   if redis.call('EXISTS', control .. name) == 0 then redis.call('LPUSH', control .. name, '1') end
   redis.call('PEXPIRE', control .. name, 60000)
 end
@@ -767,21 +758,21 @@ local function read_record(id) local task = KEYS[4]
   return record, bytes
 end
 
--- state_of(conf, set, score, record): the state of a task by the set it is in; nil if it is in none.
-local function state_of(conf, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
+-- state_of(ctx, set, score, record): the state of a task by the set it is in; nil if it is in none.
+local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
   if not set then return nil end
-  if set == leases then return tonumber(score) > conf.now and 'running' or 'stalled' end
+  if set == leases then return tonumber(score) > ctx.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
   return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
 
--- cancel_one(conf, id, tally, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- cancel_one(ctx, id, counts, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
 -- task leaves the dead set; it holds nothing any more. The answer.
 -- LATE
-local function cancel_one(conf, id, tally, dead_too) local running, leases = KEYS[2], KEYS[3]
+local function cancel_one(ctx, id, counts, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
-  local state = state_of(conf, set, score, record)
+  local state = state_of(ctx, set, score, record)
   if not state then return 'not_found' end
   if state == 'cancelled' then return 'cancelled' end
   local dead_before = state == 'dead'
@@ -790,15 +781,15 @@ local function cancel_one(conf, id, tally, dead_too) local running, leases = KEY
     local held = redis.call('HGET', running, id)
     if held and not string.find(held, ' cancel|', 1, true) then
       redis.call('HSET', running, id, (string.gsub(held, '|', ' cancel|', 1)))
-      push_control(conf, string.match(held, '^.* (%S+)$'))
+      push_control(ctx, string.match(held, '^.* (%S+)$'))
     end
     return 'cancelling'
   end
   redis.call('ZREM', set, id)
   if record.limited_by then leave_line(id, record.limited_by) end
-  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(conf, record.lane or 'any') end
-  if dead_before and record.reply then answer_waiters(conf, id, 'cancelled', '') end
-  cancel_task(conf, id, not dead_before and record.ties, tally, dead_before and 'from=dead')
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(ctx, record.lane or 'any') end
+  if dead_before and record.reply then answer_waiters(ctx, id, 'cancelled', '') end
+  cancel_task(ctx, id, not dead_before and record.ties, counts, dead_before and 'from=dead')
   return 'cancelled'
 end
 
@@ -817,11 +808,11 @@ local function rank_after(set, score, id)
   return low
 end
 
--- cancel_children(conf, id, last_id, last_score, stamp, limit, tally): cancel the children of a task that come after the
+-- cancel_children(ctx, id, last_id, last_score, stamp, limit, counts): cancel the children of a task that come after the
 -- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
 -- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
 -- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
-local function cancel_children(conf, id, last_id, last_score, stamp, limit, tally) local task, children = KEYS[4], KEYS[22]
+local function cancel_children(ctx, id, last_id, last_score, stamp, limit, counts) local task, children = KEYS[4], KEYS[22]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -832,11 +823,11 @@ local function cancel_children(conf, id, last_id, last_score, stamp, limit, tall
     if parent ~= id then
       redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
     else
-      if row[1] then cancel_one(conf, child, tally) end
+      if row[1] then cancel_one(ctx, child, counts) end
       local has_own = redis.call('EXISTS', children .. child) == 1
       if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
         redis.call('HSET', task .. child, 'pruned', stamp)
-        note_end(conf, 't', child, nil, stamp)
+        note_end(ctx, 't', child, nil, stamp)
       elseif not has_own and not row[1] then  -- an older build removed the last child of a link
         redis.call('ZREM', children .. id, child)
         redis.call('PEXPIRE', task .. child, 60000)
@@ -846,65 +837,17 @@ local function cancel_children(conf, id, last_id, last_score, stamp, limit, tall
   return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
 end
 
--- delay_until(conf, due_ms, id, lane): put a task aside.
-local function delay_until(conf, due_ms, id, lane) local delayed = KEYS[12]
+-- delay_until(ctx, due_ms, id, lane): put a task aside.
+local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
   redis.call('ZADD', delayed, due_ms, id)
-  if due_ms - conf.now < 10000 then push_due(lane) end
+  if due_ms - ctx.now < 10000 then push_due(lane) end
 end
 
--- done_before(conf, verb): the word that a call of this verb and rid has left within the last minute, or nil.
-local function done_before(conf, verb) local once = KEYS[18]
+-- done_before(ctx, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+local function done_before(ctx, verb) local once = KEYS[18]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
-  if word and tonumber(until_ms) > conf.now then return word end
-end
-
--- read_limits(conf, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
--- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
--- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
-local function read_limits(conf, keys) local limits = KEYS[27]
-  local names, found = {}, {}
-  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, string.sub(key, 1, string.find(key, ':', 1, true) or -1) .. '*' end
-  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
-  for i, key in ipairs(keys) do
-    local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
-    if rule and not limit then
-      local most, policy, interval_ms, burst = string.match(rule, '^(%d+) (%S+) (%S+) (%d+)$')
-      limit = {
-        key = key, policy = policy, most = most ~= '0' and tonumber(most),
-        interval_ms = interval_ms ~= '0' and tonumber(interval_ms), slack_ms = (burst - 1) * interval_ms,
-      }
-      conf.limit[key] = limit
-    end
-    found[#found + 1] = limit
-  end
-  return found
-end
-
--- limits_of(conf, user, tags, words): the limits that hold for a task: of all, of its user, its tags and its limit keys, which
--- are given as words with commas between them, or ''.
-local function limits_of(conf, user, tags, words)
-  local known = user .. ' ' .. tags .. ' ' .. words
-  if not conf.limited[known] then
-    local keys, seen = { 'all' }, {}
-    for i, list in ipairs({ user, tags, words }) do
-      for word in string.gmatch(list, '[^,]+') do
-        local key = ({ 'user:', 'tag:', 'key:' })[i] .. word
-        if not seen[key] then keys[#keys + 1], seen[key] = key, true end
-      end
-    end
-    conf.limited[known] = read_limits(conf, keys)
-  end
-  return conf.limited[known]
-end
-
--- find_line(conf, own): the first of the limits of a new task in whose line others wait; it goes behind them at once.
-local function find_line(conf, own) local waiting = KEYS[28]
-  local limited = limits_of(conf, own.user or '', table.concat(own.tags or {}, ','), table.concat(own.limits or {}, ','))
-  for _, limit in ipairs(limited) do
-    if conf.in_line[limit.key] == nil then conf.in_line[limit.key] = redis.call('EXISTS', waiting .. limit.key) == 1 end
-    if conf.in_line[limit.key] and limit.policy == 'queue' then return limit end
-  end
+  if word and tonumber(until_ms) > ctx.now then return word end
 end
 
 -- is_later(made_by, stamp): whether a later item of the same call made the task with the stamp made_by.
@@ -914,33 +857,81 @@ local function is_later(made_by, stamp)
   return other_call == call and tonumber(other_index) > tonumber(index)
 end
 
--- find_missing(conf, ids, stamp): the first of these tasks that there is not, or that a later item of the call makes; nil if
--- all are there. Those that are there are not looked up again in this call.
-local function find_missing(conf, ids, stamp) local task = KEYS[4]
-  for _, id in ipairs(ids) do
-    if not conf.there[id] then
-      local row = redis.call('HMGET', task .. id, 'created_ms', 'rid')
-      if not row[1] or is_later(row[2], stamp) then return id end
-      conf.there[id] = true
-    end
-  end
-end
-
--- find_twin(conf, own, stamp): the task that stands for a new one, and by what: by what this call was answered before
+-- find_duplicate(ctx, own, stamp): the task that stands for a new one, and by what: by what this call was answered before
 -- (rid), its idempotency key (key), its scope, or its unique key; and whether a later item of this call made it, where that
 -- matters. nil if none does.
-local function find_twin(conf, own, stamp) local task, once = KEYS[4], KEYS[18]
+local function find_duplicate(ctx, own, stamp) local task, once = KEYS[4], KEYS[18]
   local names = { 'rid', 'key', 'scope', 'unique' }
   local found = redis.call('HMGET', once, 'rid:' .. stamp, 'key:' .. (own.idempotency_key or ''),
     'scope:' .. (own.scope or ''), 'unique:' .. (own.unique or ''))
   for i, name in ipairs(names) do
     local id, until_ms, made_by = string.match(found[i] or '', '^(%S+) ?(%d*) ?(%S*)$')
     if made_by and made_by ~= '' and redis.call('HEXISTS', once, 'purged:' .. made_by) == 1 then id = nil end
-    local asked = id and i > 1 and (until_ms == '' or own.after or own.needs_parent or conf.moved)
+    local asked = id and i > 1 and (until_ms == '' or own.after or own.needs_parent or ctx.moved)
     local row = asked and redis.call('HMGET', task .. id, 'created_ms', 'rid') or {}
     -- Of a task that was evicted a key may be left.
-    local stands = id and (until_ms ~= '' and tonumber(until_ms) > conf.now or until_ms == '' and row[1])
+    local stands = id and (until_ms ~= '' and tonumber(until_ms) > ctx.now or until_ms == '' and row[1])
     if stands then return id, name, asked and is_later(row[2], stamp) end
+  end
+end
+
+-- read_limits(ctx, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
+-- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
+-- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
+local function read_limits(ctx, keys) local limits = KEYS[27]
+  local names, found = {}, {}
+  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, string.sub(key, 1, string.find(key, ':', 1, true) or -1) .. '*' end
+  local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
+  for i, key in ipairs(keys) do
+    local rule, limit = rules[2 * i - 1] or rules[2 * i], ctx.limit[key]
+    if rule and not limit then
+      local most, policy, interval_ms, burst = string.match(rule, '^(%d+) (%S+) (%S+) (%d+)$')
+      limit = {
+        key = key, policy = policy, most = most ~= '0' and tonumber(most),
+        interval_ms = interval_ms ~= '0' and tonumber(interval_ms), slack_ms = (burst - 1) * interval_ms,
+      }
+      ctx.limit[key] = limit
+    end
+    found[#found + 1] = limit
+  end
+  return found
+end
+
+-- limits_of(ctx, user, tags, words): the limits that hold for a task: of all, of its user, its tags and its limit keys, which
+-- are given as words with commas between them, or ''.
+local function limits_of(ctx, user, tags, words)
+  local known = user .. ' ' .. tags .. ' ' .. words
+  if not ctx.limited[known] then
+    local keys, seen = { 'all' }, {}
+    for i, list in ipairs({ user, tags, words }) do
+      for word in string.gmatch(list, '[^,]+') do
+        local key = ({ 'user:', 'tag:', 'key:' })[i] .. word
+        if not seen[key] then keys[#keys + 1], seen[key] = key, true end
+      end
+    end
+    ctx.limited[known] = read_limits(ctx, keys)
+  end
+  return ctx.limited[known]
+end
+
+-- find_line(ctx, own): the first of the limits of a new task in whose line others wait; it goes behind them at once.
+local function find_line(ctx, own) local waiting = KEYS[28]
+  local limited = limits_of(ctx, own.user or '', table.concat(own.tags or {}, ','), table.concat(own.limits or {}, ','))
+  for _, limit in ipairs(limited) do
+    if ctx.in_line[limit.key] == nil then ctx.in_line[limit.key] = redis.call('EXISTS', waiting .. limit.key) == 1 end
+    if ctx.in_line[limit.key] and limit.policy == 'queue' then return limit end
+  end
+end
+
+-- find_missing(ctx, ids, stamp): the first of these tasks that there is not, or that a later item of the call makes; nil if
+-- all are there. Those that are there are not looked up again in this call.
+local function find_missing(ctx, ids, stamp) local task = KEYS[4]
+  for _, id in ipairs(ids) do
+    if not ctx.there[id] then
+      local row = redis.call('HMGET', task .. id, 'created_ms', 'rid')
+      if not row[1] or is_later(row[2], stamp) then return id end
+      ctx.there[id] = true
+    end
   end
 end
 
@@ -962,11 +953,11 @@ local function read_open(ids) local task, finished, dead = KEYS[4], KEYS[15], KE
   return open
 end
 
--- fire_once(conf, id, at_text, data, envelope, stamp, tally): enqueue a schedule's task for a time, as its overlap policy has it:
+-- fire_once(ctx, id, at_text, data, envelope, stamp, counts): enqueue a schedule's task for a time, as its overlap policy has it:
 -- with tasks of it that have not ended this one is left out, or follows them, or they are cancelled first. fired, exists
 -- (there is a task of that id) or skipped. What this call itself made before is `fired` again.
 -- LATE
-local function fire_once(conf, id, at_text, data, envelope, stamp, tally) local task, schedule = KEYS[4], KEYS[26]
+local function fire_once(ctx, id, at_text, data, envelope, stamp, counts) local task, schedule = KEYS[4], KEYS[26]
   local key = schedule .. name
   local known = known_as(id, stamp)
   if known then return known == 'created' and 'fired' or 'exists' end
@@ -975,7 +966,7 @@ local function fire_once(conf, id, at_text, data, envelope, stamp, tally) local 
   if overlap == 'cancel_other' then
     local going = {}
     for _, other in ipairs(open) do
-      if cancel_one(conf, other, tally) == 'cancelling' then going[#going + 1] = other end
+      if cancel_one(ctx, other, counts) == 'cancelling' then going[#going + 1] = other end
     end
     open = going
   end
@@ -988,51 +979,51 @@ local function fire_once(conf, id, at_text, data, envelope, stamp, tally) local 
       for i, word in ipairs({ 'after', table.concat(open, ','), 'after_when', 'ended' }) do own[#envelope + 4 + i] = word end
       own.after, own.after_when = open, 'ended'
     end
-    conf.some_known = redis.call('EXISTS', task .. id) == 1
-    status = add_tasks(conf, { id }, { data }, { own }, { stamp }, tally)[1][1] == 'created' and 'fired' or 'skipped'
+    ctx.some_known = redis.call('EXISTS', task .. id) == 1
+    status = add_tasks(ctx, { id }, { data }, { own }, { stamp }, counts)[1][1] == 'created' and 'fired' or 'skipped'
   end
   if status == 'fired' then
     if #open > 63 then table.remove(open, 1) end  -- with `allow` only
     open[#open + 1] = id
     redis.call('HSET', key, 'last_id', id, 'last_ms', at_text)
-    emit(conf, 'schedule.fired', name, 'at_ms=' .. at_text .. ' task=' .. id)
+    emit(ctx, 'schedule.fired', name, 'at_ms=' .. at_text .. ' task=' .. id)
   else
-    emit(conf, 'schedule.skipped', name, 'at_ms=' .. at_text)
+    emit(ctx, 'schedule.skipped', name, 'at_ms=' .. at_text)
   end
   redis.call('HSET', key, 'open', table.concat(open, ' '))
   redis.call('HINCRBY', key, status, 1)
   return status
 end
 
--- hold_once(conf, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
+-- hold_once(ctx, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
 -- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
-local function hold_once(conf, field, id, keep_ms, stamp) local once, once_due = KEYS[18], KEYS[19]
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[18], KEYS[19]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
   end
-  local until_text = string.format('%.0f', conf.now + keep_ms)
+  local until_text = string.format('%.0f', ctx.now + keep_ms)
   redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
   redis.call('ZADD', once_due, until_text, field)
-  conf.held = (conf.held or 0) + 1
+  ctx.held = (ctx.held or 0) + 1
 end
 
--- hold_keys(conf, id, own, is_twin): let a task stand for what its envelope says is to be there only once: the idempotency
+-- hold_keys(ctx, id, own, is_twin): let a task stand for what its envelope says is to be there only once: the idempotency
 -- key for its time, the others (not for a twin, which has its own) until they are untied.
-local function hold_keys(conf, id, own, is_twin) local config, task = KEYS[1], KEYS[4]
+local function hold_keys(ctx, id, own, is_twin) local config, task = KEYS[1], KEYS[4]
   if own.idempotency_key then
-    conf.keep_ms = conf.keep_ms or redis.call('HGET', config, 'idempotency_ms') or 86400000
+    ctx.keep_ms = ctx.keep_ms or redis.call('HGET', config, 'idempotency_ms') or 86400000
     local row = is_twin and redis.call('HMGET', task .. id, 'idempotency_key', 'rid', 'keys') or {}
     local second = row[1] and row[1] ~= own.idempotency_key
-    hold_once(conf, 'key:' .. own.idempotency_key, id, conf.keep_ms, second and row[2] or nil)
+    hold_once(ctx, 'key:' .. own.idempotency_key, id, ctx.keep_ms, second and row[2] or nil)
     if second then
-      redis.call('HSET', task .. id, 'keys', string.format('%.0f', math.max(row[3] or 0, conf.now + conf.keep_ms)))
+      redis.call('HSET', task .. id, 'keys', string.format('%.0f', math.max(row[3] or 0, ctx.now + ctx.keep_ms)))
     elseif is_twin then
       redis.call('HSET', task .. id, 'idempotency_key', own.idempotency_key)
     end
   end
-  if own.unique and not is_twin then hold_once(conf, 'unique:' .. own.unique, id) end
-  if own.scope and not is_twin then hold_once(conf, 'scope:' .. own.scope, id) end
+  if own.unique and not is_twin then hold_once(ctx, 'unique:' .. own.unique, id) end
+  if own.scope and not is_twin then hold_once(ctx, 'scope:' .. own.scope, id) end
 end
 
 -- is_here(own): whether this partition has what keeps a task here that belongs to another by now: one of its ordering key that
@@ -1043,9 +1034,9 @@ local function is_here(own) local task, order = KEYS[4], KEYS[24]
   return other and redis.call('HEXISTS', task .. other, 'created_ms') == 1
 end
 
--- join_gathering(conf, id, parent): where the parent waits for its children, note that this one counts, and for which
+-- join_gathering(ctx, id, parent): where the parent waits for its children, note that this one counts, and for which
 -- task of that id: the one of this place.
-local function join_gathering(conf, id, parent) local task, blocked = KEYS[4], KEYS[13]
+local function join_gathering(ctx, id, parent) local task, blocked = KEYS[4], KEYS[13]
   local score = redis.call('ZSCORE', blocked, parent)
   local own = score and redis.call('HMGET', task .. parent, 'gather', 'limited_by') or {}
   if own[1] and not own[2] then
@@ -1053,14 +1044,14 @@ local function join_gathering(conf, id, parent) local task, blocked = KEYS[4], K
   end
 end
 
--- join_limit(conf, id, score, limit, look_ms, tied): let a task wait in the line of a limit, by its place; look_ms is the score of the
+-- join_limit(ctx, id, score, limit, recheck_at_ms, tied): let a task wait in the line of a limit, by its place; recheck_at_ms is the score of the
 -- line in limit_lines, unless it is looked at before. Meanwhile it may expire, but it does not wait for a worker to come.
-local function join_limit(conf, id, score, limit, look_ms, tied) local task, blocked, deadlines, waiting, limit_lines = KEYS[4], KEYS[13], KEYS[14], KEYS[28], KEYS[29]
+local function join_limit(ctx, id, score, limit, recheck_at_ms, tied) local task, blocked, deadlines, waiting, limit_lines = KEYS[4], KEYS[13], KEYS[14], KEYS[28], KEYS[29]
   redis.call('ZADD', blocked, score, id)
   redis.call('ZADD', waiting .. limit.key, score, id)
-  redis.call('ZADD', limit_lines, 'LT', look_ms, limit.key)
+  redis.call('ZADD', limit_lines, 'LT', recheck_at_ms, limit.key)
   redis.call('HSET', task .. id, 'limited_by', limit.key)
-  conf.in_line[limit.key] = true
+  ctx.in_line[limit.key] = true
   if not tied then return end
   local own = redis.call('HMGET', task .. id, 'expires_at_ms', 'deliveries')
   redis.call('ZREM', deadlines, id)
@@ -1076,23 +1067,32 @@ local function join_order(id, own, place) local order = KEYS[24]
   if own.behind then own[#own + 1], own[#own + 2] = 'after_when', 'ended' end
 end
 
--- merge_task(conf, twin, by, stamp, own, data): answer an enqueue with a task that is there, and was found by that name. The
+-- merge_task(ctx, twin, by, stamp, own, data): answer an enqueue with a task that is there, and was found by that name. The
 -- call may come again when that task has ended, so the answer is remembered; and with coalesce=last, a scope's task gets the
 -- newcomer's payload.
-local function merge_task(conf, twin, by, stamp, own, data) local task, payload = KEYS[4], KEYS[5]
+local function merge_task(ctx, twin, by, stamp, own, data) local task, payload = KEYS[4], KEYS[5]
   if by == 'rid' then return end
-  hold_once(conf, 'rid:' .. stamp, twin, 60000)
+  hold_once(ctx, 'rid:' .. stamp, twin, 60000)
   if by == 'key' then return end
-  hold_keys(conf, twin, own, true)
+  hold_keys(ctx, twin, own, true)
   if by == 'scope' and own.coalesce == 'last' then
     redis.call('SET', payload .. twin, data)
     redis.call('HSET', task .. twin, 'size', #data)
   end
 end
 
--- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
-local function sweep_once(conf, limit) local once, once_due = KEYS[18], KEYS[19]
-  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+-- move_to_dead(ctx, event, id, reason, tied, counts, error, shown): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
+local function move_to_dead(ctx, event, id, reason, tied, counts, error, shown) local dead = KEYS[16]
+  if tied and release_holds(ctx, id, 'f') then answer_waiters(ctx, id, 'dead ' .. reason, error or '') end
+  redis.call('ZADD', dead, ctx.now, id)
+  emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
+  counts.dead = (counts.dead or 0) + 1
+end
+
+-- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
+local function sweep_once(ctx, limit) local once, once_due = KEYS[18], KEYS[19]
+  local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
   redis.call('ZREM', once_due, unpack(fields))
@@ -1100,41 +1100,41 @@ local function sweep_once(conf, limit) local once, once_due = KEYS[18], KEYS[19]
   return #fields
 end
 
--- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
-local function note_done(conf, verb, word)
+-- note_done(ctx, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+local function note_done(ctx, verb, word)
   if rid == '' then return end
-  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, 60000)
-  sweep_once(conf, 10)
+  hold_once(ctx, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(ctx, 10)
 end
 
--- share_place(conf, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
+-- share_place(ctx, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
 -- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
 -- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
-local function share_place(conf, lane, user, band) local config, weights, shares = KEYS[1], KEYS[30], KEYS[31]
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[30], KEYS[31]
   local name = lane .. ' ' .. band .. user
-  conf.shares = conf.shares or {}
-  local own = conf.shares[name]
+  ctx.shares = ctx.shares or {}
+  local own = ctx.shares[name]
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
     local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
-    local from = math.max(conf.fair, row[1] and row[1] % BAND or 0)
+    local from = math.max(ctx.fair, row[1] and row[1] % BAND or 0)
     own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
-    conf.shares[name] = own
+    ctx.shares[name] = own
   end
   local place = own.place
   own.place = place + own.lasts
   redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
-  if own.place > conf.fair_top then
-    conf.fair_top = own.place + 1000000
-    redis.call('HSET', config, 'fair_top', string.format('%.0f', conf.fair_top))
+  if own.place > ctx.fair_top then
+    ctx.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', ctx.fair_top))
   end
   return place
 end
 
--- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
+-- tell_waiting(ctx, id, place, how, batch, counts): a task that this one waits for has ended. All of them must end as it
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
-local function tell_waiting(conf, id, place, how, batch, tally) local task, blocked = KEYS[4], KEYS[13]
+local function tell_waiting(ctx, id, place, how, batch, counts) local task, blocked = KEYS[4], KEYS[13]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
@@ -1144,35 +1144,35 @@ local function tell_waiting(conf, id, place, how, batch, tally) local task, bloc
   if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
   redis.call('ZREM', blocked, id)
   if good then
-    local due_ms = math.max(conf.now + (own[4] or 0), tonumber(own[5] or 0))
-    redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-    if due_ms > conf.now then
-      delay_until(conf, due_ms, id, own[3] or 'any')
+    local due_ms = math.max(ctx.now + (own[4] or 0), tonumber(own[5] or 0))
+    redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
+    if due_ms > ctx.now then
+      delay_until(ctx, due_ms, id, own[3] or 'any')
     else
       local band = math.floor(score / BAND)
-      if conf.fair then score = band * BAND + share_place(conf, own[3] or 'any', own[7] or '', band) end
+      if ctx.fair then score = band * BAND + share_place(ctx, own[3] or 'any', own[7] or '', band) end
       line_up(batch.by_lane, own[3] or 'any', score, id)
     end
-    if own[6] then await_deadline(conf, id, due_ms) end
+    if own[6] then await_deadline(ctx, id, due_ms) end
     batch.freed[#batch.freed + 1] = id
   elseif own[1] == 'failed' then
-    cancel_task(conf, id, own[6], tally)
+    cancel_task(ctx, id, own[6], counts)
   else
     redis.call('HSET', task .. id, 'reason', 'after_failed')
-    bury_task(conf, 'task.dead', id, 'after_failed', own[6], tally)
+    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6], counts)
   end
 end
 
--- pass_on(conf, limit, tally): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
+-- propagate_ends(ctx, limit, counts): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
 -- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
 -- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
-local function pass_on(conf, limit, tally) local dependents, ends = KEYS[23], KEYS[25]
+local function propagate_ends(ctx, limit, counts) local dependents, ends = KEYS[23], KEYS[25]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
-    make_ready(conf, batch.by_lane)
+    make_ready(ctx, batch.by_lane)
     for first = 1, #batch.freed, 1000 do
-      emit(conf, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
+      emit(ctx, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
     end
     batch = { by_lane = {}, freed = {} }
   end
@@ -1182,14 +1182,14 @@ local function pass_on(conf, limit, tally) local dependents, ends = KEYS[23], KE
     redis.call('ZREM', ends, note)
     if how == 't' then
       line_up_freed()  -- or it would miss them
-      count, rest = cancel_children(conf, id, other, at, upto, limit - told, tally)
+      count, rest = cancel_children(ctx, id, other, at, upto, limit - told, counts)
     elseif how then  -- else the note is damaged
-      if at ~= '0' then tell_waiting(conf, other, at, how, batch, tally) end
+      if at ~= '0' then tell_waiting(ctx, other, at, how, batch, counts) end
       local waiting = how == 'o' and {}
         or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
       count = #waiting / 2
       if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
-      for i = 1, #waiting, 2 do tell_waiting(conf, waiting[i], waiting[i + 1], how, batch, tally) end
+      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch, counts) end
     end
     if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
     told = told + math.max(count, 1)
@@ -1201,31 +1201,31 @@ local function pass_on(conf, limit, tally) local dependents, ends = KEYS[23], KE
       if told < limit then follow(notes[i], notes[i + 1]) end
     end
   end
-  conf.noted = nil
+  ctx.noted = nil
   line_up_freed()
   return told
 end
 
--- refuse_new(conf, ids, envelopes, stamps): the error of a queue that is being drained, unless no task of the call is new. One that
+-- refuse_new(ctx, ids, envelopes, stamps): the error of a queue that is being drained, unless no task of the call is new. One that
 -- would be answered `unknown` makes no task.
-local function refuse_new(conf, ids, envelopes, stamps)
+local function refuse_new(ctx, ids, envelopes, stamps)
   local seen = {}
-  conf.there = {}
+  ctx.there = {}
   for i, id in ipairs(ids) do
     local own, stamp = envelopes[i], stamps[i]
     seen[id] = seen[id] or known_as(id, stamp)
-    if not seen[id] and not find_twin(conf, own, stamp) and not (own.after and find_missing(conf, own.after, stamp)
-      or own.needs_parent and find_missing(conf, { own.parent }, stamp)) then
+    if not seen[id] and not find_duplicate(ctx, own, stamp) and not (own.after and find_missing(ctx, own.after, stamp)
+      or own.needs_parent and find_missing(ctx, { own.parent }, stamp)) then
       return redis.error_reply('ADEQ_DRAINING this queue is being drained and takes no new tasks: resume it, or use another')
     end
   end
 end
 
--- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
+-- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
 -- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
 -- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(conf, id) local task, children, ends = KEYS[4], KEYS[22], KEYS[25]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[22], KEYS[25]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
@@ -1247,7 +1247,7 @@ local function shorten_family(conf, id) local task, children, ends = KEYS[4], KE
       redis.call('ZADD', children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
       if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
         redis.call('HSET', task .. kids[1], 'pruned', link[3])
-        redis.call('ZADD', ends, conf.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
+        redis.call('ZADD', ends, ctx.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
       end
       return
     end
@@ -1255,11 +1255,11 @@ local function shorten_family(conf, id) local task, children, ends = KEYS[4], KE
   end
 end
 
--- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
+-- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
 -- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
-local function remove_tasks(conf, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[20], KEYS[21], KEYS[22]
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[20], KEYS[21], KEYS[22]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -1287,7 +1287,7 @@ local function remove_tasks(conf, ids, since, why, most) local task, payload, re
     if parent and not linked then leave(children .. parent, id) end
     if linked then touched[#touched + 1] = id end
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
-    local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
+    local left_ms = math.min(60000, (since[i] or ctx.now) + 60000 - ctx.now)
     if (left_ms > 0 or linked) and own[4] then
       left = left - 2
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
@@ -1306,65 +1306,65 @@ local function remove_tasks(conf, ids, since, why, most) local task, payload, re
     redis.call('HSET', unpack(one[2]))  -- at most 13: the fields above
     if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
   end
-  for _, id in ipairs(touched) do shorten_family(conf, id) end
+  for _, id in ipairs(touched) do shorten_family(ctx, id) end
   return count, left
 end
 
--- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
--- and a number, at most limit, and as many as conf.work allows; how many. conf.untrimmed: there are more. The dead go with an event each.
-local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[16]
+-- trim_set(ctx, set, keep_ms, max, limit, counts): delete the oldest of the finished or the dead beyond an age (nil: none)
+-- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
+local function trim_set(ctx, set, keep_ms, max, limit, counts) local dead = KEYS[16]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
-    gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+    gone = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
   end
   if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
   if #gone == 0 then return 0 end
   local ids, since = {}, {}
   for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
-  local count, left = remove_tasks(conf, ids, since, 'trimmed', math.max(conf.work, 50))
-  conf.work = left - (set == dead and count or 0)
-  conf.untrimmed = conf.untrimmed or count < #ids
-  for i = 1, set == dead and count or 0 do emit(conf, 'task.removed', ids[i], 'reason=retention') end
+  local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
+  ctx.work = left - (set == dead and count or 0)
+  ctx.untrimmed = ctx.untrimmed or count < #ids
+  for i = 1, set == dead and count or 0 do emit(ctx, 'task.removed', ids[i], 'reason=retention') end
   redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   local counter = set == dead and 'dropped' or 'trimmed'
-  tally[counter] = (tally[counter] or 0) + count
+  counts[counter] = (counts[counter] or 0) + count
   return count
 end
 
--- retain(conf, tally): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- retain(ctx, counts): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
-local function retain(conf, tally) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
-  conf.work = math.max(conf.work, 50) + 25 * (conf.ended + (tally.dead or 0))  -- as many go as come, whatever they have
-  if conf.ended > 0 and redis.call('ZCARD', finished) > conf.finished_max then
-    trim_set(conf, finished, nil, conf.finished_max, 100 + conf.ended, tally)
+local function retain(ctx, counts) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
+  ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (counts.dead or 0))  -- as many go as come, whatever they have
+  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.finished_max then
+    trim_set(ctx, finished, nil, ctx.finished_max, 100 + ctx.ended, counts)
   end
-  if tally.dead then
+  if counts.dead then
     local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
-    trim_set(conf, dead, nil, max, 100 + tally.dead, tally)
+    trim_set(ctx, dead, nil, max, 100 + counts.dead, counts)
   end
 end
 
-  arg_made = { await_deadline = await_deadline, await_others = await_others, delay_until = delay_until, done_before = done_before, find_line = find_line, find_missing = find_missing, find_twin = find_twin, known_as = known_as, fire_once = fire_once, hold_keys = hold_keys, is_here = is_here, join_gathering = join_gathering, join_limit = join_limit, join_order = join_order, merge_task = merge_task, sweep_once = sweep_once, note_done = note_done, share_place = share_place, pass_on = pass_on, refuse_new = refuse_new, shorten_family = shorten_family, retain = retain }
+  arg_made = { await_deadline = await_deadline, await_others = await_others, delay_until = delay_until, done_before = done_before, find_duplicate = find_duplicate, find_line = find_line, find_missing = find_missing, known_as = known_as, fire_once = fire_once, hold_keys = hold_keys, is_here = is_here, join_gathering = join_gathering, join_limit = join_limit, join_order = join_order, merge_task = merge_task, sweep_once = sweep_once, note_done = note_done, share_place = share_place, propagate_ends = propagate_ends, refuse_new = refuse_new, shorten_family = shorten_family, retain = retain }
   return arg_made
 end
 
 local schedule = KEYS[26]
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
-local before = arg_rare().done_before(conf, 'trigger')
-if before then return { before, conf.now } end
+local before = arg_rare().done_before(ctx, 'trigger')
+if before then return { before, ctx.now } end
 local found = redis.call('HGET', schedule .. name, 'rev')
-if not found then return { 'not_found', conf.now } end
-if tonumber(found) ~= rev then return { 'stale', conf.now } end
-refused = conf.draining and arg_rare().refuse_new(conf, item_id, { {} }, { rid .. '/1' })
+if not found then return { 'not_found', ctx.now } end
+if tonumber(found) ~= rev then return { 'stale', ctx.now } end
+refused = ctx.draining and arg_rare().refuse_new(ctx, item_id, { {} }, { rid .. '/1' })
 if refused then return refused end
 
-local tally = {}
-local at_text = at_ms > 0 and string.format('%.0f', at_ms) or conf.now_text
-local status = arg_rare().fire_once(conf, item_id[1], at_text, item_payload[1], item_pairs[1], rid .. '/1', tally)
-arg_rare().note_done(conf, 'trigger', status)
-if conf.noted then arg_rare().pass_on(conf, 100, tally) end
-arg_rare().retain(conf, tally)
-add_counts(tally)
-return { status, conf.now }
+local counts = {}
+local at_text = at_ms > 0 and string.format('%.0f', at_ms) or ctx.now_text
+local status = arg_rare().fire_once(ctx, item_id[1], at_text, item_payload[1], item_pairs[1], rid .. '/1', counts)
+arg_rare().note_done(ctx, 'trigger', status)
+if ctx.noted then arg_rare().propagate_ends(ctx, 100, counts) end
+arg_rare().retain(ctx, counts)
+add_counts(counts)
+return { status, ctx.now }

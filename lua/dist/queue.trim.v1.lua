@@ -84,10 +84,10 @@ end
 
 local arg_rare
 
--- add_counts(tally): add what a call counted to the totals, once a call and not once a task. A number is added to its
+-- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
 -- counter, a table of buckets to one counter per bucket.
-local function add_counts(tally) local counters = KEYS[15]
-  for name, counted in pairs(tally) do
+local function add_counts(counts) local counters = KEYS[15]
+  for name, counted in pairs(counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
     else
@@ -114,21 +114,21 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- emit(conf, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is conf.trace, that of the task, or else that of the call.
-local function emit(conf, event, id, detail) local events = KEYS[16]
-  if conf.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not conf.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', 'event', event, 'timestamp', conf.now_text, 'id', id,
+-- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[16]
+  if ctx.events_max == '0' then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
-  local entry = { 'event', event, 'timestamp', conf.now_text, 'id', id }
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = conf.trace or trace
+  local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', conf.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
@@ -137,7 +137,7 @@ local function open_queue() local config = KEYS[1]
     'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
   local now, now_text = base_time(row[1], row[2])
   if not now then return nil, now_text end
-  local conf = {
+  local ctx = {
     exists = row[1],
     now = now,
     now_text = now_text,
@@ -155,24 +155,24 @@ local function open_queue() local config = KEYS[1]
     epoch = tonumber(row[13] or 0),
     timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
     ended = 0,
-    told = 0,  -- of ends, by pass_on, while it sweeps
+    told = 0,  -- of ends, by propagate_ends, while it sweeps
     work = 300,  -- about how many commands the call may still send for what is due on its way
   }
   if row[10] then
-    conf.limit, conf.limited, conf.in_line, conf.victims, conf.spared, conf.timed, conf.started = {}, {}, {}, {}, {}, {}, {}
-    conf.met = 0
-    conf.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    conf.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    conf.full = BAND + math.max(now, conf.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
+    ctx.met = 0
+    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
+    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
-  return conf
+  return ctx
 end
 
--- remove_tasks(conf, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
+-- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
 -- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
-local function remove_tasks(conf, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[11], KEYS[12], KEYS[13]
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[11], KEYS[12], KEYS[13]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -200,7 +200,7 @@ local function remove_tasks(conf, ids, since, why, most) local task, payload, re
     if parent and not linked then leave(children .. parent, id) end
     if linked then touched[#touched + 1] = id end
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
-    local left_ms = math.min(60000, (since[i] or conf.now) + 60000 - conf.now)
+    local left_ms = math.min(60000, (since[i] or ctx.now) + 60000 - ctx.now)
     if (left_ms > 0 or linked) and own[4] then
       left = left - 2
       local stub = { task .. id, 'gone', why, 'rid', own[4] }
@@ -219,13 +219,13 @@ local function remove_tasks(conf, ids, since, why, most) local task, payload, re
     redis.call('HSET', unpack(one[2]))  -- at most 13: the fields above
     if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
   end
-  for _, id in ipairs(touched) do arg_rare().shorten_family(conf, id) end
+  for _, id in ipairs(touched) do arg_rare().shorten_family(ctx, id) end
   return count, left
 end
 
--- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
-local function sweep_once(conf, limit) local once, once_due = KEYS[9], KEYS[10]
-  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+-- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
+local function sweep_once(ctx, limit) local once, once_due = KEYS[9], KEYS[10]
+  local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
   redis.call('ZREM', once_due, unpack(fields))
@@ -233,49 +233,49 @@ local function sweep_once(conf, limit) local once, once_due = KEYS[9], KEYS[10]
   return #fields
 end
 
--- trim_set(conf, set, keep_ms, max, limit, tally): delete the oldest of the finished or the dead beyond an age (nil: none)
--- and a number, at most limit, and as many as conf.work allows; how many. conf.untrimmed: there are more. The dead go with an event each.
-local function trim_set(conf, set, keep_ms, max, limit, tally) local dead = KEYS[8]
+-- trim_set(ctx, set, keep_ms, max, limit, counts): delete the oldest of the finished or the dead beyond an age (nil: none)
+-- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
+local function trim_set(ctx, set, keep_ms, max, limit, counts) local dead = KEYS[8]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
-    gone = redis.call('ZRANGE', set, '-inf', conf.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+    gone = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
   end
   if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
   if #gone == 0 then return 0 end
   local ids, since = {}, {}
   for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
-  local count, left = remove_tasks(conf, ids, since, 'trimmed', math.max(conf.work, 50))
-  conf.work = left - (set == dead and count or 0)
-  conf.untrimmed = conf.untrimmed or count < #ids
-  for i = 1, set == dead and count or 0 do emit(conf, 'task.removed', ids[i], 'reason=retention') end
+  local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
+  ctx.work = left - (set == dead and count or 0)
+  ctx.untrimmed = ctx.untrimmed or count < #ids
+  for i = 1, set == dead and count or 0 do emit(ctx, 'task.removed', ids[i], 'reason=retention') end
   redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   local counter = set == dead and 'dropped' or 'trimmed'
-  tally[counter] = (tally[counter] or 0) + count
+  counts[counter] = (counts[counter] or 0) + count
   return count
 end
 
--- trim_ended(conf, limit, tally): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
+-- trim_ended(ctx, limit, counts): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
 -- finished and of the dead; how many. Old events go as well: whole blocks of the stream, which costs next to nothing. The row
--- that it reads has also for how long a worker may be silent, conf.presence_ms.
-local function trim_ended(conf, limit, tally) local config, finished, dead, events = KEYS[1], KEYS[7], KEYS[8], KEYS[16]
+-- that it reads has also for how long a worker may be silent, ctx.presence_ms.
+local function trim_ended(ctx, limit, counts) local config, finished, dead, events = KEYS[1], KEYS[7], KEYS[8], KEYS[16]
   local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
-  conf.presence_ms = tonumber(row[5] or 30000)
-  local oldest_ms = math.max(0, conf.now - tonumber(row[4] or 604800000))
+  ctx.presence_ms = tonumber(row[5] or 30000)
+  local oldest_ms = math.max(0, ctx.now - tonumber(row[4] or 604800000))
   redis.call('XTRIM', events, 'MINID', '~', string.format('%.0f', oldest_ms))
-  return trim_set(conf, finished, finished_keep_ms, conf.finished_max, limit, tally)
-    + trim_set(conf, dead, dead_keep_ms, tonumber(row[3] or 100000), limit, tally)
+  return trim_set(ctx, finished, finished_keep_ms, ctx.finished_max, limit, counts)
+    + trim_set(ctx, dead, dead_keep_ms, tonumber(row[3] or 100000), limit, counts)
 end
 
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- shorten_family(conf, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
+-- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
 -- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
 -- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(conf, id) local task, children, ends = KEYS[2], KEYS[13], KEYS[14]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[2], KEYS[13], KEYS[14]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
@@ -297,7 +297,7 @@ local function shorten_family(conf, id) local task, children, ends = KEYS[2], KE
       redis.call('ZADD', children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
       if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
         redis.call('HSET', task .. kids[1], 'pruned', link[3])
-        redis.call('ZADD', ends, conf.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
+        redis.call('ZADD', ends, ctx.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
       end
       return
     end
@@ -309,12 +309,12 @@ end
   return arg_made
 end
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local tally = {}
-conf.work = 1500
-local removed = trim_ended(conf, limit, tally)
-local forgotten = sweep_once(conf, limit)
-add_counts(tally)
-return { 'ok', conf.now, removed, (conf.untrimmed or removed >= limit or forgotten == limit) and 1 or 0 }
+local counts = {}
+ctx.work = 1500
+local removed = trim_ended(ctx, limit, counts)
+local forgotten = sweep_once(ctx, limit)
+add_counts(counts)
+return { 'ok', ctx.now, removed, (ctx.untrimmed or removed >= limit or forgotten == limit) and 1 or 0 }

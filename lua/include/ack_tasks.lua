@@ -1,5 +1,5 @@
--- ack_tasks(conf, ids, tokens, results, tally): complete tasks whose lease is this token's; one answer each.
-local function ack_tasks(conf, ids, tokens, results, tally)
+-- ack_tasks(ctx, ids, tokens, results, counts): complete tasks whose lease is this token's; one answer each.
+local function ack_tasks(ctx, ids, tokens, results, counts)
   local answers, done, by_time, kept, ended, traces = {}, {}, {}, {}, {}, nil
   if #ids == 0 then return answers end
   local byte, find, sub, match = string.byte, string.find, string.sub, string.match
@@ -10,16 +10,16 @@ local function ack_tasks(conf, ids, tokens, results, tally)
     -- What flags_of does, written out: its call and its answers would make an ack of a hundred 3 % dearer.
     if not lease or ended[id] or find(lease, token, 1, true) ~= 1 or byte(lease, #token + 1) ~= 32 then
       answers[i] = settled_before(id, token, { completed = true, result_dropped = true })
-      if answers[i][1] == 'completed' and has_other_result(conf, id, token, results[i], ended[id]) then answers[i] = { 'already' } end
+      if answers[i][1] == 'completed' and has_other_result(ctx, id, token, results[i], ended[id]) then answers[i] = { 'already' } end
     else
       local bar = find(lease, '|', #token, true)
       local ran, tied, awaited, own_ms = sub(lease, bar + 1), find(lease, ' ties', #token, true), nil, nil
       local started_ms, attempt = match(ran, '^(%d+) (%d+)')
-      if tied and tied < bar then awaited, own_ms = untie(conf, id, 'c') end
-      answers[i] = keep_result(conf, id, results[i], own_ms, kept) and completed or dropped
+      if tied and tied < bar then awaited, own_ms = release_holds(ctx, id, 'c') end
+      answers[i] = keep_result(ctx, id, results[i], own_ms, kept) and completed or dropped
       if awaited then
         local fits = #results[i] <= 4096 or not is_full()
-        answer_waiters(conf, id, fits and 'completed' or 'result_dropped', fits and results[i] or '')
+        answer_waiters(ctx, id, fits and 'completed' or 'result_dropped', fits and results[i] or '')
       end
       redis.call('HSET', task .. id, 'settled', token .. ' ' .. answers[i][1], 'ran', ran)
       local at = #done + 1
@@ -28,19 +28,19 @@ local function ack_tasks(conf, ids, tokens, results, tally)
         traces = traces or {}
         traces[at] = match(lease, '^([^ |]+)', traced + 7)
       end
-      done[at], by_time[2 * at - 1], by_time[2 * at], ended[id] = id, conf.now_text, id, results[i]
-      observe(tally, 'run_ms', conf.now - started_ms)
-      if attempt ~= '1' then observe(tally, 'attempts', tonumber(attempt)) end
+      done[at], by_time[2 * at - 1], by_time[2 * at], ended[id] = id, ctx.now_text, id, results[i]
+      observe(counts, 'run_ms', ctx.now - started_ms)
+      if attempt ~= '1' then observe(counts, 'attempts', tonumber(attempt)) end
     end
   end
   if #done == 0 then return answers end
-  end_leases(conf, done)
+  end_leases(ctx, done)
   -- at most 2,000: two for each item
   redis.call('ZADD', finished, unpack(by_time))
   if #kept > 0 then redis.call('MSET', unpack(kept)) end
-  conf.trace = traces and join_traces(traces, #done)
-  emit(conf, 'task.completed', table.concat(done, ' '), '')
-  conf.trace = nil
-  conf.ended = conf.ended + #done
+  ctx.trace = traces and join_traces(traces, #done)
+  emit(ctx, 'task.completed', table.concat(done, ' '), '')
+  ctx.trace = nil
+  ctx.ended = ctx.ended + #done
   return answers
 end

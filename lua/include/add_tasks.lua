@@ -1,28 +1,28 @@
--- add_tasks(conf, ids, data, envelopes, stamps, tally): take in those tasks that are new, each with what its envelope says
+-- add_tasks(ctx, ids, data, envelopes, stamps, counts): take in those tasks that are new, each with what its envelope says
 -- and the stamp of the call and its index in it. One answer each.
 -- EARLY
-local function add_tasks(conf, ids, data, envelopes, stamps, tally)
+local function add_tasks(ctx, ids, data, envelopes, stamps, counts)
   local last = redis.call('HINCRBY', config, 'place', #ids)
   local place = last - #ids
-  conf.there, conf.lined, conf.aside, conf.last_place = {}, {}, {}, string.format('%.0f', last)
+  ctx.there, ctx.lined, ctx.aside, ctx.last_place = {}, {}, {}, string.format('%.0f', last)
   local new, answers, created, seen, payloads, by_lane, by_index = { 'created' }, {}, {}, {}, {}, {}, {}
   for i, id in ipairs(ids) do
     local own, known, twin, by, later, later_twin = envelopes[i], nil, nil, nil, false, false
     local keyed = own.idempotency_key or own.unique or own.scope
-    if conf.some_known then known, later = known_as(id, stamps[i]) end
+    if ctx.some_known then known, later = known_as(id, stamps[i]) end
     known = known or (seen[id] and 'exists')
-    if keyed and known ~= 'created' then twin, by, later_twin = find_twin(conf, own, stamps[i]) end
+    if keyed and known ~= 'created' then twin, by, later_twin = find_duplicate(ctx, own, stamps[i]) end
     -- What a later item of this call made was not there when the call came before: then this one was refused, and is again.
     local may_be_refused = by ~= 'rid' and (not known or later) and (not twin or later_twin)
-    local missing = may_be_refused and (own.after and find_missing(conf, own.after, stamps[i])
-      or own.needs_parent and find_missing(conf, { own.parent }, stamps[i]))
-    if may_be_refused and conf.moved and not is_here(own) then
+    local missing = may_be_refused and (own.after and find_missing(ctx, own.after, stamps[i])
+      or own.needs_parent and find_missing(ctx, { own.parent }, stamps[i]))
+    if may_be_refused and ctx.moved and not is_here(own) then
       answers[i] = { 'moved' }
     elseif missing then
       answers[i] = { 'unknown', missing }
     elseif twin and (by == 'rid' or not known) then
       answers[i] = { 'deduplicated', twin }
-      merge_task(conf, twin, later_twin and 'key' or by, stamps[i], own, data[i])  -- the payload of the later item is newer
+      merge_task(ctx, twin, later_twin and 'key' or by, stamps[i], own, data[i])  -- the payload of the later item is newer
     elseif known then
       answers[i], seen[id] = { known }, true
     else
@@ -33,23 +33,23 @@ local function add_tasks(conf, ids, data, envelopes, stamps, tally)
         payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, data[i]
       end
       if own.ordering_key then join_order(id, own, place + i) end
-      write_record(id, stamps[i], conf, own, #data[i])
-      if keyed then hold_keys(conf, id, own, false) end
-      index_task(conf, by_index, id, own)
-      place_task(conf, id, own, place + i, by_lane)
+      write_record(id, stamps[i], ctx, own, #data[i])
+      if keyed then hold_keys(ctx, id, own, false) end
+      index_task(ctx, by_index, id, own)
+      place_task(ctx, id, own, place + i, by_lane)
     end
   end
-  if conf.held then sweep_once(conf, 10 + 2 * conf.held) end
+  if ctx.held then sweep_once(ctx, 10 + 2 * ctx.held) end
   if #created == 0 then return answers end
   -- at most 2,000: two for each item
   if #payloads > 0 then redis.call('MSET', unpack(payloads)) end
   for index, members in pairs(by_index) do redis.call('ZADD', index, unpack(members)) end
-  make_ready(conf, by_lane)
-  for lane in pairs(conf.aside) do
+  make_ready(ctx, by_lane)
+  for lane in pairs(ctx.aside) do
     if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, 2592000) end
   end
-  emit(conf, 'task.enqueued', table.concat(created, ' '), '')
-  if #conf.lined > 0 then emit(conf, 'task.limited', table.concat(conf.lined, ' '), '') end
-  tally.enqueued = #created
+  emit(ctx, 'task.enqueued', table.concat(created, ' '), '')
+  if #ctx.lined > 0 then emit(ctx, 'task.limited', table.concat(ctx.lined, ' '), '') end
+  counts.enqueued = #created
   return answers
 end

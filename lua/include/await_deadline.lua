@@ -1,12 +1,12 @@
--- await_deadline(conf, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
+-- await_deadline(ctx, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
 -- last, fails; or expires, if it was never leased: the earlier of the two.
 -- due: a list for the ZADD of the caller. own: what this reads of the record, if that is known.
-local function await_deadline(conf, id, since_ms, due, own)
+local function await_deadline(ctx, id, since_ms, due, own)
   own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
     at_ms = since_ms + own[1]
-    if at_ms - conf.now < 10000 then
+    if at_ms - ctx.now < 10000 then
       for lane in string.gmatch(own[2] or '', '[^,]+') do push_due(lane) end  -- nobody may serve the first
     end
   end

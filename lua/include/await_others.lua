@@ -1,16 +1,16 @@
--- await_others(conf, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
+-- await_others(ctx, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
 -- `gather` children, which may come later; or those before it of its ordering key. What has ended before is noted as if it ended now.
-local function await_others(conf, id, own, place)
+local function await_others(ctx, id, own, place)
   local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
   for _, other in ipairs(own.after or {}) do
     if not seen[other] then
       seen[other], awaits = true, awaits + 1
       redis.call('ZADD', dependents .. other, place, id)
-      make_awaited(conf, other)
+      make_awaited(ctx, other)
     end
   end
   redis.call('HSET', task .. id, 'awaits', awaits)
   redis.call('ZADD', blocked, (own.priority or 5) * BAND + place, id)
   if own.expires_at_ms then redis.call('ZADD', deadlines, own.expires_at_ms, id) end
-  begin_chains(conf)
+  begin_chains(ctx)
 end

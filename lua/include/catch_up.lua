@@ -1,6 +1,6 @@
--- catch_up(conf, rids): end what is overdue, some of it anywhere, and all of these.
+-- catch_up(ctx, rids): end what is overdue, some of it anywhere, and all of these.
 -- LATE
-local function catch_up(conf, rids)
-  end_due(conf, 16)
-  end_overdue(conf, rids)
+local function catch_up(ctx, rids)
+  end_due(ctx, 16)
+  end_overdue(ctx, rids)
 end

@@ -1,6 +1,6 @@
--- check_parts(conf, i, own): the error of an envelope with parts that do not go together, or where the call has too many of those that
+-- check_parts(ctx, i, own): the error of an envelope with parts that do not go together, or where the call has too many of those that
 -- take a command or more each; nil if they do.
-local function check_parts(conf, i, own)
+local function check_parts(ctx, i, own)
   local moves = own.fallback or own.unclaimed == 'fail'
   if not moves ~= not own.fallback_after_ms then
     return refuse('item[' .. i .. '].fallback_after_ms', own.fallback_after_ms, 'given with fallback or unclaimed=fail, and only so')
@@ -9,7 +9,7 @@ local function check_parts(conf, i, own)
     return refuse('item[' .. i .. '].ordering_key', own.ordering_key, 'given without after and gather')
   end
   if own.tags or own.after or own.limits then
-    conf.parts = (conf.parts or 0) + (own.tags and #own.tags or 0) + (own.after and #own.after or 0) + (own.limits and #own.limits or 0)
-    if conf.parts > 8000 then return refuse('the tags, limits and after of a call', conf.parts, 'at most 8000 in all') end
+    ctx.parts = (ctx.parts or 0) + (own.tags and #own.tags or 0) + (own.after and #own.after or 0) + (own.limits and #own.limits or 0)
+    if ctx.parts > 8000 then return refuse('the tags, limits and after of a call', ctx.parts, 'at most 8000 in all') end
   end
 end

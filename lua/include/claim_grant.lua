@@ -1,7 +1,7 @@
--- claim_grant(conf, rid, request): a waiter has seen that it was granted: from now on it has its full time.
-local function claim_grant(conf, rid, request)
-  request.state, request.deadline_ms = 'held', conf.now + tonumber(request.ttl_ms)
-  write_request(conf, rid, request)
-  set_deadline(conf, rid, request.deadline_ms)
-  tell(conf, 'lock.acquired', rid, request, '')
+-- claim_grant(ctx, rid, request): a waiter has seen that it was granted: from now on it has its full time.
+local function claim_grant(ctx, rid, request)
+  request.state, request.deadline_ms = 'held', ctx.now + tonumber(request.ttl_ms)
+  write_request(ctx, rid, request)
+  set_deadline(ctx, rid, request.deadline_ms)
+  emit_lock_event(ctx, 'lock.acquired', rid, request, '')
 end

@@ -1,33 +1,33 @@
--- claim_tasks(conf, wanted, limit, seen_ms, tally): lease the next tasks of these lanes to this call's worker, until
--- the reply would pass 4 MiB, or conf.met limits a bound; a kind in conf.alone is leased alone. seen_ms: when the slot kept house last. The deadline, and the leases.
+-- claim_tasks(ctx, wanted, limit, seen_ms, counts): lease the next tasks of these lanes to this call's worker, until
+-- the reply would pass 4 MiB, or ctx.met limits a bound; a kind in ctx.alone is leased alone. seen_ms: when the slot kept house last. The deadline, and the leases.
 -- EARLY
-local function claim_tasks(conf, wanted, limit, seen_ms, tally)
-  if conf.paused then wanted = {} end
-  local next_ids, scores, from, there = peek_ready(wanted, conf.limits and limit + 100 or limit)
+local function claim_tasks(ctx, wanted, limit, seen_ms, counts)
+  if ctx.paused then wanted = {} end
+  local next_ids, scores, from, there = peek_ready(wanted, ctx.limits and limit + 100 or limit)
   local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
-  conf.fence = fence
-  local deadline_ms = conf.now + conf.lease_ms
+  ctx.fence = fence
+  local deadline_ms = ctx.now + ctx.lease_ms
   local deadline_text = string.format('%.0f', deadline_ms)
   local token_start = incarnation .. '.' .. slot .. '.' .. n .. '/'
-  local leased, ids, held, ending, taken, counts, bytes, traces = {}, {}, {}, {}, {}, {}, 0, nil
+  local leased, ids, held, ending, taken, numbers, bytes, traces = {}, {}, {}, {}, {}, {}, 0, nil
   for i, id in ipairs(next_ids) do
     local record, failed, crashes, delivered, since_ms, size, tied, traced = read_task(id)
-    local waits, limited, alone = nil, nil, conf.alone and comes_alone(conf, record)
-    if #leased == limit or (conf.met or 0) > 500 + 5 * limit or ((alone or bytes + size > 4194304) and #leased > 0) then break end
-    if conf.limits then conf.lane = wanted[from[i]] end
-    if conf.limits and since_ms then waits, limited = held_back(conf, id, record, scores[i], tied, tally) end
-    counts[from[i]] = (counts[from[i]] or 0) + 1
+    local waits, limited, alone = nil, nil, ctx.alone and comes_alone(ctx, record)
+    if #leased == limit or (ctx.met or 0) > 500 + 5 * limit or ((alone or bytes + size > 4194304) and #leased > 0) then break end
+    if ctx.limits then ctx.lane = wanted[from[i]] end
+    if ctx.limits and since_ms then waits, limited = apply_limits(ctx, id, record, scores[i], tied, counts) end
+    numbers[from[i]] = (numbers[from[i]] or 0) + 1
     if not since_ms then
-      drop_task(conf, id)
-    elseif not waits and tied and start_tied(conf, id) then
+      drop_task(ctx, id)
+    elseif not waits and tied and start_tied(ctx, id) then
       redis.call('HSET', task .. id, 'reason', 'expired')
-      bury_task(conf, 'task.expired', id, 'expired', tied, tally)
-      for _, limit in ipairs(limited or {}) do conf.spared[#conf.spared + 1] = limit.key end
+      move_to_dead(ctx, 'task.expired', id, 'expired', tied, counts)
+      for _, limit in ipairs(limited or {}) do ctx.spared[#ctx.spared + 1] = limit.key end
     elseif not waits then
       local at, attempt, delivery = #leased + 1, failed + 1, delivered + 1
       local token = token_start .. at
       local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
-      local holds = limited and hold_limits(conf, id, limited, fence + i) or ''
+      local holds = limited and hold_limits(ctx, id, limited, fence + i) or ''
       bytes = bytes + size
       if alone then limit = 1 end
       if traced and string.find(traced, '[^!-{}~]') then traced = nil end  -- it would not fit into an entry of `running`
@@ -35,25 +35,25 @@ local function claim_tasks(conf, wanted, limit, seen_ms, tally)
       if traced then traces[at] = traced end
       ids[at], taken[at], leased[at] = id, i, { 'leased', id, token, fence + i, attempt, delivery, '', record }
       held[2 * at - 1] = id
-      held[2 * at] = write_lease(conf, token, scores[i], wanted[from[i]], tied, holds, traced, runs, fence + i, worker)
+      held[2 * at] = write_lease(ctx, token, scores[i], wanted[from[i]], tied, holds, traced, runs, fence + i, worker)
       ending[2 * at - 1], ending[2 * at] = deadline_text, id
-      observe(tally, 'wait_ms', conf.now - since_ms)
+      observe(counts, 'wait_ms', ctx.now - since_ms)
     end
   end
-  take_out(conf, wanted, counts, there)
-  if conf.fair then note_claimed(conf, wanted, from, scores, taken) end
+  remove_ready(ctx, wanted, numbers, there)
+  if ctx.fair then note_claimed(ctx, wanted, from, scores, taken) end
   redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
     n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '), 'busy',
     busy < 0 and '' or busy + #leased)
   if #leased == 0 then return deadline_ms, leased end
-  if conf.timeout_ms then give_timeout(conf, leased) end
+  if ctx.timeout_ms then give_timeout(ctx, leased) end
   -- at most 2,000: two for each lease of a claim
   redis.call('ZADD', leases, unpack(ending))
   redis.call('HSET', running, unpack(held))
-  conf.trace = traces and join_traces(traces, #leased)
-  emit(conf, 'task.claimed', table.concat(ids, ' '),
+  ctx.trace = traces and join_traces(traces, #leased)
+  emit(ctx, 'task.claimed', table.concat(ids, ' '),
     'worker=' .. worker .. ' fence=' .. leased[1][4] .. ' deadline_ms=' .. deadline_text)
-  conf.trace = nil
-  for _, id in ipairs(add_payloads(leased)) do emit(conf, 'task.alert', id, 'reason=payload_missing') end
+  ctx.trace = nil
+  for _, id in ipairs(add_payloads(leased)) do emit(ctx, 'task.alert', id, 'reason=payload_missing') end
   return deadline_ms, leased
 end

@@ -1,7 +1,7 @@
--- cover_parts(conf, request): what its owner holds already, strongly enough, is granted under the highest fence it has
+-- cover_parts(ctx, request): what its owner holds already, strongly enough, is granted under the highest fence it has
 -- for it: the part gets that fence. A shared hold that is to become exclusive makes the request an upgrade. Whether
 -- all are covered.
-local function cover_parts(conf, request)
+local function cover_parts(ctx, request)
   local covered, fences = true, {}
   for _, part in ipairs(request.parts) do
     local held = 'o ' .. request.owner .. ' h ' .. part.resource
@@ -12,16 +12,16 @@ local function cover_parts(conf, request)
         local rid = string.match(member, '^.* (%S+)$')
         if not fences[rid] then
           fences[rid] = {}
-          for _, own in ipairs(read_request(record_of(conf, rid)).parts) do
+          for _, own in ipairs(read_request(record_of(ctx, rid)).parts) do
             fences[rid][own.resource] = tonumber(own.fence)
           end
         end
         fence = math.max(fence, fences[rid][part.resource])
       end
-      part.fence, part.leans = string.format('%.0f', fence), '+'
+      part.fence, part.depends_on = string.format('%.0f', fence), '+'
     else
       covered = false
-      if code == 's' and part.code == 'x' then part.leans = '+' end
+      if code == 's' and part.code == 'x' then part.depends_on = '+' end
     end
   end
   return covered

@@ -1,10 +1,10 @@
--- describe_death(conf, attempt, error, sealed): what the event of a death says of its last run: which one it was, and the end of the
+-- describe_death(ctx, attempt, error, sealed): what the event of a death says of its last run: which one it was, and the end of the
 -- error as a word, percent-encoded, as much as the queue's events show. Not that of a sealed error, which nobody could read.
-local function describe_death(conf, attempt, error, sealed)
+local function describe_death(ctx, attempt, error, sealed)
   local words = ' attempts=' .. attempt
-  if error == '' or sealed or conf.events_max == '0' then return words end
-  conf.error_max = conf.error_max or tonumber(redis.call('HGET', config, 'events_error_max') or DEFAULT_events_error_max)
-  if conf.error_max == 0 then return words end
-  local shown = string.gsub(string.sub(error, -conf.error_max), '^[\128-\191]+', '')  -- not from the middle of a character
+  if error == '' or sealed or ctx.events_max == '0' then return words end
+  ctx.error_max = ctx.error_max or tonumber(redis.call('HGET', config, 'events_error_max') or DEFAULT_events_error_max)
+  if ctx.error_max == 0 then return words end
+  local shown = string.gsub(string.sub(error, -ctx.error_max), '^[\128-\191]+', '')  -- not from the middle of a character
   return words .. ' error=' .. string.gsub(shown, '[^%w._:/@+-]', function(one) return string.format('%%%02X', string.byte(one)) end)
 end

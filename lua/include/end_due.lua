@@ -1,16 +1,16 @@
--- end_due(conf, limit): end up to so many of the requests whose deadline has come, and forget as many of those that
--- ended two minutes ago; how many were ended. conf.caught_up: there are no more. conf.due is when there is something
+-- end_due(ctx, limit): end up to so many of the requests whose deadline has come, and forget as many of those that
+-- ended two minutes ago; how many were ended. ctx.caught_up: there are no more. ctx.due is when there is something
 -- to do again; what can be forgotten may wait for a second, so that not every call has to see to it.
 -- Requests with many locks count for several.
 -- LATE
-local function end_due(conf, limit)
-  conf.caught_up = conf.now < conf.due
-  if conf.caught_up then return 0 end
-  local rids = redis.call('ZRANGE', deadlines, 0, conf.now, 'BYSCORE', 'LIMIT', 0, limit)
-  local ended = rids[1] and end_rids(conf, rids, 100 + 5 * limit) or 0
-  conf.caught_up = #rids < limit and ended == #rids
+local function end_due(ctx, limit)
+  ctx.caught_up = ctx.now < ctx.due
+  if ctx.caught_up then return 0 end
+  local rids = redis.call('ZRANGE', deadlines, 0, ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
+  local ended = rids[1] and end_rids(ctx, rids, 100 + 5 * limit) or 0
+  ctx.caught_up = #rids < limit and ended == #rids
   local next_due = redis.call('ZRANGE', deadlines, 0, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2]
-  conf.due = math.min(tonumber(next_due or MAX_SAFE), sweep_ended(conf, limit))
-  conf.grants, conf.looks = nil, nil -- what the call itself frees is not to wait for the backlog
+  ctx.due = math.min(tonumber(next_due or MAX_SAFE), sweep_ended(ctx, limit))
+  ctx.grants, ctx.looks = nil, nil -- what the call itself frees is not to wait for the backlog
   return ended
 end

@@ -1,10 +1,10 @@
--- end_overdue(conf, rids, work): end those of some requests whose deadline has come, where end_due has not seen to all.
-local function end_overdue(conf, rids, work)
-  if conf.caught_up or #rids == 0 then return end
+-- end_overdue(ctx, rids, work): end those of some requests whose deadline has come, where end_due has not seen to all.
+local function end_overdue(ctx, rids, work)
+  if ctx.caught_up or #rids == 0 then return end
   local due = {}
-  for i, deadline_ms in ipairs(redis.call('ZMSCORE', deadlines, unpack(rids))) do  -- at most 1,000: items, or 256 of end_around
+  for i, deadline_ms in ipairs(redis.call('ZMSCORE', deadlines, unpack(rids))) do  -- at most 1,000: items, or 256 of expire_nearby
     local at = tonumber(deadline_ms or -1)
-    if at >= 0 and at <= conf.now then due[#due + 1] = rids[i] end
+    if at >= 0 and at <= ctx.now then due[#due + 1] = rids[i] end
   end
-  if due[1] then end_rids(conf, due, work or MAX_SAFE) end
+  if due[1] then end_rids(ctx, due, work or MAX_SAFE) end
 end

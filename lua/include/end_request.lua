@@ -1,15 +1,15 @@
--- end_request(conf, rid, request, outcome, event, detail): take a request out of everything, and remember how it
+-- end_request(ctx, rid, request, outcome, event, detail): take a request out of everything, and remember how it
 -- ended.
 -- LATE
-local function end_request(conf, rid, request, outcome, event, detail)
+local function end_request(ctx, rid, request, outcome, event, detail)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
-  remember(conf, rid, outcome)
+  remember(ctx, rid, outcome)
   if request.order ~= '-' then
-    forget_search(conf, rid)
+    forget_search(ctx, rid)
   end
-  note_freed(conf, request)
+  note_freed(ctx, request)
   for _, part in ipairs(request.parts) do
-    if request.order == '-' and permits_of(part.code) then use_permits(conf, part, -1) end
+    if request.order == '-' and permits_of(part.code) then use_permits(ctx, part, -1) end
   end
-  tell(conf, event, rid, request, detail)
+  emit_lock_event(ctx, event, rid, request, detail)
 end

@@ -1,23 +1,23 @@
--- end_rids(conf, rids, work): end requests whose deadline has come: all of them first, for none may be granted what
+-- end_rids(ctx, rids, work): end requests whose deadline has come: all of them first, for none may be granted what
 -- another leaves. Then the next in line have their turn. How many were ended: `work` counts their locks, and more.
-local function end_rids(conf, rids, work)
+local function end_rids(ctx, rids, work)
   local count = 0
   for _, rid in ipairs(rids) do
     if work <= 0 then break end
     local resource, from = string.match(rid, '^promote (%S+) ?(%S*)$')
-    local request = not resource and live_request(conf, rid)
+    local request = not resource and live_request(ctx, rid)
     if resource then
       redis.call('ZREM', deadlines, rid)
-      note_line(conf, resource, false, from)
+      note_line(ctx, resource, false, from)
     elseif request and request.order ~= '-' then
-      end_wait(conf, rid, request)
+      end_wait(ctx, rid, request)
     elseif request then
-      end_request(conf, rid, request, 'expired', 'lock.expired', '')
+      end_request(ctx, rid, request, 'expired', 'lock.expired', '')
     else
       redis.call('ZREM', deadlines, rid) -- of something that is not there
     end
     count, work = count + 1, work - 4 - (request and #request.parts or 0)
   end
-  promote_freed(conf)
+  promote_freed(ctx)
   return count
 end

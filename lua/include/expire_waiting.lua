@@ -1,18 +1,18 @@
--- expire_waiting(conf, limit, tally): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
+-- expire_waiting(ctx, limit, counts): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
 -- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
--- lane, at its old place; as many as conf.work allows; how many. A task with a lease or an end waits no more: a deadline that an older
+-- lane, at its old place; as many as ctx.work allows; how many. A task with a lease or an end waits no more: a deadline that an older
 -- version left is only removed.
-local function expire_waiting(conf, limit, tally)
-  local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit), {}
+local function expire_waiting(ctx, limit, counts)
+  local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
   local records = {}
   for i = 1, #ids do
-    if conf.work <= 0 then
+    if ctx.work <= 0 then
       ids[i] = nil
     else
       records[i] = read_record(ids[i]) or false
       local own = records[i] or {}
-      conf.work = conf.work - 8 - ((own.unique or own.scope or own.reply or own.awaited) and 12 or 0)
+      ctx.work = ctx.work - 8 - ((own.unique or own.scope or own.reply or own.awaited) and 12 or 0)
     end
   end
   redis.call('ZREM', deadlines, unpack(ids))  -- at most 1,000: limit
@@ -20,33 +20,33 @@ local function expire_waiting(conf, limit, tally)
     local record = records[i]
     local set, score = find_set(id, record)
     if not record then
-      drop_task(conf, id)
+      drop_task(ctx, id)
     elseif set and set ~= leases and set ~= finished and set ~= dead then
       local lane = record.lane or 'any'
       local in_line = set == ready .. lane
-      local expired = not record.deliveries and tonumber(record.expires_at_ms or MAX_SAFE) <= conf.now
-      local last = record.unclaimed == 'fail' and not record.fallback and not conf.paused
+      local expired = not record.deliveries and tonumber(record.expires_at_ms or MAX_SAFE) <= ctx.now
+      local last = record.unclaimed == 'fail' and not record.fallback and not ctx.paused
       local reason = expired and 'expired' or last and 'nobody_came'
       if reason or (in_line and record.fallback) then
         redis.call('ZREM', set, id)
-        if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(conf, lane) end
+        if in_line and redis.call('EXISTS', set) == 0 then lane_emptied(ctx, lane) end
       end
       if reason then
         if record.limited_by then leave_line(id, record.limited_by) end
         redis.call('HSET', task .. id, 'reason', reason)
         if record.error then redis.call('HDEL', task .. id, 'error', 'exit_code') end
-        bury_task(conf, expired and 'task.expired' or 'task.dead', id, reason, true, tally)
+        move_to_dead(ctx, expired and 'task.expired' or 'task.dead', id, reason, true, counts)
       else
-        local to = record.fallback and next_lane(conf, id, record)
+        local to = record.fallback and next_lane(ctx, id, record)
         if to and in_line then
           local band = math.floor(score / BAND)
-          if conf.fair then score = band * BAND + share_place(conf, to, record.user or '', band) end
+          if ctx.fair then score = band * BAND + share_place(ctx, to, record.user or '', band) end
           line_up(by_lane, to, score, id)
         end
-        await_deadline(conf, id, conf.paused and conf.now + 1000 or conf.now)  -- not again at once
+        await_deadline(ctx, id, ctx.paused and ctx.now + 1000 or ctx.now)  -- not again at once
       end
     end
   end
-  make_ready(conf, by_lane)
+  make_ready(ctx, by_lane)
   return #ids
 end

@@ -1,6 +1,6 @@
--- fail_tasks(conf, fails, tally): end attempts that went wrong; fails is a table of lists id, token, retryable,
+-- fail_tasks(ctx, fails, counts): end attempts that went wrong; fails is a table of lists id, token, retryable,
 -- reason, error, jitter_ppm, pairs. One answer each: retried with the due time, dead, cancelled, lease_lost.
-local function fail_tasks(conf, fails, tally)
+local function fail_tasks(ctx, fails, counts)
   local answers, ended, due = {}, {}, {}
   local held = redis.call('HMGET', running, unpack(fails.id))  -- at most 1,000: items
   local all = read_policy(config)
@@ -9,22 +9,22 @@ local function fail_tasks(conf, fails, tally)
     if not lease or lease.token ~= token or ended[id] then
       answers[i] = settled_before(id, token, { retried = true, dead = true, cancelled = true })
     else
-      ended[#ended + 1], ended[id], conf.trace = id, true, lease.trace
+      ended[#ended + 1], ended[id], ctx.trace = id, true, lease.trace
       local own = read_policy(task .. id)
       if lease.cancelling then
         answers[i] = { 'cancelled' }
-        cancel_task(conf, id, lease.tied, tally)
+        cancel_task(ctx, id, lease.tied, counts)
       elseif fails.retryable[i] and lease.attempt < tonumber(own[1] or all[1] or DEFAULT_max_attempts) then
-        local due_ms = conf.now + (extra.delay_ms or backoff(own, all, lease.attempt, fails.jitter_ppm[i]))
+        local due_ms = ctx.now + (extra.delay_ms or backoff(own, all, lease.attempt, fails.jitter_ppm[i]))
         answers[i] = { 'retried', due_ms }
-        delay_until(conf, due_ms, id, lease.lane)
-        emit(conf, 'task.retried', id, string.format('attempt=%d due_ms=%.0f', lease.attempt, due_ms))
-        tally.retried = (tally.retried or 0) + 1
+        delay_until(ctx, due_ms, id, lease.lane)
+        emit(ctx, 'task.retried', id, string.format('attempt=%d due_ms=%.0f', lease.attempt, due_ms))
+        counts.retried = (counts.retried or 0) + 1
         if extra.timeout_ms then redis.call('HSET', task .. id, 'timeout_ms', extra.timeout_ms, 'ties', '1') end
       else
         answers[i] = { 'dead' }
-        local shown = describe_death(conf, lease.attempt, fails.error[i], extra.sealed)
-        bury_task(conf, 'task.dead', id, reason, lease.tied, tally, fails.error[i], shown)
+        local shown = describe_death(ctx, lease.attempt, fails.error[i], extra.sealed)
+        move_to_dead(ctx, 'task.dead', id, reason, lease.tied, counts, fails.error[i], shown)
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
         'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
@@ -33,12 +33,12 @@ local function fail_tasks(conf, fails, tally)
       elseif lease.delivery > 1 then
         redis.call('HDEL', task .. id, 'exit_code')
       end
-      if extra.alert then emit(conf, 'task.alert', id, 'reason=' .. reason) end
-      if lease.tied and answers[i][2] then await_deadline(conf, id, answers[i][2], due) end
+      if extra.alert then emit(ctx, 'task.alert', id, 'reason=' .. reason) end
+      if lease.tied and answers[i][2] then await_deadline(ctx, id, answers[i][2], due) end
     end
   end
-  conf.trace = nil
+  ctx.trace = nil
   if due[1] then redis.call('ZADD', deadlines, unpack(due)) end  -- at most 2,000: two for each item
-  end_leases(conf, ended)
+  end_leases(ctx, ended)
   return answers
 end

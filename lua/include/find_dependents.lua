@@ -1,7 +1,7 @@
--- find_dependents(conf, search, request): go on with a search until all are found that wait for the owner of the request,
+-- find_dependents(ctx, search, request): go on with a search until all are found that wait for the owner of the request,
 -- directly or through others, if it waits at its place; or until a cycle is certain. False where that takes more than
--- conf.visits, which counts the commands and all that they read.
-local function find_dependents(conf, search, request)
+-- ctx.visits, which counts the commands and all that they read.
+local function find_dependents(ctx, search, request)
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then search.wants[part.resource] = part.code end
     if part.fence == '0' and search.place ~= request.order then
@@ -10,15 +10,15 @@ local function find_dependents(conf, search, request)
     end
   end
   search.place = request.order
-  -- at most 20,001: each step takes one of conf.visits, or a line that was read already (32 of each waiter) away
+  -- at most 20,001: each step takes one of ctx.visits, or a line that was read already (32 of each waiter) away
   while not search.hard do
     local scan = search.scans[#search.scans]
-    if conf.visits <= 0 then
+    if ctx.visits <= 0 then
       return false
     elseif scan then
-      if scan_line(conf, search, scan) then table.remove(search.scans) end
+      if scan_line(ctx, search, scan) then table.remove(search.scans) end
     elseif search.todo[search.at] then
-      visit_waiter(conf, search, request, search.todo[search.at])
+      visit_waiter(ctx, search, request, search.todo[search.at])
     else
       return true
     end

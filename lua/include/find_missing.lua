@@ -1,11 +1,11 @@
--- find_missing(conf, ids, stamp): the first of these tasks that there is not, or that a later item of the call makes; nil if
+-- find_missing(ctx, ids, stamp): the first of these tasks that there is not, or that a later item of the call makes; nil if
 -- all are there. Those that are there are not looked up again in this call.
-local function find_missing(conf, ids, stamp)
+local function find_missing(ctx, ids, stamp)
   for _, id in ipairs(ids) do
-    if not conf.there[id] then
+    if not ctx.there[id] then
       local row = redis.call('HMGET', task .. id, 'created_ms', 'rid')
       if not row[1] or is_later(row[2], stamp) then return id end
-      conf.there[id] = true
+      ctx.there[id] = true
     end
   end
 end

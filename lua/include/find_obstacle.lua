@@ -1,10 +1,10 @@
--- find_obstacle(conf, request, order): why a request for that place in line has to wait: the resource, and whether it
+-- find_obstacle(ctx, request, order): why a request for that place in line has to wait: the resource, and whether it
 -- is for its holders (else for those ahead); nil if it need not.
-local function find_obstacle(conf, request, order)
+local function find_obstacle(ctx, request, order)
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then
-      if is_held_against(conf, part, request.owner) then return part.resource, true end
-      if is_behind(conf, part, order) then return part.resource, false end
+      if is_held_against(ctx, part, request.owner) then return part.resource, true end
+      if is_behind(ctx, part, order) then return part.resource, false end
     end
   end
 end

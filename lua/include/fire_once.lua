@@ -1,8 +1,8 @@
--- fire_once(conf, id, at_text, data, envelope, stamp, tally): enqueue a schedule's task for a time, as its overlap policy has it:
+-- fire_once(ctx, id, at_text, data, envelope, stamp, counts): enqueue a schedule's task for a time, as its overlap policy has it:
 -- with tasks of it that have not ended this one is left out, or follows them, or they are cancelled first. fired, exists
 -- (there is a task of that id) or skipped. What this call itself made before is `fired` again.
 -- LATE
-local function fire_once(conf, id, at_text, data, envelope, stamp, tally)
+local function fire_once(ctx, id, at_text, data, envelope, stamp, counts)
   local key = schedule .. name
   local known = known_as(id, stamp)
   if known then return known == 'created' and 'fired' or 'exists' end
@@ -11,7 +11,7 @@ local function fire_once(conf, id, at_text, data, envelope, stamp, tally)
   if overlap == 'cancel_other' then
     local going = {}
     for _, other in ipairs(open) do
-      if cancel_one(conf, other, tally) == 'cancelling' then going[#going + 1] = other end
+      if cancel_one(ctx, other, counts) == 'cancelling' then going[#going + 1] = other end
     end
     open = going
   end
@@ -24,16 +24,16 @@ local function fire_once(conf, id, at_text, data, envelope, stamp, tally)
       for i, word in ipairs({ 'after', table.concat(open, ','), 'after_when', 'ended' }) do own[#envelope + 4 + i] = word end
       own.after, own.after_when = open, 'ended'
     end
-    conf.some_known = redis.call('EXISTS', task .. id) == 1
-    status = add_tasks(conf, { id }, { data }, { own }, { stamp }, tally)[1][1] == 'created' and 'fired' or 'skipped'
+    ctx.some_known = redis.call('EXISTS', task .. id) == 1
+    status = add_tasks(ctx, { id }, { data }, { own }, { stamp }, counts)[1][1] == 'created' and 'fired' or 'skipped'
   end
   if status == 'fired' then
     if #open > 63 then table.remove(open, 1) end  -- with `allow` only
     open[#open + 1] = id
     redis.call('HSET', key, 'last_id', id, 'last_ms', at_text)
-    emit(conf, 'schedule.fired', name, 'at_ms=' .. at_text .. ' task=' .. id)
+    emit(ctx, 'schedule.fired', name, 'at_ms=' .. at_text .. ' task=' .. id)
   else
-    emit(conf, 'schedule.skipped', name, 'at_ms=' .. at_text)
+    emit(ctx, 'schedule.skipped', name, 'at_ms=' .. at_text)
   end
   redis.call('HSET', key, 'open', table.concat(open, ' '))
   redis.call('HINCRBY', key, status, 1)

@@ -1,7 +1,7 @@
--- first_leases(conf, limit): where more leases have expired than a sweep takes back: those that end first, and of those that share a
+-- first_leases(ctx, limit): where more leases have expired than a sweep takes back: those that end first, and of those that share a
 -- deadline the first in line, not those whose ids sort first. 1,000 are looked at.
-local function first_leases(conf, limit)
-  local page = redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
+local function first_leases(ctx, limit)
+  local page = redis.call('ZRANGE', leases, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
   local ids, due, place, first = {}, {}, {}, {}
   for i = 1, #page, 2 do
     ids[#ids + 1] = page[i]

@@ -1,5 +1,5 @@
--- free_limits(conf, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
-local function free_limits(conf, ids)
+-- free_limits(ctx, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
+local function free_limits(ctx, ids)
   local freed, keys, lined = {}, {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
     for key in string.gmatch(held_limits(lease), '[^,]+') do
@@ -7,15 +7,15 @@ local function free_limits(conf, ids)
       table.insert(freed[key], ids[i])
     end
   end
-  conf.steps = conf.steps + 2 * #ids
+  ctx.steps = ctx.steps + 2 * #ids
   for first = 1, #keys, 1000 do
     local looks = redis.call('ZMSCORE', limit_lines, unpack(keys, first, math.min(first + 999, #keys)))  -- at most 1,000: a page
     for i = first, math.min(first + 999, #keys) do
       local key = keys[i]
       redis.call('ZREM', holding .. key, unpack(freed[key]))  -- at most 1,000: ids
-      if conf.limit[key] then conf.limit[key].held = nil end
+      if ctx.limit[key] then ctx.limit[key].held = nil end
       if looks[i - first + 1] then lined[#lined + 1] = key end
     end
   end
-  if #lined > 0 then open_lines(conf, lined) end
+  if #lined > 0 then drain_limit_queues(ctx, lined) end
 end

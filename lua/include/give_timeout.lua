@@ -1,11 +1,11 @@
--- give_timeout(conf, leased): tell the worker the queue's timeout for each task that has none of its own, as if it were the task's.
-local function give_timeout(conf, leased)
+-- give_timeout(ctx, leased): tell the worker the queue's timeout for each task that has none of its own, as if it were the task's.
+local function give_timeout(ctx, leased)
   for _, lease in ipairs(leased) do
     local record, own = lease[8], false
     for f = 1, #record, 2 do own = own or record[f] == 'timeout_ms' end
     if not own then
       record[#record + 1] = 'timeout_ms'
-      record[#record + 1] = string.format('%.0f', conf.timeout_ms)
+      record[#record + 1] = string.format('%.0f', ctx.timeout_ms)
     end
   end
 end

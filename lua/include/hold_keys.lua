@@ -1,17 +1,17 @@
--- hold_keys(conf, id, own, is_twin): let a task stand for what its envelope says is to be there only once: the idempotency
+-- hold_keys(ctx, id, own, is_twin): let a task stand for what its envelope says is to be there only once: the idempotency
 -- key for its time, the others (not for a twin, which has its own) until they are untied.
-local function hold_keys(conf, id, own, is_twin)
+local function hold_keys(ctx, id, own, is_twin)
   if own.idempotency_key then
-    conf.keep_ms = conf.keep_ms or redis.call('HGET', config, 'idempotency_ms') or DEFAULT_idempotency_ms
+    ctx.keep_ms = ctx.keep_ms or redis.call('HGET', config, 'idempotency_ms') or DEFAULT_idempotency_ms
     local row = is_twin and redis.call('HMGET', task .. id, 'idempotency_key', 'rid', 'keys') or {}
     local second = row[1] and row[1] ~= own.idempotency_key
-    hold_once(conf, 'key:' .. own.idempotency_key, id, conf.keep_ms, second and row[2] or nil)
+    hold_once(ctx, 'key:' .. own.idempotency_key, id, ctx.keep_ms, second and row[2] or nil)
     if second then
-      redis.call('HSET', task .. id, 'keys', string.format('%.0f', math.max(row[3] or 0, conf.now + conf.keep_ms)))
+      redis.call('HSET', task .. id, 'keys', string.format('%.0f', math.max(row[3] or 0, ctx.now + ctx.keep_ms)))
     elseif is_twin then
       redis.call('HSET', task .. id, 'idempotency_key', own.idempotency_key)
     end
   end
-  if own.unique and not is_twin then hold_once(conf, 'unique:' .. own.unique, id) end
-  if own.scope and not is_twin then hold_once(conf, 'scope:' .. own.scope, id) end
+  if own.unique and not is_twin then hold_once(ctx, 'unique:' .. own.unique, id) end
+  if own.scope and not is_twin then hold_once(ctx, 'scope:' .. own.scope, id) end
 end

@@ -1,7 +1,7 @@
--- is_behind(conf, part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
+-- is_behind(ctx, part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
 -- pass those shared waiters that wait for something else as well, up to 63 of them.
-local function is_behind(conf, part, order)
-  local line, queue, most = line_of(conf, part.resource), 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
+local function is_behind(ctx, part, order)
+  local line, queue, most = line_of(ctx, part.resource), 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
   if part.code == 's' and not line.read or part.code ~= 's' and line.first == nil then
     local members = redis.call('ZRANGE', graph, '[' .. queue, '(' .. queue .. '~', 'BYLEX', 'LIMIT', 0, most)
     line.first, line.read, line.alone, line.last = false, most == 64, false, false
@@ -14,7 +14,7 @@ local function is_behind(conf, part, order)
         break
       end
     end
-    if conf.looks then conf.looks = conf.looks - math.ceil(#members / 8) end
+    if ctx.looks then ctx.looks = ctx.looks - math.ceil(#members / 8) end
   end
   if part.code ~= 's' then return line.first and line.first < order end
   return line.alone and line.alone < order or line.last and line.last < order

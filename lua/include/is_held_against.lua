@@ -1,7 +1,7 @@
--- is_held_against(conf, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
+-- is_held_against(ctx, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
 -- order permits, shared, exclusive.
-local function is_held_against(conf, part, owner)
-  local line, held = line_of(conf, part.resource), 'r ' .. part.resource .. ' h'
+local function is_held_against(ctx, part, owner)
+  local line, held = line_of(ctx, part.resource), 'r ' .. part.resource .. ' h'
   local low, high = '[' .. held .. ' ', '(' .. held .. '!'
   if part.code == 'x' then
     line.holds = line.holds or redis.call('ZLEXCOUNT', graph, low, high)
@@ -15,7 +15,7 @@ local function is_held_against(conf, part, owner)
     line.code = line.code or false
   end
   if part.code ~= 's' then
-    line.room = line.room or read_capacity(conf, part.resource)
+    line.room = line.room or read_capacity(ctx, part.resource)
     local room = line.room
     return line.code == 'x' or line.code == 's' or not room or not room.open
       or room.used + permits_of(part.code) > room.max

@@ -1,6 +1,6 @@
--- join_gathering(conf, id, parent): where the parent waits for its children, note that this one counts, and for which
+-- join_gathering(ctx, id, parent): where the parent waits for its children, note that this one counts, and for which
 -- task of that id: the one of this place.
-local function join_gathering(conf, id, parent)
+local function join_gathering(ctx, id, parent)
   local score = redis.call('ZSCORE', blocked, parent)
   local own = score and redis.call('HMGET', task .. parent, 'gather', 'limited_by') or {}
   if own[1] and not own[2] then

@@ -1,11 +1,11 @@
--- join_limit(conf, id, score, limit, look_ms, tied): let a task wait in the line of a limit, by its place; look_ms is the score of the
+-- join_limit(ctx, id, score, limit, recheck_at_ms, tied): let a task wait in the line of a limit, by its place; recheck_at_ms is the score of the
 -- line in limit_lines, unless it is looked at before. Meanwhile it may expire, but it does not wait for a worker to come.
-local function join_limit(conf, id, score, limit, look_ms, tied)
+local function join_limit(ctx, id, score, limit, recheck_at_ms, tied)
   redis.call('ZADD', blocked, score, id)
   redis.call('ZADD', waiting .. limit.key, score, id)
-  redis.call('ZADD', limit_lines, 'LT', look_ms, limit.key)
+  redis.call('ZADD', limit_lines, 'LT', recheck_at_ms, limit.key)
   redis.call('HSET', task .. id, 'limited_by', limit.key)
-  conf.in_line[limit.key] = true
+  ctx.in_line[limit.key] = true
   if not tied then return end
   local own = redis.call('HMGET', task .. id, 'expires_at_ms', 'deliveries')
   redis.call('ZREM', deadlines, id)

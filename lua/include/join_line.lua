@@ -1,10 +1,10 @@
--- join_line(conf, rid, request): let a request wait at its place.
-local function join_line(conf, rid, request)
+-- join_line(ctx, rid, request): let a request wait at its place.
+local function join_line(ctx, rid, request)
   request.state = 'waits'
-  link_request(conf, rid, request)
-  write_request(conf, rid, request)
-  set_deadline(conf, rid, math.min(request.until_ms, conf.now + conf.waiter_ms))
-  conf.waiting = conf.waiting + 1
-  if request.unchecked then redis.call('ZADD', unchecked, conf.now, rid) end
-  tell(conf, 'lock.queued', rid, request, '')
+  link_request(ctx, rid, request)
+  write_request(ctx, rid, request)
+  set_deadline(ctx, rid, math.min(request.until_ms, ctx.now + ctx.waiter_ms))
+  ctx.waiting = ctx.waiting + 1
+  if request.unchecked then redis.call('ZADD', unchecked, ctx.now, rid) end
+  emit_lock_event(ctx, 'lock.queued', rid, request, '')
 end

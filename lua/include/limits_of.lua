@@ -1,8 +1,8 @@
--- limits_of(conf, user, tags, words): the limits that hold for a task: of all, of its user, its tags and its limit keys, which
+-- limits_of(ctx, user, tags, words): the limits that hold for a task: of all, of its user, its tags and its limit keys, which
 -- are given as words with commas between them, or ''.
-local function limits_of(conf, user, tags, words)
+local function limits_of(ctx, user, tags, words)
   local known = user .. ' ' .. tags .. ' ' .. words
-  if not conf.limited[known] then
+  if not ctx.limited[known] then
     local keys, seen = { 'all' }, {}
     for i, list in ipairs({ user, tags, words }) do
       for word in string.gmatch(list, '[^,]+') do
@@ -10,7 +10,7 @@ local function limits_of(conf, user, tags, words)
         if not seen[key] then keys[#keys + 1], seen[key] = key, true end
       end
     end
-    conf.limited[known] = read_limits(conf, keys)
+    ctx.limited[known] = read_limits(ctx, keys)
   end
-  return conf.limited[known]
+  return ctx.limited[known]
 end

@@ -1,8 +1,8 @@
--- lines_of(conf, search, request): what was loaded of those that a search has found, with the request at its place, as
--- is_stuck plays it through: `lines` by resource, waiters in order, with how many holds are left (`all`), how many that
+-- lines_of(ctx, search, request): what was loaded of those that a search has found, with the request at its place, as
+-- is_deadlocked plays it through: `lines` by resource, waiters in order, with how many holds are left (`all`), how many that
 -- are not shared (`alone`), that are not permits (`solid`), and the permits (`taken`); `holds` and `waits` by owner, and
 -- `need`, for how many of its waits it is not yet free.
-local function lines_of(conf, search, request)
+local function lines_of(ctx, search, request)
   local state = search.state or { lines = {}, holds = {}, waits = {}, size = 0 }
   local function add(owner, resource, order, code)
     local permits = permits_of(code)
@@ -22,7 +22,7 @@ local function lines_of(conf, search, request)
   for _, part in ipairs(search.state and {} or request.parts) do
     if part.fence == '0' then
       if permits_of(part.code) and not search.rooms[part.resource] then
-        local room = read_capacity(conf, part.resource)
+        local room = read_capacity(ctx, part.resource)
         search.rooms[part.resource] = room and room.status == 'active' and room.max or 0
       end
       add(request.owner, part.resource, request.order, part.code)
@@ -41,6 +41,6 @@ local function lines_of(conf, search, request)
       line.solid, line.taken = line.solid + (hold.permits and 0 or 1), line.taken + (hold.permits or 0)
     end
   end
-  conf.visits = conf.visits - math.ceil(#search.entries / 2)
+  ctx.visits = ctx.visits - math.ceil(#search.entries / 2)
   return state
 end

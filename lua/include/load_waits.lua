@@ -1,11 +1,11 @@
--- load_waits(conf, search): read what all hold and wait for that a search has found, for is_stuck, into `entries`; and how
--- many permits there are. False where that takes more than conf.visits.
-local function load_waits(conf, search)
+-- load_waits(ctx, search): read what all hold and wait for that a search has found, for is_deadlocked, into `entries`; and how
+-- many permits there are. False where that takes more than ctx.visits.
+local function load_waits(ctx, search)
   for n = search.loaded + 1, search.count do
     local owner = search.todo[n].owner
-    local members = members_below('o ' .. owner, math.max(conf.visits, 1))
-    conf.visits = conf.visits - 1 - #members
-    if conf.visits <= 0 then return false end
+    local members = members_below('o ' .. owner, math.max(ctx.visits, 1))
+    ctx.visits = ctx.visits - 1 - #members
+    if ctx.visits <= 0 then return false end
     for _, member in ipairs(members) do
       local resource, order, code = string.match(member, '^o %S+ w (%S+) (%S+) (%S+) %S+$')
       if not resource then
@@ -18,9 +18,9 @@ local function load_waits(conf, search)
   for n = search.sized or 1, #search.entries do
     local entry = search.entries[n]
     if permits_of(entry.code) and not search.rooms[entry.resource] then
-      local room = read_capacity(conf, entry.resource)
+      local room = read_capacity(ctx, entry.resource)
       search.rooms[entry.resource] = room and room.status == 'active' and room.max or 0
-      conf.visits = conf.visits - 1
+      ctx.visits = ctx.visits - 1
     end
     search.sized = n + 1
   end

@@ -1,11 +1,11 @@
--- make_awaited(conf, id): somebody waits for the end of this task: it has ties from now on; or, if it has ended, its end is noted
+-- make_awaited(ctx, id): somebody waits for the end of this task: it has ties from now on; or, if it has ended, its end is noted
 -- for all that this call adds.
-local function make_awaited(conf, id)
-  if conf.there[id] == 'awaited' then return end
-  conf.there[id] = 'awaited'
+local function make_awaited(ctx, id)
+  if ctx.there[id] == 'awaited' then return end
+  ctx.there[id] = 'awaited'
   local failed = redis.call('ZSCORE', dead, id) or redis.call('HEXISTS', task .. id, 'cancelled_ms') == 1
   if failed or redis.call('ZSCORE', finished, id) then
-    return note_end(conf, failed and 'f' or 'c', id)
+    return note_end(ctx, failed and 'f' or 'c', id)
   end
   redis.call('HSET', task .. id, 'awaited', '1', 'ties', '1')
   local held = redis.call('HGET', running, id)

@@ -1,14 +1,14 @@
--- make_ready(conf, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- make_ready(ctx, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
 -- The shares of a lane with tasks in line do not end, wherever the tasks came from.
-local function make_ready(conf, by_lane)
+local function make_ready(ctx, by_lane)
   local names = {}
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
-    if conf.fair then redis.call('PERSIST', shares .. lane) end
-    push_wake(conf, lane)
+    if ctx.fair then redis.call('PERSIST', shares .. lane) end
+    push_wake(ctx, lane)
   end
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end

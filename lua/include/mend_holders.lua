@@ -1,9 +1,9 @@
--- mend_holders(conf, key): forget holders of a limit without a lease, as an evicting server leaves them: in a page of 100, each minute
--- the next one. Tasks that this claim leases have no lease yet; their fences are above conf.fence.
-local function mend_holders(conf, key)
-  local upto = conf.fence and string.format('%.0f', conf.fence) or '+inf'
+-- mend_holders(ctx, key): forget holders of a limit without a lease, as an evicting server leaves them: in a page of 100, each minute
+-- the next one. Tasks that this claim leases have no lease yet; their fences are above ctx.fence.
+local function mend_holders(ctx, key)
+  local upto = ctx.fence and string.format('%.0f', ctx.fence) or '+inf'
   local pages = math.max(1, math.ceil(redis.call('ZCOUNT', holding .. key, '-inf', upto) / 100))
-  local from = math.floor(conf.now / 60000) % pages * 100
+  local from = math.floor(ctx.now / 60000) % pages * 100
   local ids = redis.call('ZRANGE', holding .. key, '-inf', upto, 'BYSCORE', 'LIMIT', from, 100)
   local deadlines_ms = ids[1] and redis.call('ZMSCORE', leases, unpack(ids)) or {}  -- at most 100: a page
   for i, id in ipairs(ids) do

@@ -1,10 +1,10 @@
--- move_due(conf, set, tally): see to what is due in a set, at most 100 of it, and as much as conf.work allows: a few in
+-- move_due(ctx, set, counts): see to what is due in a set, at most 100 of it, and as much as ctx.work allows: a few in
 -- any case, so that each set has its turn.
-local function move_due(conf, set, tally)
+local function move_due(ctx, set, counts)
   local moves = {
-    [leases] = reap_expired, [deadlines] = expire_waiting, [delayed] = promote_due, [ends] = pass_on,
+    [leases] = reap_expired, [deadlines] = expire_waiting, [delayed] = promote_due, [ends] = propagate_ends,
   }
-  conf.work = math.max(conf.work, 50)
-  local moved = moves[set](conf, 100, tally)
-  if set == ends then conf.told = moved end
+  ctx.work = math.max(ctx.work, 50)
+  local moved = moves[set](ctx, 100, counts)
+  if set == ends then ctx.told = moved end
 end

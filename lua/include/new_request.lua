@@ -1,8 +1,8 @@
--- new_request(conf, parts): a request for these locks that is neither granted nor in line.
-local function new_request(conf, parts)
+-- new_request(ctx, parts): a request for these locks that is neither granted nor in line.
+local function new_request(ctx, parts)
   return {
-    state = 'held', owner = owner, agent = agent ~= '' and agent or owner, priority = priority, since_ms = conf.now,
-    born_ms = born_ms > 0 and born_ms or conf.now, ttl_ms = ttl_ms > 0 and ttl_ms or conf.lease_ms,
-    until_ms = conf.now + wait_ms, order = '-', granted_ms = 0, parts = parts, purpose = purpose,
+    state = 'held', owner = owner, agent = agent ~= '' and agent or owner, priority = priority, since_ms = ctx.now,
+    born_ms = born_ms > 0 and born_ms or ctx.now, ttl_ms = ttl_ms > 0 and ttl_ms or ctx.lease_ms,
+    until_ms = ctx.now + wait_ms, order = '-', granted_ms = 0, parts = parts, purpose = purpose,
   }
 end

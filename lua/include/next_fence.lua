@@ -1,5 +1,5 @@
--- next_fence(conf): a fence above all that were given out before, even if the last second was lost; as text.
-local function next_fence(conf)
-  conf.fence = math.max(conf.fence + 1, conf.now * 1000)
-  return string.format('%.0f', conf.fence)
+-- next_fence(ctx): a fence above all that were given out before, even if the last second was lost; as text.
+local function next_fence(ctx)
+  ctx.fence = math.max(ctx.fence + 1, ctx.now * 1000)
+  return string.format('%.0f', ctx.fence)
 end

@@ -1,9 +1,9 @@
--- next_lane(conf, id, record): let a task that nobody has taken wait in the next of its fallback lanes; which that is.
-local function next_lane(conf, id, record)
+-- next_lane(ctx, id, record): let a task that nobody has taken wait in the next of its fallback lanes; which that is.
+local function next_lane(ctx, id, record)
   local lane, rest = string.match(record.fallback, '^([^,]+),?(.*)$')
   redis.call('HSET', task .. id, 'lane', lane, 'fallback', rest)
   local timer = record.unclaimed ~= 'fail' and 'fallback_after_ms' or nil
   if rest == '' then redis.call('HDEL', unpack({ task .. id, 'fallback', timer })) end  -- at most 3: the table beside it
-  emit(conf, 'task.moved', id, 'lane=' .. lane)
+  emit(ctx, 'task.moved', id, 'lane=' .. lane)
   return lane
 end

@@ -1,6 +1,6 @@
--- note_claimed(conf, wanted, from, scores, taken): of fair shares, how far those have come that were claimed, in each lane and band; taken
+-- note_claimed(ctx, wanted, from, scores, taken): of fair shares, how far those have come that were claimed, in each lane and band; taken
 -- says which of the tasks that peek_ready found. A lane that stays empty for a day is forgotten.
-local function note_claimed(conf, wanted, from, scores, taken)
+local function note_claimed(ctx, wanted, from, scores, taken)
   local highest = {}
   for _, i in ipairs(taken) do
     local lane, band = wanted[from[i]], math.floor(scores[i] / BAND)
@@ -11,6 +11,6 @@ local function note_claimed(conf, wanted, from, scores, taken)
     for band, score in pairs(bands) do
       redis.call('ZADD', shares .. lane, 'GT', string.format('%.0f', score), band .. ' claimed')
     end
-    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, conf.limits and 2592000 or 86400) end  -- where this made it
+    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, ctx.limits and 2592000 or 86400) end  -- where this made it
   end
 end

@@ -1,6 +1,6 @@
--- note_done(conf, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
-local function note_done(conf, verb, word)
+-- note_done(ctx, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+local function note_done(ctx, verb, word)
   if rid == '' then return end
-  hold_once(conf, 'done:' .. verb .. ':' .. rid, word, WAIT_rid_ms)
-  sweep_once(conf, 10)
+  hold_once(ctx, 'done:' .. verb .. ':' .. rid, word, WAIT_rid_ms)
+  sweep_once(ctx, 10)
 end

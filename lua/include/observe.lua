@@ -1,12 +1,12 @@
--- observe(tally, name, value): count a value in the bucket of the next power of two: counter '<name>:<upper bound>'.
+-- observe(counts, name, value): count a value in the bucket of the next power of two: counter '<name>:<upper bound>'.
 -- EARLY
-local function observe(tally, name, value)
+local function observe(counts, name, value)
   local bound = 1
   while bound < value and bound < 2147483648 do bound = bound * 2 end  -- at most 31: doublings
-  local buckets = tally[name]
+  local buckets = counts[name]
   if not buckets then
     buckets = {}
-    tally[name] = buckets
+    counts[name] = buckets
   end
   buckets[bound] = (buckets[bound] or 0) + 1
 end

@@ -1,7 +1,7 @@
--- open_search(conf): the search that the call before has not ended, its rid, and where that stood then; nil if there is
+-- open_search(ctx): the search that the call before has not ended, its rid, and where that stood then; nil if there is
 -- none. What was found is read where it is needed.
 -- LATE
-local function open_search(conf)
+local function open_search(ctx)
   local row = redis.call('HMGET', saved, '#rid', '#stands', '#order', '#place', '#numbers', '#cursor', '#hard', '#maybe',
     '#soft', '#permits', '#short', '#confirmed')
   if not row[1] then return nil end
@@ -16,7 +16,7 @@ local function open_search(conf)
     short_at = given(row[11]), confirmed = given(row[12]), scans = {}, entries = {}, loaded = 0, rooms = {}, wants = {} }
   local function lazy(read)
     return setmetatable({}, { __index = function(list, name)
-      conf.visits = conf.visits - 1
+      ctx.visits = ctx.visits - 1
       rawset(list, name, read(name) or false)
       return rawget(list, name)
     end })

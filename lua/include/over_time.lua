@@ -1,13 +1,13 @@
--- over_time(conf, id, started_ms, tied): for how many ms a task has run beyond its own timeout, or the queue's; below 0 if it has
--- not, or has none. Its lease is renewed until this is conf.grace_ms. Only a task with ties has a timeout of its own.
-local function over_time(conf, id, started_ms, tied)
-  local timeout_ms = tied and redis.call('HGET', task .. id, 'timeout_ms') or conf.timeout_ms
-  if not timeout_ms or conf.now < started_ms + timeout_ms then return -1 end
-  if not conf.grace_ms then
+-- over_time(ctx, id, started_ms, tied): for how many ms a task has run beyond its own timeout, or the queue's; below 0 if it has
+-- not, or has none. Its lease is renewed until this is ctx.grace_ms. Only a task with ties has a timeout of its own.
+local function over_time(ctx, id, started_ms, tied)
+  local timeout_ms = tied and redis.call('HGET', task .. id, 'timeout_ms') or ctx.timeout_ms
+  if not timeout_ms or ctx.now < started_ms + timeout_ms then return -1 end
+  if not ctx.grace_ms then
     local row = redis.call('HMGET', config, 'timeout_grace_ms', 'timeout_set_ms')
-    conf.grace_ms, conf.timeout_set_ms = tonumber(row[1] or DEFAULT_timeout_grace_ms), tonumber(row[2] or 0)
+    ctx.grace_ms, ctx.timeout_set_ms = tonumber(row[1] or DEFAULT_timeout_grace_ms), tonumber(row[2] or 0)
   end
   -- A lower timeout of the queue may be over already when it is set. The grace begins then, so that the worker hears of it.
-  if timeout_ms == conf.timeout_ms then return conf.now - math.max(started_ms + timeout_ms, conf.timeout_set_ms) end
-  return conf.now - started_ms - timeout_ms
+  if timeout_ms == ctx.timeout_ms then return ctx.now - math.max(started_ms + timeout_ms, ctx.timeout_set_ms) end
+  return ctx.now - started_ms - timeout_ms
 end

@@ -2,7 +2,7 @@
 local function parts_text(request)
   local words = {}
   for i, part in ipairs(request.parts) do
-    words[i] = part.code .. part.leans .. '/' .. part.fence .. '=' .. part.resource
+    words[i] = part.code .. part.depends_on .. '/' .. part.fence .. '=' .. part.resource
   end
   return table.concat(words, ',')
 end

@@ -1,8 +1,8 @@
--- plan_firing(conf, next_ms): note when this schedule is due next; 0: never by itself. Who waits for work learns of it.
+-- plan_firing(ctx, next_ms): note when this schedule is due next; 0: never by itself. Who waits for work learns of it.
 -- LATE
-local function plan_firing(conf, next_ms)
+local function plan_firing(ctx, next_ms)
   local due_ms = next_ms > 0 and next_ms or MAX_SAFE
   redis.call('ZADD', schedules, string.format('%.0f', due_ms), name)
   redis.call('HSET', schedule .. name, 'next_ms', string.format('%.0f', next_ms))
-  if due_ms - conf.now < 10000 then push_due('any') end
+  if due_ms - ctx.now < 10000 then push_due('any') end
 end

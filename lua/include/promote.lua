@@ -1,11 +1,11 @@
--- promote(conf, freed, left): grant what can be granted to those in line for a resource, first come first served, a
+-- promote(ctx, freed, left): grant what can be granted to those in line for a resource, first come first served, a
 -- run of shared waiters together. Grants and ends are `left` at most; answers how many are left then, and, where that
 -- was too much for a call, the place up to which all had their turn. What stands in a waiter's way is the same in all
--- its lines, so it is looked for once (conf.tried) until somebody else is granted. conf.looks: how much may be done.
-local function promote(conf, freed, left)
+-- its lines, so it is looked for once (ctx.tried) until somebody else is granted. ctx.looks: how much may be done.
+local function promote(ctx, freed, left)
   local line, most, skipped, had = 'r ' .. freed.resource .. ' q ', 64, 0, left
   local low, high = freed.from == '' and '[' .. line or '(' .. line .. freed.from .. '!', '(' .. line .. '~'
-  conf.looks = conf.looks - 5
+  ctx.looks = ctx.looks - 5
   if freed.gone < 64 then
     local first = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', 0, 1)[1]
     if not first then return left end
@@ -13,30 +13,30 @@ local function promote(conf, freed, left)
     if string.find(first, '^r %S+ q %S+ s ') then most, skipped = freed.gone, 64 - freed.gone end
   end
   local members = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', skipped, most)
-  conf.looks = conf.looks - math.ceil(#members / 8)
+  ctx.looks = ctx.looks - math.ceil(#members / 8)
   for i, member in ipairs(members) do
     local order, code, rid = string.match(member, '^r %S+ q (%S+) (%S+) %S+ (%S+)$')
-    local tried = conf.tried[rid] -- those whose records change meanwhile leave the line
+    local tried = ctx.tried[rid] -- those whose records change meanwhile leave the line
     if not tried then
-      tried = { request = read_request(record_of(conf, rid)) }
-      tried.over = tonumber(redis.call('ZSCORE', deadlines, rid)) <= conf.now
-      conf.tried[rid] = tried
-      conf.looks = conf.looks - 2 - #tried.request.parts
+      tried = { request = read_request(record_of(ctx, rid)) }
+      tried.over = tonumber(redis.call('ZSCORE', deadlines, rid)) <= ctx.now
+      ctx.tried[rid] = tried
+      ctx.looks = ctx.looks - 2 - #tried.request.parts
     end
     local request = tried.request
     if tried.over then
-      end_wait(conf, rid, request)
-      left, conf.looks = left - 1, conf.looks - 10 - 4 * #request.parts
+      end_wait(ctx, rid, request)
+      left, ctx.looks = left - 1, ctx.looks - 10 - 4 * #request.parts
     elseif tried.left ~= left then
       tried.left = left
-      tried.obstacle, tried.held = find_obstacle(conf, request, order)
+      tried.obstacle, tried.held = find_obstacle(ctx, request, order)
       if not tried.obstacle then
-        hand_over(conf, rid, request)
-        left, conf.looks = left - 1, conf.looks - 2 - 12 * #request.parts
+        hand_over(ctx, rid, request)
+        left, ctx.looks = left - 1, ctx.looks - 2 - 12 * #request.parts
       end
     end
     if not tried.over and tried.obstacle and (code ~= 's' or (tried.held and tried.obstacle == freed.resource)) then return left end
-    if left == 0 or conf.looks <= 0 then return left, order end
+    if left == 0 or ctx.looks <= 0 then return left, order end
     if i == most and (skipped == 0 or left < had) then return left, order end -- those behind may follow
   end
   return left

@@ -1,11 +1,11 @@
--- promote_due(conf, limit, tally): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
--- that crashed again keep the order that they had in line, not that of their ids. As many as conf.work allows.
-local function promote_due(conf, limit, tally)
-  limit = math.min(limit, math.ceil(conf.work / (conf.fair and 3 or 2)))
-  local page = redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
+-- promote_due(ctx, limit, counts): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
+-- that crashed again keep the order that they had in line, not that of their ids. As many as ctx.work allows.
+local function promote_due(ctx, limit, counts)
+  limit = math.min(limit, math.ceil(ctx.work / (ctx.fair and 3 or 2)))
+  local page = redis.call('ZRANGE', delayed, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
   if #page == 0 then return 0 end
   local ids, tied, last = {}, false, math.min(limit, #page / 2)
-  conf.work = conf.work - (conf.fair and 3 or 2) * last
+  ctx.work = ctx.work - (ctx.fair and 3 or 2) * last
   for i = 1, last do
     ids[i] = page[2 * i - 1]
     tied = tied or page[2 * i] == page[2 * i + 2]
@@ -17,18 +17,18 @@ local function promote_due(conf, limit, tally)
   for i, id in ipairs(ids) do
     local own = redis.call('HMGET', task .. id, 'created_ms', 'lane', 'priority', 'user')
     if not own[1] then
-      drop_task(conf, id)
+      drop_task(ctx, id)
     else
-      redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+      redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
       local band = tonumber(own[3] or 5)
-      local own_place = conf.fair and share_place(conf, own[2] or 'any', own[4] or '', band) or place + i
+      local own_place = ctx.fair and share_place(ctx, own[2] or 'any', own[4] or '', band) or place + i
       line_up(by_lane, own[2] or 'any', band * BAND + own_place, id)
       promoted[#promoted + 1] = id
     end
   end
   if #promoted == 0 then return 0 end
-  make_ready(conf, by_lane)
-  emit(conf, 'task.promoted', table.concat(promoted, ' '), '')
-  tally.promoted = #promoted
+  make_ready(ctx, by_lane)
+  emit(ctx, 'task.promoted', table.concat(promoted, ' '), '')
+  counts.promoted = #promoted
   return #promoted
 end

@@ -1,9 +1,9 @@
--- read_capacity(conf, resource): its permits and whether they may be given out; nil if it has none.
-local function read_capacity(conf, resource)
+-- read_capacity(ctx, resource): its permits and whether they may be given out; nil if it has none.
+local function read_capacity(ctx, resource)
   local max, status, silent_ms, seen_ms, used =
     string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
   if not max then return nil end
-  local silent = tonumber(silent_ms) > 0 and conf.now - tonumber(seen_ms) > tonumber(silent_ms)
+  local silent = tonumber(silent_ms) > 0 and ctx.now - tonumber(seen_ms) > tonumber(silent_ms)
   return { max = tonumber(max), status = status, silent_ms = silent_ms, seen_ms = seen_ms, used = tonumber(used),
     open = status == 'active' and not silent, silent = silent }
 end

@@ -1,19 +1,19 @@
--- read_limits(conf, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
+-- read_limits(ctx, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
 -- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
 -- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
-local function read_limits(conf, keys)
+local function read_limits(ctx, keys)
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, string.sub(key, 1, string.find(key, ':', 1, true) or -1) .. '*' end
   local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
   for i, key in ipairs(keys) do
-    local rule, limit = rules[2 * i - 1] or rules[2 * i], conf.limit[key]
+    local rule, limit = rules[2 * i - 1] or rules[2 * i], ctx.limit[key]
     if rule and not limit then
       local most, policy, interval_ms, burst = string.match(rule, '^(%d+) (%S+) (%S+) (%d+)$')
       limit = {
         key = key, policy = policy, most = most ~= '0' and tonumber(most),
         interval_ms = interval_ms ~= '0' and tonumber(interval_ms), slack_ms = (burst - 1) * interval_ms,
       }
-      conf.limit[key] = limit
+      ctx.limit[key] = limit
     end
     found[#found + 1] = limit
   end

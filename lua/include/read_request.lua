@@ -1,13 +1,13 @@
 -- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
--- rests on a hold of its owner's (`leans`), and waits, ends with that hold.
+-- rests on a hold of its owner's (`depends_on`), and waits, ends with that hold.
 local function read_request(text)
   local request, parts = {}, {}
   local list
   request.state, request.owner, request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms,
     request.until_ms, request.order, request.granted_ms, list, request.purpose =
     string.match(text, '^(%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
-  for code, leans, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
-    parts[#parts + 1] = { code = code, leans = leans, fence = fence, resource = resource }
+  for code, depends_on, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
+    parts[#parts + 1] = { code = code, depends_on = depends_on, fence = fence, resource = resource }
   end
   request.parts = parts
   return request

@@ -1,13 +1,13 @@
--- recheck_line(conf, resource, from): let detect look at those who wait for permits of a resource, behind that place in
+-- recheck_line(ctx, resource, from): let detect look at those who wait for permits of a resource, behind that place in
 -- its line: with fewer permits than before they may be part of a deadlock. 500 waiters at a time; the rest of a longer
 -- line is noted for the next detect. Answers how much it has looked at.
-local function recheck_line(conf, resource, from)
+local function recheck_line(ctx, resource, from)
   local line = 'r ' .. resource .. ' q '
   local low = from == '' and '[' .. line or '(' .. line .. from .. '!'
   local members = redis.call('ZRANGE', graph, low, '(' .. line .. '~', 'BYLEX', 'LIMIT', 0, 500)
   local marks = {}
   local function mark(member)
-    marks[#marks + 1] = conf.now
+    marks[#marks + 1] = ctx.now
     marks[#marks + 1] = member
   end
   for _, member in ipairs(members) do

@@ -1,6 +1,6 @@
--- reclaim_tasks(conf, given): answer a re-sent claim: of the tasks it was given, those still under the same token.
-local function reclaim_tasks(conf, given)
-  local leased, index, deadline_ms = {}, 0, conf.now + conf.lease_ms
+-- reclaim_tasks(ctx, given): answer a re-sent claim: of the tasks it was given, those still under the same token.
+local function reclaim_tasks(ctx, given)
+  local leased, index, deadline_ms = {}, 0, ctx.now + ctx.lease_ms
   for id in string.gmatch(given, '%S+') do
     index = index + 1
     local lease = read_lease(redis.call('HGET', running, id))
@@ -10,7 +10,7 @@ local function reclaim_tasks(conf, given)
       deadline_ms = tonumber(redis.call('ZSCORE', leases, id) or deadline_ms)
     end
   end
-  if conf.timeout_ms and leased[1] then give_timeout(conf, leased) end
+  if ctx.timeout_ms and leased[1] then give_timeout(ctx, leased) end
   add_payloads(leased)
   return deadline_ms, leased
 end

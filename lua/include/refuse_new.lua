@@ -1,13 +1,13 @@
--- refuse_new(conf, ids, envelopes, stamps): the error of a queue that is being drained, unless no task of the call is new. One that
+-- refuse_new(ctx, ids, envelopes, stamps): the error of a queue that is being drained, unless no task of the call is new. One that
 -- would be answered `unknown` makes no task.
-local function refuse_new(conf, ids, envelopes, stamps)
+local function refuse_new(ctx, ids, envelopes, stamps)
   local seen = {}
-  conf.there = {}
+  ctx.there = {}
   for i, id in ipairs(ids) do
     local own, stamp = envelopes[i], stamps[i]
     seen[id] = seen[id] or known_as(id, stamp)
-    if not seen[id] and not find_twin(conf, own, stamp) and not (own.after and find_missing(conf, own.after, stamp)
-      or own.needs_parent and find_missing(conf, { own.parent }, stamp)) then
+    if not seen[id] and not find_duplicate(ctx, own, stamp) and not (own.after and find_missing(ctx, own.after, stamp)
+      or own.needs_parent and find_missing(ctx, { own.parent }, stamp)) then
       return redis.error_reply('ADEQ_DRAINING this queue is being drained and takes no new tasks: resume it, or use another')
     end
   end

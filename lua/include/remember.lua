@@ -1,7 +1,7 @@
--- remember(conf, rid, outcome): keep for two minutes how a request ended: one that has ended never holds again. In
+-- remember(ctx, rid, outcome): keep for two minutes how a request ended: one that has ended never holds again. In
 -- `deadlines` those stand below zero, apart from the live.
-local function remember(conf, rid, outcome)
-  set_record(conf, rid, 'ended ' .. outcome)
-  redis.call('ZADD', deadlines, conf.now + WAIT_ended_ms - 1e15, rid)
-  conf.due = math.min(conf.due, conf.now + 121000)
+local function remember(ctx, rid, outcome)
+  set_record(ctx, rid, 'ended ' .. outcome)
+  redis.call('ZADD', deadlines, ctx.now + WAIT_ended_ms - 1e15, rid)
+  ctx.due = math.min(ctx.due, ctx.now + 121000)
 end

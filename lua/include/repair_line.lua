@@ -1,7 +1,7 @@
--- repair_line(conf, key, from): take out of the holders of a limit whoever has no lease that says so, and out of its line whoever does
+-- repair_line(ctx, key, from): take out of the holders of a limit whoever has no lease that says so, and out of its line whoever does
 -- not wait there; and have the line looked at. How many were seen in the longer one, and what was wrong.
 -- LATE
-local function repair_line(conf, key, from)
+local function repair_line(ctx, key, from)
   local stale, wrong, long = {}, 0, 0
   local ids = redis.call('ZRANGE', holding .. key, from, from + 999)
   local held = #ids > 0 and redis.call('HMGET', running, unpack(ids)) or {}  -- at most 1,000: the page
@@ -12,7 +12,7 @@ local function repair_line(conf, key, from)
   end
   if #stale > 0 and not dry_run then
     redis.call('ZREM', holding .. key, unpack(stale))  -- at most 1,000: the page
-    redis.call('ZADD', limit_lines, 'XX', 'LT', conf.now - BAND, key)
+    redis.call('ZADD', limit_lines, 'XX', 'LT', ctx.now - BAND, key)
   end
   wrong, long, stale = #stale, #ids, {}
   local line = redis.call('ZRANGE', waiting .. key, from, from + 999, 'WITHSCORES')
@@ -26,7 +26,7 @@ local function repair_line(conf, key, from)
   if (there == 1) ~= (redis.call('ZSCORE', limit_lines, key) ~= false) then
     wrong = wrong + 1
     if dry_run then return { 'seen', long, wrong } end
-    if there == 1 then redis.call('ZADD', limit_lines, conf.now_text, key) else redis.call('ZREM', limit_lines, key) end
+    if there == 1 then redis.call('ZADD', limit_lines, ctx.now_text, key) else redis.call('ZREM', limit_lines, key) end
   end
   return { 'seen', long, wrong }
 end

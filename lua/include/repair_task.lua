@@ -1,10 +1,10 @@
--- repair_task(conf, id, tally): put a task that find_damage has found back into one set, that which says most: that it has ended;
+-- repair_task(ctx, id, counts): put a task that find_damage has found back into one set, that which says most: that it has ended;
 -- that a worker has it; that it is in line. A lease whose settlement the record knows has ended, unless it is whole:
 -- then the settlement failed, and comes again. Another goes on, with a new deadline where it had none. The state then, or `gone`.
-local function repair_task(conf, id, tally)
+local function repair_task(ctx, id, counts)
   local record, held = read_record(id), redis.call('HGET', running, id)
   if not record or not record.created_ms then
-    drop_lease(conf, id, held)
+    drop_lease(ctx, id, held)
     return 'gone'
   end
   local lane, lease = record.lane or 'any', read_lease(held)
@@ -18,32 +18,32 @@ local function repair_task(conf, id, tally)
       if keep or goes_on then redis.call('ZREM', set, id) else keep = set end
     end
   end
-  if redis.call('EXISTS', ready .. lane) == 0 then lane_emptied(conf, lane) end
+  if redis.call('EXISTS', ready .. lane) == 0 then lane_emptied(ctx, lane) end
   local state = keep and states[keep]
   local score = keep == blocked and redis.call('ZSCORE', blocked, id)
   if keep then
-    drop_lease(conf, id, held)
+    drop_lease(ctx, id, held)
     if keep == finished or keep == dead then
-      end_ties(conf, id, record, keep == dead and 'dead' or record.cancelled_ms and 'cancelled' or ended_how(record) or 'completed')
+      end_ties(ctx, id, record, keep == dead and 'dead' or record.cancelled_ms and 'cancelled' or ended_how(record) or 'completed')
     end
   elseif lease and (due or not settled) then
-    redis.call('ZADD', leases, 'NX', string.format('%.0f', conf.now + conf.lease_ms), id)
+    redis.call('ZADD', leases, 'NX', string.format('%.0f', ctx.now + ctx.lease_ms), id)
     redis.call('ZREM', deadlines, id)
     for key in string.gmatch(held_limits(held), '[^,]+') do
       redis.call('ZADD', holding .. key, lease.fence, id)
     end
     state = 'running'
   else
-    drop_lease(conf, id, held)
-    state = restore_task(conf, id, record, lease and tonumber(lease.score), tally)
+    drop_lease(ctx, id, held)
+    state = restore_task(ctx, id, record, lease and tonumber(lease.score), counts)
   end
   if record.limited_by and not score then
     leave_line(id, record.limited_by)
   elseif record.limited_by then
     redis.call('ZADD', waiting .. record.limited_by, score, id)
-    redis.call('ZADD', limit_lines, 'LT', conf.now_text, record.limited_by)
+    redis.call('ZADD', limit_lines, 'LT', ctx.now_text, record.limited_by)
   end
-  emit(conf, 'task.repaired', id, 'state=' .. state)
-  tally.repaired = (tally.repaired or 0) + 1
+  emit(ctx, 'task.repaired', id, 'state=' .. state)
+  counts.repaired = (counts.repaired or 0) + 1
   return state
 end

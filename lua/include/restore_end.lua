@@ -1,13 +1,13 @@
--- restore_end(conf, id, record, how, tally): put a task that has ended among those that have. When it ended is not known, unless
+-- restore_end(ctx, id, record, how, counts): put a task that has ended among those that have. When it ended is not known, unless
 -- it was cancelled; it is kept as if it ended now. The set that it is in then.
-local function restore_end(conf, id, record, how, tally)
-  end_ties(conf, id, record, how)
+local function restore_end(ctx, id, record, how, counts)
+  end_ties(ctx, id, record, how)
   if how == 'dead' then
-    redis.call('ZADD', dead, conf.now, id)
-    tally.dead = (tally.dead or 0) + 1
+    redis.call('ZADD', dead, ctx.now, id)
+    counts.dead = (counts.dead or 0) + 1
     return 'dead'
   end
-  redis.call('ZADD', finished, record.cancelled_ms or conf.now, id)
-  conf.ended = conf.ended + 1
+  redis.call('ZADD', finished, record.cancelled_ms or ctx.now, id)
+  ctx.ended = ctx.ended + 1
   return how == 'cancelled' and 'cancelled' or 'completed'
 end

@@ -1,6 +1,6 @@
--- restore_wait(conf, id, record, score): let a task that has not ended wait where it did: for other tasks, for its time, or in line
+-- restore_wait(ctx, id, record, score): let a task that has not ended wait where it did: for other tasks, for its time, or in line
 -- at its old place, which a score or the line of its ordering key or a set of dependents may still know. The state.
-local function restore_wait(conf, id, record, score)
+local function restore_wait(ctx, id, record, score)
   local key, lane, band = task .. id, record.lane or 'any', tonumber(record.priority) or 5
   local status, number = string.match(record.settled or '', '^%S+ (%l+) (%d+)$')
   local place = score and score % BAND or status == 'released' and tonumber(number) or nil
@@ -26,7 +26,7 @@ local function restore_wait(conf, id, record, score)
   end
   if record.ordering_key then place = tonumber(redis.call('ZSCORE', order .. record.ordering_key, id) or nil) or place end
   if not place then
-    place = conf.fair and share_place(conf, lane, record.user or '', band) or place_by_age(lane, band, id, record)
+    place = ctx.fair and share_place(ctx, lane, record.user or '', band) or place_by_age(lane, band, id, record)
   end
   if record.ordering_key then
     redis.call('ZADD', order .. record.ordering_key, 'NX', place, id)
@@ -35,20 +35,20 @@ local function restore_wait(conf, id, record, score)
   if left > 0 then own.gather = left end
   if fresh and #others > 0 and tonumber(record.awaits or 0) > 0 then own.after = others end
   if own.behind or own.gather or own.after then
-    conf.there = {}
-    await_others(conf, id, own, place)
+    ctx.there = {}
+    await_others(ctx, id, own, place)
     return 'blocked'
   end
   local due_ms = (status == 'retried' or status == 'snoozed') and tonumber(number) or 0
   if fresh then due_ms = math.max(record.created_ms + (record.delay_ms or 0), tonumber(record.run_after_ms or 0)) end
-  if due_ms > conf.now then
-    delay_until(conf, due_ms, id, lane)
+  if due_ms > ctx.now then
+    delay_until(ctx, due_ms, id, lane)
   else
     local by_lane = {}
     line_up(by_lane, lane, band * BAND + place, id)
-    make_ready(conf, by_lane)
-    redis.call('HSET', key, 'ready_ms', conf.now_text)
+    make_ready(ctx, by_lane)
+    redis.call('HSET', key, 'ready_ms', ctx.now_text)
   end
-  if record.ties then await_deadline(conf, id, math.max(due_ms, conf.now)) end
-  return due_ms > conf.now and 'delayed' or 'ready'
+  if record.ties then await_deadline(ctx, id, math.max(due_ms, ctx.now)) end
+  return due_ms > ctx.now and 'delayed' or 'ready'
 end

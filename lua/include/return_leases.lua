@@ -1,7 +1,7 @@
--- return_leases(conf, ids, tokens, delays, tally): give leased tasks back at no attempt cost: each to its old place in
+-- return_leases(ctx, ids, tokens, delays, counts): give leased tasks back at no attempt cost: each to its old place in
 -- line, or, where delays are given, aside for so many ms. Past its deadline a lease is lost here. One answer each:
 -- released with the place, snoozed with the due time, cancelled, lease_lost.
-local function return_leases(conf, ids, tokens, delays, tally)
+local function return_leases(ctx, ids, tokens, delays, counts)
   -- at most 1,000: items
   local held = redis.call('HMGET', running, unpack(ids))
   local deadline_ms = redis.call('ZMSCORE', leases, unpack(ids))
@@ -9,33 +9,33 @@ local function return_leases(conf, ids, tokens, delays, tally)
   local verb = delays and 'snoozed' or 'released'
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])
-    local lost = not lease or lease.token ~= tokens[i] or tonumber(deadline_ms[i] or 0) <= conf.now
+    local lost = not lease or lease.token ~= tokens[i] or tonumber(deadline_ms[i] or 0) <= ctx.now
     if lost or ended[id] then
       answers[i] = settled_before(id, tokens[i], { [verb] = true, cancelled = true })
     else
-      local back_ms = delays and conf.now + delays[i] or conf.now
-      ended[#ended + 1], ended[id], conf.trace = id, true, lease.trace
+      local back_ms = delays and ctx.now + delays[i] or ctx.now
+      ended[#ended + 1], ended[id], ctx.trace = id, true, lease.trace
       answers[i] = lease.cancelling and { 'cancelled' } or { verb, delays and back_ms or lease.score % BAND }
-      redis.call('HSET', task .. id, 'ran', lease.ran, 'deliveries', lease.delivery, 'ready_ms', conf.now_text,
+      redis.call('HSET', task .. id, 'ran', lease.ran, 'deliveries', lease.delivery, 'ready_ms', ctx.now_text,
         'settled', settled_as(lease.token, answers[i]))
       if lease.cancelling then
-        cancel_task(conf, id, lease.tied, tally)
+        cancel_task(ctx, id, lease.tied, counts)
       else
         if delays then
-          delay_until(conf, back_ms, id, lease.lane)
-          emit(conf, 'task.snoozed', id, string.format('due_ms=%.0f', back_ms))
+          delay_until(ctx, back_ms, id, lease.lane)
+          emit(ctx, 'task.snoozed', id, string.format('due_ms=%.0f', back_ms))
         else
           line_up(by_lane, lease.lane, lease.score, id)
-          emit(conf, 'task.released', id, '')
+          emit(ctx, 'task.released', id, '')
         end
-        if lease.tied then await_deadline(conf, id, back_ms, due) end
-        tally[verb] = (tally[verb] or 0) + 1
+        if lease.tied then await_deadline(ctx, id, back_ms, due) end
+        counts[verb] = (counts[verb] or 0) + 1
       end
     end
   end
-  conf.trace = nil
+  ctx.trace = nil
   if due[1] then redis.call('ZADD', deadlines, unpack(due)) end  -- at most 2,000: two for each item
-  end_leases(conf, ended)
-  make_ready(conf, by_lane)
+  end_leases(ctx, ended)
+  make_ready(ctx, by_lane)
   return answers
 end

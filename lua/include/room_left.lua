@@ -1,24 +1,24 @@
--- room_left(conf, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
+-- room_left(ctx, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
 -- when to look for one more, in 5 s at the latest. Rates that let none start are looked at together, so that idle workers do not
--- ask for each line on its own. While as many run as may, that is conf.full: the end of a lease opens the line.
+-- ask for each line on its own. While as many run as may, that is ctx.full: the end of a lease opens the line.
 -- limit.idle: its rate has let one start for 5 s, and none has.
-local function room_left(conf, limit)
-  local room, look_ms = MAX_SAFE, conf.now + 5000
+local function room_left(ctx, limit)
+  local room, recheck_at_ms = MAX_SAFE, ctx.now + 5000
   if limit.most then
     limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
-    if limit.held >= limit.most then return 0, conf.full end
+    if limit.held >= limit.most then return 0, ctx.full end
     room = limit.most - limit.held
   end
   if limit.interval_ms then
     local next_ms = limit.next_ms or tonumber(limit.rate_ms or redis.call('ZSCORE', rates, limit.key) or 0)
-    if next_ms > conf.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end  -- it is of another rule for this key
-    limit.idle = next_ms - limit.slack_ms <= conf.now - 5000
-    limit.next_ms = math.max(conf.now, next_ms)
-    local ahead_ms = limit.next_ms - conf.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
+    if next_ms > ctx.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end  -- it is of another rule for this key
+    limit.idle = next_ms - limit.slack_ms <= ctx.now - 5000
+    limit.next_ms = math.max(ctx.now, next_ms)
+    local ahead_ms = limit.next_ms - ctx.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
     local starts = math.max(0, math.floor(-ahead_ms / limit.interval_ms) + 1)
-    local next_look_ms = math.ceil(conf.now + ahead_ms + starts * limit.interval_ms)
-    if starts == 0 and next_look_ms > look_ms then look_ms = conf.now - conf.now % 5000 + 5000 end
-    room, look_ms = math.min(room, starts), math.min(look_ms, next_look_ms)
+    local next_look_ms = math.ceil(ctx.now + ahead_ms + starts * limit.interval_ms)
+    if starts == 0 and next_look_ms > recheck_at_ms then recheck_at_ms = ctx.now - ctx.now % 5000 + 5000 end
+    room, recheck_at_ms = math.min(room, starts), math.min(recheck_at_ms, next_look_ms)
   end
-  return room, look_ms
+  return room, recheck_at_ms
 end

@@ -1,7 +1,7 @@
--- scan_line(conf, search, scan): look who waits, behind a place in the line of a resource, for what stands there, or for
+-- scan_line(ctx, search, scan): look who waits, behind a place in the line of a resource, for what stands there, or for
 -- somebody who does: whoever conflicts with it, and all behind. A holder's place is ''. Each is noted once, with whom it
 -- waits for. counted: permits play a part. 64 at a time; true once the line has been read.
-local function scan_line(conf, search, scan)
+local function scan_line(ctx, search, scan)
   local resource, line = scan.resource, 'r ' .. scan.resource .. ' q '
   if not scan.begun then
     scan.begun, scan.stop = true, search.from[resource] or '~'
@@ -13,7 +13,7 @@ local function scan_line(conf, search, scan)
   end
   local members = redis.call('ZRANGE', graph, scan.order == '' and '[' .. line or '(' .. line .. scan.order .. '!',
     '(' .. line .. scan.stop, 'BYLEX', 'LIMIT', 0, 64)
-  conf.visits = conf.visits - 1 - #members
+  ctx.visits = ctx.visits - 1 - #members
   for _, member in ipairs(members) do
     local at, wanted, owner, rid = string.match(member, '^r %S+ q (%S+) (%S+) (%S+) (%S+)$')
     scan.order, scan.counted = at, scan.counted or permits_of(wanted) ~= nil

@@ -1,10 +1,10 @@
--- set_fair(conf, changes): switch fair shares on or off, once: the setting is the place from which they hold, 0 for none. Who comes
+-- set_fair(ctx, changes): switch fair shares on or off, once: the setting is the place from which they hold, 0 for none. Who comes
 -- after the change stands behind all who are in line.
-local function set_fair(conf, changes)
-  local place = math.max(tonumber(redis.call('HGET', config, 'place') or 0), conf.fair_top)
-  local value = string.format('%.0f', conf.fair or 0)
-  if changes.fair and not conf.fair then value = string.format('%.0f', place + 1) end
-  if conf.fair and not changes.fair then
+local function set_fair(ctx, changes)
+  local place = math.max(tonumber(redis.call('HGET', config, 'place') or 0), ctx.fair_top)
+  local value = string.format('%.0f', ctx.fair or 0)
+  if changes.fair and not ctx.fair then value = string.format('%.0f', place + 1) end
+  if ctx.fair and not changes.fair then
     value = '0'
     redis.call('HSET', config, 'place', string.format('%.0f', place))
   end

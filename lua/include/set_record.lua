@@ -1,8 +1,8 @@
--- set_record(conf, rid, text): note the record of a request, for the rest of this call and for close_domain, which
+-- set_record(ctx, rid, text): note the record of a request, for the rest of this call and for close_domain, which
 -- stores it.
 -- LATE
-local function set_record(conf, rid, text)
-  conf.texts[rid] = text
-  conf.changed = conf.changed or {}
-  conf.changed[rid] = true
+local function set_record(ctx, rid, text)
+  ctx.texts[rid] = text
+  ctx.changed = ctx.changed or {}
+  ctx.changed[rid] = true
 end

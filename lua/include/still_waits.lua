@@ -1,14 +1,14 @@
--- still_waits(conf, request, state): whether the cycle that calls before have found is there still: each of it has waited
--- all the time, and for the next one of it. nil where that takes more than conf.visits.
-local function still_waits(conf, request, state)
+-- still_waits(ctx, request, state): whether the cycle that calls before have found is there still: each of it has waited
+-- all the time, and for the next one of it. nil where that takes more than ctx.visits.
+local function still_waits(ctx, request, state)
   local block = state.hard or state.maybe
   local owner = state.confirmed or block.owner
   if not state.confirmed and not strongest(block.owner, block.resource) then return false end
   for _ = 1, 20000 do
     local node = state.found[owner]
     if not node then return true end
-    conf.visits = conf.visits - 4
-    if conf.visits <= 0 then
+    ctx.visits = ctx.visits - 4
+    if ctx.visits <= 0 then
       state.confirmed = owner
       return nil
     end

@@ -1,12 +1,12 @@
--- sweep(conf, tally): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
+-- sweep(ctx, counts): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
 -- of each; the time of the next of them, but for the lines, or 0.
-local function sweep(conf, tally)
-  if conf.limits then conf.steps = math.max(20, math.min(100, conf.steps - 200)) end  -- less after an ack that has opened lines
-  local next_ms = next_due(conf, leases, tally)
+local function sweep(ctx, counts)
+  if ctx.limits then ctx.steps = math.max(20, math.min(100, ctx.steps - 200)) end  -- less after an ack that has opened lines
+  local next_ms = next_due(ctx, leases, counts)
   if redis.call('EXISTS', deadlines, delayed) > 0 then
-    next_ms = math.min(next_ms, next_due(conf, deadlines, tally), next_due(conf, delayed, tally))
+    next_ms = math.min(next_ms, next_due(ctx, deadlines, counts), next_due(ctx, delayed, counts))
   end
-  if conf.chains then next_ms = math.min(next_ms, next_due(conf, ends, tally)) end
-  if conf.limits then open_due_lines(conf) end
+  if ctx.chains then next_ms = math.min(next_ms, next_due(ctx, ends, counts)) end
+  if ctx.limits then drain_due_limit_queues(ctx) end
   return next_ms < MAX_SAFE and next_ms or 0
 end

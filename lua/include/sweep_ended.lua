@@ -1,17 +1,17 @@
--- sweep_ended(conf, limit): forget how requests ended two minutes ago, and agents whose rate is not used, a hundred times
+-- sweep_ended(ctx, limit): forget how requests ended two minutes ago, and agents whose rate is not used, a hundred times
 -- the limit at most; when that is to be done again.
-local function sweep_ended(conf, limit)
+local function sweep_ended(ctx, limit)
   local most = math.min(1000, 100 * limit)
-  local rids = redis.call('ZRANGE', deadlines, '-inf', conf.now - 1e15, 'BYSCORE', 'LIMIT', 0, most)
+  local rids = redis.call('ZRANGE', deadlines, '-inf', ctx.now - 1e15, 'BYSCORE', 'LIMIT', 0, most)
   if #rids > 0 then
     -- at most 1,000: most
     redis.call('ZREM', deadlines, unpack(rids))
     redis.call('HDEL', requests, unpack(rids))
   end
-  local idle = redis.call('ZRANGE', rates, '-inf', conf.now * 1000, 'BYSCORE', 'LIMIT', 0, most)
+  local idle = redis.call('ZRANGE', rates, '-inf', ctx.now * 1000, 'BYSCORE', 'LIMIT', 0, most)
   if #idle > 0 then redis.call('ZREM', rates, unpack(idle)) end  -- at most 1,000: most
-  if #rids == most or #idle == most then return conf.now end
+  if #rids == most or #idle == most then return ctx.now end
   local oldest = redis.call('ZRANGE', deadlines, 0, 0, 'WITHSCORES')[2]
-  if oldest and tonumber(oldest) < 0 then return math.max(oldest + 1e15, conf.now) + 1000 end
-  return redis.call('EXISTS', rates) == 1 and conf.now + 60000 or MAX_SAFE
+  if oldest and tonumber(oldest) < 0 then return math.max(oldest + 1e15, ctx.now) + 1000 end
+  return redis.call('EXISTS', rates) == 1 and ctx.now + 60000 or MAX_SAFE
 end

@@ -1,6 +1,6 @@
--- sweep_once(conf, limit): forget keys of `once` whose time is over, at most limit; how many.
-local function sweep_once(conf, limit)
-  local fields = redis.call('ZRANGE', once_due, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit)
+-- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
+local function sweep_once(ctx, limit)
+  local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
   redis.call('ZREM', once_due, unpack(fields))

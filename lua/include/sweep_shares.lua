@@ -1,7 +1,7 @@
--- sweep_shares(conf, wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their next one
+-- sweep_shares(ctx, wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their next one
 -- starts like a newcomer's. Of more than eight lanes eight others are looked at each second.
-local function sweep_shares(conf, wanted)
-  local first = #wanted > 8 and 8 * math.floor(conf.now / 1000) or 0
+local function sweep_shares(ctx, wanted)
+  local first = #wanted > 8 and 8 * math.floor(ctx.now / 1000) or 0
   for at = first, first + math.min(#wanted, 8) - 1 do
     local lane = wanted[at % #wanted + 1]
     local claimed = redis.call('ZMSCORE', shares .. lane, '0 claimed', '1 claimed', '2 claimed', '3 claimed', '4 claimed',

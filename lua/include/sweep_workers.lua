@@ -1,14 +1,14 @@
--- sweep_workers(conf, tally): forget workers that have been silent for too long, at most 100, as many as conf.work allows, or 20; their leases expire by
+-- sweep_workers(ctx, counts): forget workers that have been silent for too long, at most 100, as many as ctx.work allows, or 20; their leases expire by
 -- themselves.
-local function sweep_workers(conf, tally)
-  local silent_ms = conf.presence_ms or read_presence()
-  local most = math.max(20, math.min(100, math.floor(conf.work / 6)))
-  local gone = redis.call('ZRANGE', workers, '-inf', conf.now - silent_ms, 'BYSCORE', 'LIMIT', 0, most)
-  conf.work = conf.work - 6 * #gone
+local function sweep_workers(ctx, counts)
+  local silent_ms = ctx.presence_ms or read_presence()
+  local most = math.max(20, math.min(100, math.floor(ctx.work / 6)))
+  local gone = redis.call('ZRANGE', workers, '-inf', ctx.now - silent_ms, 'BYSCORE', 'LIMIT', 0, most)
+  ctx.work = ctx.work - 6 * #gone
   for _, name in ipairs(gone) do
     redis.call('ZREM', workers, name)
     retire_worker(name)
-    emit(conf, 'worker.lost', name, '')
+    emit(ctx, 'worker.lost', name, '')
   end
-  if #gone > 0 then tally.workers_lost = #gone end
+  if #gone > 0 then counts.workers_lost = #gone end
 end

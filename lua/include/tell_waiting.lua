@@ -1,7 +1,7 @@
--- tell_waiting(conf, id, place, how, batch, tally): a task that this one waits for has ended. All of them must end as it
+-- tell_waiting(ctx, id, place, how, batch, counts): a task that this one waits for has ended. All of them must end as it
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
-local function tell_waiting(conf, id, place, how, batch, tally)
+local function tell_waiting(ctx, id, place, how, batch, counts)
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
@@ -11,21 +11,21 @@ local function tell_waiting(conf, id, place, how, batch, tally)
   if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
   redis.call('ZREM', blocked, id)
   if good then
-    local due_ms = math.max(conf.now + (own[4] or 0), tonumber(own[5] or 0))
-    redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
-    if due_ms > conf.now then
-      delay_until(conf, due_ms, id, own[3] or 'any')
+    local due_ms = math.max(ctx.now + (own[4] or 0), tonumber(own[5] or 0))
+    redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
+    if due_ms > ctx.now then
+      delay_until(ctx, due_ms, id, own[3] or 'any')
     else
       local band = math.floor(score / BAND)
-      if conf.fair then score = band * BAND + share_place(conf, own[3] or 'any', own[7] or '', band) end
+      if ctx.fair then score = band * BAND + share_place(ctx, own[3] or 'any', own[7] or '', band) end
       line_up(batch.by_lane, own[3] or 'any', score, id)
     end
-    if own[6] then await_deadline(conf, id, due_ms) end
+    if own[6] then await_deadline(ctx, id, due_ms) end
     batch.freed[#batch.freed + 1] = id
   elseif own[1] == 'failed' then
-    cancel_task(conf, id, own[6], tally)
+    cancel_task(ctx, id, own[6], counts)
   else
     redis.call('HSET', task .. id, 'reason', 'after_failed')
-    bury_task(conf, 'task.dead', id, 'after_failed', own[6], tally)
+    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6], counts)
   end
 end

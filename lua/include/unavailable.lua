@@ -1,9 +1,9 @@
--- unavailable(conf, request): why permits that a request wants will not be given out as things stand; nil if they may.
-local function unavailable(conf, request)
+-- unavailable(ctx, request): why permits that a request wants will not be given out as things stand; nil if they may.
+local function unavailable(ctx, request)
   for _, part in ipairs(request.parts) do
     local wanted = permits_of(part.code)
     if wanted then
-      local room = read_capacity(conf, part.resource)
+      local room = read_capacity(ctx, part.resource)
       if not room then return 'no_capacity' end
       if room.status == 'draining' then return 'draining' end
       if wanted > room.max then return 'too_many' end

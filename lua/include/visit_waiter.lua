@@ -1,17 +1,17 @@
--- visit_waiter(conf, search, request, node): look at what one that a search has found holds and waits for, 32 at a time: the
+-- visit_waiter(ctx, search, request, node): look at what one that a search has found holds and waits for, 32 at a time: the
 -- lines behind that are to be read, and the request itself may wait for it. `hard`: for what it holds, and that is a
 -- cycle; `maybe`: so, too, but permits play a part; `soft`: it stands ahead of the request, the foremost of these.
-local function visit_waiter(conf, search, request, node)
+local function visit_waiter(ctx, search, request, node)
   local all = 'o ' .. node.owner
   local members = redis.call('ZRANGE', graph, search.cursor and '(' .. search.cursor or '[' .. all .. ' ', '(' .. all .. '!',
     'BYLEX', 'LIMIT', 0, 32)
-  conf.visits = conf.visits - 1 - #members
+  ctx.visits = ctx.visits - 1 - #members
   for _, member in ipairs(members) do
     local resource, order, code = string.match(member, '^o %S+ w (%S+) (%S+) (%S+) %S+$')
     if not resource then
       order, resource, code = '', string.match(member, '^o %S+ h (%S+) (%S+) %S+$')
     end
-    if not search.saved then -- is_stuck may need it, as it is now
+    if not search.saved then -- is_deadlocked may need it, as it is now
       search.entries[#search.entries + 1] = { owner = node.owner, resource = resource, order = order, code = code }
     end
     search.scans[#search.scans + 1] =

@@ -1,20 +1,20 @@
--- window_left(conf, wanted, window_ms, limit): for how many ms more the first in line of these lanes waits for company; 0 once
+-- window_left(ctx, wanted, window_ms, limit): for how many ms more the first in line of these lanes waits for company; 0 once
 -- one of them has waited for the window or comes alone, or so many are in line as can be taken, or none. Whoever asks has the token of the
 -- lane; it is left for others, should he not come again.
-local function window_left(conf, wanted, window_ms, limit)
+local function window_left(ctx, wanted, window_ms, limit)
   local left_ms
   for _, lane in ipairs(wanted) do
     local id = redis.call('ZRANGE', ready .. lane, 0, 0)[1]
     if id then
       local row = redis.call('HMGET', task .. id, 'created_ms', 'ready_ms', 'kind')
       local since_ms = tonumber(row[2] or row[1] or 0)
-      if conf.alone and row[3] and conf.alone[row[3]] then return 0 end
-      if redis.call('ZCARD', ready .. lane) >= limit or since_ms + window_ms <= conf.now then return 0 end
-      left_ms = math.min(left_ms or MAX_SAFE, since_ms + window_ms - conf.now)
+      if ctx.alone and row[3] and ctx.alone[row[3]] then return 0 end
+      if redis.call('ZCARD', ready .. lane) >= limit or since_ms + window_ms <= ctx.now then return 0 end
+      left_ms = math.min(left_ms or MAX_SAFE, since_ms + window_ms - ctx.now)
     end
   end
   for _, lane in ipairs(left_ms and wanted or {}) do
-    if redis.call('EXISTS', ready .. lane) == 1 then push_wake(conf, lane) end
+    if redis.call('EXISTS', ready .. lane) == 1 then push_wake(ctx, lane) end
   end
   return left_ms or 0
 end

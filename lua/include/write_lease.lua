@@ -1,9 +1,9 @@
--- write_lease(conf, token, score, lane, tied, limited, traced, runs, fence, worker): an entry of `running`, as read_lease reads it;
+-- write_lease(ctx, token, score, lane, tied, limited, traced, runs, fence, worker): an entry of `running`, as read_lease reads it;
 -- runs is '<attempt> <delivery> <crashes>', limited '' or the keys of the limits that it holds, traced the trace of its enqueue or nil.
 -- EARLY
-local function write_lease(conf, token, score, lane, tied, limited, traced, runs, fence, worker)
+local function write_lease(ctx, token, score, lane, tied, limited, traced, runs, fence, worker)
   if limited ~= '' then limited = ' limits=' .. limited end
   if traced then limited = limited .. ' trace=' .. traced end
-  return token .. ' ' .. score .. ' ' .. lane .. (tied and ' ties' or '') .. limited .. '|' .. conf.now_text .. ' ' .. runs .. ' '
+  return token .. ' ' .. score .. ' ' .. lane .. (tied and ' ties' or '') .. limited .. '|' .. ctx.now_text .. ' ' .. runs .. ' '
     .. fence .. ' ' .. worker
 end

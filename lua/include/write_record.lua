@@ -1,20 +1,20 @@
--- write_record(id, stamp, conf, own, size): the record of a new task. `ties` says that it has more than the usual at its
+-- write_record(id, stamp, ctx, own, size): the record of a new task. `ties` says that it has more than the usual at its
 -- first lease, its return or its end. An older task of this id may have left a stub: its settlement, as `settled_earlier`, and
 -- the calls that enqueued it, the last eight, stay known.
 -- `source` is the task's own, or that of the call. A link of another family (shorten_family) is one no more.
 -- EARLY
-local function write_record(id, stamp, conf, own, size)
+local function write_record(id, stamp, ctx, own, size)
   local key = task .. id
-  local old = conf.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled', 'link') or {}
+  local old = ctx.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled', 'link') or {}
   if old[5] then
     redis.call('HDEL', key, 'link', 'pruned')
     redis.call('ZREM', children .. old[5], id)
-    shorten_family(conf, old[5])
+    shorten_family(ctx, old[5])
   end
   if source == '' then
-    redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, unpack(own))  -- at most 80: two for each pair of an item
+    redis.call('HSET', key, 'rid', stamp, 'created_ms', ctx.now_text, unpack(own))  -- at most 80: two for each pair of an item
   else
-    redis.call('HSET', key, 'rid', stamp, 'created_ms', conf.now_text, 'source', source, unpack(own)) -- at most 80: likewise; the last source counts
+    redis.call('HSET', key, 'rid', stamp, 'created_ms', ctx.now_text, 'source', source, unpack(own)) -- at most 80: likewise; the last source counts
   end
   if size > 1024 then redis.call('HSET', key, 'size', size) end
   if trace ~= '' then redis.call('HSET', key, 'trace', trace) end

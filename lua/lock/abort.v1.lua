@@ -18,15 +18,15 @@
 -- COST   5 + 4n commands; at most 630 commands, 95,000 steps
 -- LATE   live_request
 
-local conf, refused = open_domain(item_rid)
+local ctx, refused = open_domain(item_rid)
 if refused then return refused end
-catch_up(conf, item_rid)
+catch_up(ctx, item_rid)
 local answers = {}
 for i, rid in ipairs(item_rid) do
-  local request = live_request(conf, rid)
-  if request and request.order ~= '-' then end_deadlock(conf, rid, request, circle) end
-  answers[i] = { record_of(conf, rid) == 'ended deadlock ' .. circle and 'aborted' or 'not_waiting' }
+  local request = live_request(ctx, rid)
+  if request and request.order ~= '-' then end_deadlock(ctx, rid, request, circle) end
+  answers[i] = { record_of(ctx, rid) == 'ended deadlock ' .. circle and 'aborted' or 'not_waiting' }
 end
-promote_freed(conf)
-close_domain(conf)
-return { 'ok', conf.now, answers }
+promote_freed(ctx)
+close_domain(ctx)
+return { 'ok', ctx.now, answers }

@@ -39,36 +39,36 @@
 -- REPLAY rid
 -- COST   9 commands where nobody holds it, 19 to wait for somebody, more where its owner holds others that are waited for; at most 460 commands, 22,000 steps
 
-local conf, refused = open_domain({ rid })
+local ctx, refused = open_domain({ rid })
 if refused then return refused end
-if ttl_ms > conf.max_ttl_ms and not conf.texts[rid] then
-  return refuse('ttl_ms', ttl_ms, string.format('at most max_ttl_ms of the domain: %.0f', conf.max_ttl_ms))
+if ttl_ms > ctx.max_ttl_ms and not ctx.texts[rid] then
+  return refuse('ttl_ms', ttl_ms, string.format('at most max_ttl_ms of the domain: %.0f', ctx.max_ttl_ms))
 end
-local fresh = not conf.texts[rid] and math.abs(conf.now - issued_ms) <= 60000
-local deadline_ms = conf.now + (ttl_ms > 0 and ttl_ms or conf.lease_ms)
-if fresh and conf.exists and not conf.stepped and conf.now < conf.due and conf.due <= deadline_ms
-  and mode ~= 'permit' and not conf.rate_per_minute and not conf.mirror
+local fresh = not ctx.texts[rid] and math.abs(ctx.now - issued_ms) <= 60000
+local deadline_ms = ctx.now + (ttl_ms > 0 and ttl_ms or ctx.lease_ms)
+if fresh and ctx.exists and not ctx.stepped and ctx.now < ctx.due and ctx.due <= deadline_ms
+  and mode ~= 'permit' and not ctx.rate_per_minute and not ctx.mirror
   and not redis.call('ZRANGE', graph, '[r ' .. resource .. ' ', '(r ' .. resource .. '!', 'BYLEX', 'LIMIT', 0, 1)[1] then
   -- nobody holds it, nobody waits for it, nothing else is to be seen to
   if agent == '' then agent = owner end
-  local code, fence = mode == 'shared' and 's' or 'x', math.max(conf.fence + 1, conf.now * 1000)
-  local fence_text, now_text = string.format('%.0f', fence), conf.now_text
+  local code, fence = mode == 'shared' and 's' or 'x', math.max(ctx.fence + 1, ctx.now * 1000)
+  local fence_text, now_text = string.format('%.0f', fence), ctx.now_text
   local locks = code .. '/' .. fence_text .. '=' .. resource
   redis.call('ZADD', graph, 0, 'r ' .. resource .. ' h ' .. code .. ' ' .. owner .. ' ' .. rid,
     0, 'o ' .. owner .. ' h ' .. resource .. ' ' .. code .. ' ' .. rid, 0, 'a ' .. agent .. ' ' .. rid)
   redis.call('ZADD', deadlines, deadline_ms, rid)
   local born_text = born_ms > 0 and string.format('%.0f', born_ms) or now_text
   redis.call('HSET', requests, '#now', now_text, '#fence', fence_text, rid, 'held ' .. owner .. ' ' .. agent
-    .. string.format(' %d ', priority) .. now_text .. ' ' .. born_text .. string.format(' %d 0 - ', deadline_ms - conf.now)
+    .. string.format(' %d ', priority) .. now_text .. ' ' .. born_text .. string.format(' %d 0 - ', deadline_ms - ctx.now)
     .. now_text .. ' ' .. locks .. ' ' .. purpose)
-  emit(conf, 'lock.acquired', rid, 'owner=' .. owner .. ' agent=' .. agent .. ' locks=' .. locks)
+  emit(ctx, 'lock.acquired', rid, 'owner=' .. owner .. ' agent=' .. agent .. ' locks=' .. locks)
   redis.pcall('SPUBLISH', channel .. resource, 'acquired:' .. agent)
-  return { 'granted', conf.now, fence, deadline_ms }
+  return { 'granted', ctx.now, fence, deadline_ms }
 end
 -- LATE BODY
-local parts = { { code = code_of(mode, permits), fence = '0', leans = '', resource = resource } }
-local status, detail, request = decide(conf, rid, parts)
-close_domain(conf)
-if status == 'granted' then return { status, conf.now, tonumber(request.parts[1].fence), request.deadline_ms } end
-if status == 'queued' then return { status, conf.now, wait_answer(conf, rid, request) } end
-return { status, conf.now, detail }
+local parts = { { code = mode_of(mode, permits), fence = '0', depends_on = '', resource = resource } }
+local status, detail, request = decide(ctx, rid, parts)
+close_domain(ctx)
+if status == 'granted' then return { status, ctx.now, tonumber(request.parts[1].fence), request.deadline_ms } end
+if status == 'queued' then return { status, ctx.now, wait_answer(ctx, rid, request) } end
+return { status, ctx.now, detail }

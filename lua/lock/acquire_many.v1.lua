@@ -37,15 +37,15 @@ local parts, seen = {}, {}
 for i = 1, item_count do
   if seen[item_resource[i]] then return refuse('item[' .. i .. '].resource', item_resource[i], 'named once') end
   seen[item_resource[i]] = true
-  parts[i] = { code = code_of(item_mode[i], item_permits[i]), fence = '0', leans = '', resource = item_resource[i] }
+  parts[i] = { code = mode_of(item_mode[i], item_permits[i]), fence = '0', depends_on = '', resource = item_resource[i] }
 end
-local conf, refused = open_domain({ rid })
+local ctx, refused = open_domain({ rid })
 if refused then return refused end
-if ttl_ms > conf.max_ttl_ms and not conf.texts[rid] then
-  return refuse('ttl_ms', ttl_ms, string.format('at most max_ttl_ms of the domain: %.0f', conf.max_ttl_ms))
+if ttl_ms > ctx.max_ttl_ms and not ctx.texts[rid] then
+  return refuse('ttl_ms', ttl_ms, string.format('at most max_ttl_ms of the domain: %.0f', ctx.max_ttl_ms))
 end
-local status, detail, request = decide(conf, rid, parts)
-close_domain(conf)
-if status == 'granted' then return { status, conf.now, request.deadline_ms, fences_of(request) } end
-if status == 'queued' then return { status, conf.now, wait_answer(conf, rid, request) } end
-return { status, conf.now, detail }
+local status, detail, request = decide(ctx, rid, parts)
+close_domain(ctx)
+if status == 'granted' then return { status, ctx.now, request.deadline_ms, fences_of(request) } end
+if status == 'queued' then return { status, ctx.now, wait_answer(ctx, rid, request) } end
+return { status, ctx.now, detail }

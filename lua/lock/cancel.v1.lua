@@ -17,18 +17,18 @@
 -- FLAGS  allow-oom
 -- COST   8 commands for one that nobody waits for; at most 630 commands, 95,000 steps
 
-local conf, refused = open_domain(item_rid)
+local ctx, refused = open_domain(item_rid)
 if refused then return refused end
-catch_up(conf, item_rid)
+catch_up(ctx, item_rid)
 local answers = {}
 for i, rid in ipairs(item_rid) do
-  local how = leave(conf, rid)
+  local how = leave(ctx, rid)
   if not how then
-    remember(conf, rid, 'cancelled')
+    remember(ctx, rid, 'cancelled')
     how = 'cancelled'
   end
   answers[i] = (how == 'cancelled' or how == 'released') and { how } or { 'ended', how }
 end
-promote_freed(conf)
-close_domain(conf)
-return { 'ok', conf.now, answers }
+promote_freed(ctx)
+close_domain(ctx)
+return { 'ok', ctx.now, answers }

@@ -8,7 +8,7 @@
 -- FLAGS  allow-oom
 -- COST   4 commands; at most 4 commands, 46 steps
 
-local conf, refused = open_domain({})
+local ctx, refused = open_domain({})
 if refused then return refused end
-redis.call('HSET', config, 'confirmed_ms', conf.now_text)
-return { 'confirmed', conf.now }
+redis.call('HSET', config, 'confirmed_ms', ctx.now_text)
+return { 'confirmed', ctx.now }

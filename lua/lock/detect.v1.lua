@@ -20,26 +20,26 @@
 -- FLAGS  allow-oom
 -- COST   6 commands, 30 and more for each waiter; looks at `visits` commands, holds and waits in all, then hands over; at most 2,300 commands, 110,000 steps
 
-local conf, refused = open_domain({})
+local ctx, refused = open_domain({})
 if refused then return refused end
-end_due(conf, 16)
-read_rules(conf)
-if not conf.detection then
-  close_domain(conf)
-  return { 'ok', conf.now, 0, 0, {} }
+end_due(ctx, 16)
+read_rules(ctx)
+if not ctx.detection then
+  close_domain(ctx)
+  return { 'ok', ctx.now, 0, 0, {} }
 end
-set_record(conf, '#detected', conf.now_text)
-conf.visits = visits
-local begun, first, place = open_search(conf)
-local rids = redis.call('ZRANGE', unchecked, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, 65)
+set_record(ctx, '#detected', ctx.now_text)
+ctx.visits = visits
+local begun, first, place = open_search(ctx)
+local rids = redis.call('ZRANGE', unchecked, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, 65)
 local answers, checked, more = {}, 0, rids[65] ~= nil
-if first and record_of(conf, first) and string.find(record_of(conf, first), ' ' .. place .. ' ', 1, true) then
+if first and record_of(ctx, first) and string.find(record_of(ctx, first), ' ' .. place .. ' ', 1, true) then
   table.insert(rids, 1, first)
 else
   begun = nil
 end
 for i, rid in ipairs(rids) do
-  if checked == limit or conf.visits <= 0 then
+  if checked == limit or ctx.visits <= 0 then
     more = true
     break
   end
@@ -47,9 +47,9 @@ for i, rid in ipairs(rids) do
   local resource, from = string.match(rid, '^line (%S+) (%S+)$')
   if resource then -- the rest of a line that set_capacity, or an earlier call, has begun to note
     redis.call('ZREM', unchecked, rid)
-    conf.visits, more = conf.visits - recheck_line(conf, resource, from), true
+    ctx.visits, more = ctx.visits - recheck_line(ctx, resource, from), true
   elseif i == 1 or rid ~= first then
-    told, later = check_wait(conf, rid, i == 1 and begun or nil)
+    told, later = check_wait(ctx, rid, i == 1 and begun or nil)
   end
   if i == 1 and begun and not later then redis.call('UNLINK', saved) end
   if told ~= nil then checked = checked + 1 end
@@ -59,5 +59,5 @@ for i, rid in ipairs(rids) do
     break
   end
 end
-close_domain(conf)
-return { 'ok', conf.now, checked, more and 1 or 0, answers }
+close_domain(ctx)
+return { 'ok', ctx.now, checked, more and 1 or 0, answers }

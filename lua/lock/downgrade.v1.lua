@@ -17,21 +17,21 @@
 -- EARLY  link_request record_of
 -- LATE   live_request
 
-local conf, refused = open_domain({ rid })
+local ctx, refused = open_domain({ rid })
 if refused then return refused end
-catch_up(conf, { rid })
-local request = live_request(conf, rid)
-local status = request and 'waiting' or record_of(conf, rid) and 'lost' or 'unknown'
+catch_up(ctx, { rid })
+local request = live_request(ctx, rid)
+local status = request and 'waiting' or record_of(ctx, rid) and 'lost' or 'unknown'
 if request and request.order == '-' then
   status = 'downgraded'
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
-  note_freed(conf, request) -- as it was: what it had shared before lets nobody in
+  note_freed(ctx, request) -- as it was: what it had shared before lets nobody in
   for _, part in ipairs(request.parts) do
     if part.code == 'x' then part.code = 's' end
   end
-  link_request(conf, rid, request)
-  write_request(conf, rid, request)
-  promote_freed(conf)
+  link_request(ctx, rid, request)
+  write_request(ctx, rid, request)
+  promote_freed(ctx)
 end
-close_domain(conf)
-return { status, conf.now }
+close_domain(ctx)
+return { status, ctx.now }

@@ -11,13 +11,13 @@
 -- FLAGS  allow-oom
 -- COST   7 commands; at most 7 commands, 82 steps
 
-local conf, refused = open_domain({})
+local ctx, refused = open_domain({})
 if refused then return refused end
-local room = read_capacity(conf, resource)
+local room = read_capacity(ctx, resource)
 if room then
   room.status = 'draining'
   write_capacity(resource, room)
-  conf.hints = { [resource] = 'draining:' .. resource }
+  ctx.hints = { [resource] = 'draining:' .. resource }
 end
-close_domain(conf)
-return { room and 'draining' or 'no_capacity', conf.now }
+close_domain(ctx)
+return { room and 'draining' or 'no_capacity', ctx.now }

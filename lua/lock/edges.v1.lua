@@ -13,7 +13,7 @@
 -- FLAGS  no-writes
 -- COST   4 + 3n commands for n resources; looks at 2,000 commands and edges, two holders or waiters counting as one; at most 6 commands, 12,000 steps
 
-local conf, refused = open_domain({})
+local ctx, refused = open_domain({})
 if refused then return refused end
 local at, place, nth = string.match(cursor, '^(%S*) ?(%S*) ?(%d*)$')
 if not at then return refuse('cursor', cursor, 'empty, or what the page before answered') end
@@ -27,7 +27,7 @@ for _ = 1, 1000 do
     page.work = page.work - 3
   end
   place, nth = edges_of(at, answers, page, place, tonumber(nth))
-  if place then return { 'ok', conf.now, at .. ' ' .. place .. string.format(' %d', nth), answers } end
+  if place then return { 'ok', ctx.now, at .. ' ' .. place .. string.format(' %d', nth), answers } end
   place = ''
 end
-return { 'ok', conf.now, at, answers }
+return { 'ok', ctx.now, at, answers }

@@ -19,10 +19,10 @@
 -- COST   8 + 3n commands where nobody waits; at most 570 commands, 11,000 steps
 -- EARLY  members_below next_fence read_request
 
-local conf, refused = open_domain({ '#forced:' .. rid })
+local ctx, refused = open_domain({ '#forced:' .. rid })
 if refused then return refused end
-end_due(conf, 16)
-local stored, more, list = string.match(record_of(conf, '#forced:' .. rid) or '', '^ended forced (%d+) ([01])(.*)$')
+end_due(ctx, 16)
+local stored, more, list = string.match(record_of(ctx, '#forced:' .. rid) or '', '^ended forced (%d+) ([01])(.*)$')
 local rids = {}
 if stored then
   for one in string.gmatch(list, '%S+') do rids[#rids + 1] = one end
@@ -37,13 +37,13 @@ else
       break
     end
     rids[i] = string.match(members[i], '^.* (%S+)$')
-    local request = read_request(record_of(conf, rids[i]))
+    local request = read_request(record_of(ctx, rids[i]))
     work = work - 4 - #request.parts
-    end_request(conf, rids[i], request, 'revoked ' .. reason, 'lock.released', ' by=force reason=' .. reason)
+    end_request(ctx, rids[i], request, 'revoked ' .. reason, 'lock.released', ' by=force reason=' .. reason)
   end
-  stored = next_fence(conf)
-  remember(conf, '#forced:' .. rid, 'forced ' .. stored .. ' ' .. more .. ' ' .. table.concat(rids, ' '))
-  promote_freed(conf)
+  stored = next_fence(ctx)
+  remember(ctx, '#forced:' .. rid, 'forced ' .. stored .. ' ' .. more .. ' ' .. table.concat(rids, ' '))
+  promote_freed(ctx)
 end
-close_domain(conf)
-return { 'ok', conf.now, tonumber(stored), rids, tonumber(more) }
+close_domain(ctx)
+return { 'ok', ctx.now, tonumber(stored), rids, tonumber(more) }

@@ -18,20 +18,20 @@
 -- COST   4 + 2n commands; at most 230 commands, 2,700 steps
 -- EARLY  note_line write_capacity
 
-local conf, refused = open_domain({})
+local ctx, refused = open_domain({})
 if refused then return refused end
-end_due(conf, 16)
+end_due(ctx, 16)
 local answers = {}
 for i, resource in ipairs(item_resource) do
-  local room = read_capacity(conf, resource)
+  local room = read_capacity(ctx, resource)
   if room then
-    if room.silent then note_line(conf, resource) end
-    room.seen_ms = conf.now_text
+    if room.silent then note_line(ctx, resource) end
+    room.seen_ms = ctx.now_text
     write_capacity(resource, room)
   end
   answers[i] = { not room and 'no_capacity' or room.status == 'draining' and 'draining' or 'active' }
 end
-conf.lines = nil -- it has read them before
-promote_freed(conf)
-close_domain(conf)
-return { 'ok', conf.now, answers }
+ctx.lines = nil -- it has read them before
+promote_freed(ctx)
+close_domain(ctx)
+return { 'ok', ctx.now, answers }

@@ -16,7 +16,7 @@
 -- FLAGS  no-writes
 -- COST   4 + 3n commands, and one for each lock of a waiter; ends at 20 x limit; at most 2,300 commands, 83,000 steps
 
-local conf, refused = open_domain({})
+local ctx, refused = open_domain({})
 if refused then return refused end
 local range = agent ~= '' and 'a ' .. agent .. ' ' or owner ~= '' and 'o ' .. owner .. ' '
   or of_type ~= '' and 'r ' .. of_type .. ':' or 'r '
@@ -29,7 +29,7 @@ local answers = {}
 local last, work = #page == limit and page[#page] or '', 20 * limit
 for _, member in ipairs(page) do
   local rid = string.match(member, '^.* (%S+)$')
-  local request = read_request(record_of(conf, rid))
+  local request = read_request(record_of(ctx, rid))
   local waits, first = request.order ~= '-', nil
   for _, part in ipairs(request.parts) do
     local stands = not waits or part.fence == '0' -- what rests on another hold has no place of its own
@@ -49,4 +49,4 @@ for _, member in ipairs(page) do
     break
   end
 end
-return { 'ok', conf.now, last, answers }
+return { 'ok', ctx.now, last, answers }

@@ -11,7 +11,7 @@
 -- FLAGS  allow-oom
 -- COST   4 commands; at most 4 commands, 58 steps
 
-local conf, refused = open_domain({})
+local ctx, refused = open_domain({})
 if refused then return refused end
 local layout, rewritten = raise_layout(done)
-return { 'ok', conf.now, layout, rewritten }
+return { 'ok', ctx.now, layout, rewritten }

@@ -19,10 +19,10 @@
 -- EARLY  members_below
 
 local memory = '#offline:' .. rid
-local conf, refused = open_domain({ memory })
+local ctx, refused = open_domain({ memory })
 if refused then return refused end
-end_due(conf, 16)
-local more, list = string.match(record_of(conf, memory) or '', '^ended offline ([01])(.*)$')
+end_due(ctx, 16)
+local more, list = string.match(record_of(ctx, memory) or '', '^ended offline ([01])(.*)$')
 local ended = {}
 if more then
   for one in string.gmatch(list, '%S+') do ended[#ended + 1] = one end
@@ -38,13 +38,13 @@ else
     local its_rid = string.match(members[i], '^.* (%S+)$')
     if not seen[its_rid] then
       seen[its_rid] = true
-      work = work - 4 - #live_request(conf, its_rid).parts
-      leave(conf, its_rid)
+      work = work - 4 - #live_request(ctx, its_rid).parts
+      leave(ctx, its_rid)
       ended[#ended + 1] = its_rid
     end
   end
-  remember(conf, memory, 'offline ' .. more .. ' ' .. table.concat(ended, ' '))
-  promote_freed(conf)
+  remember(ctx, memory, 'offline ' .. more .. ' ' .. table.concat(ended, ' '))
+  promote_freed(ctx)
 end
-close_domain(conf)
-return { 'ok', conf.now, ended, tonumber(more) }
+close_domain(ctx)
+return { 'ok', ctx.now, ended, tonumber(more) }

@@ -22,40 +22,40 @@
 -- COST   4 + 4n commands; at most 3,800 commands, 41,000 steps
 -- EARLY  claim_grant close_domain mirror_hint read_request
 
-local conf, refused = open_domain(item_rid)
+local ctx, refused = open_domain(item_rid)
 if refused then return refused end
-catch_up(conf, item_rid)
+catch_up(ctx, item_rid)
 local answers = {}
 for i, rid in ipairs(item_rid) do
-  local request = live_request(conf, rid)
-  if request and request.order ~= '-' and not conf.caught_up then
+  local request = live_request(ctx, rid)
+  if request and request.order ~= '-' and not ctx.caught_up then
     -- its own lines do not wait for the backlog either
-    end_around(conf, request.parts)
-    for _, part in ipairs(request.parts) do note_line(conf, part.resource) end
-    promote_freed(conf)
-    request = live_request(conf, rid)
+    expire_nearby(ctx, request.parts)
+    for _, part in ipairs(request.parts) do note_line(ctx, part.resource) end
+    promote_freed(ctx)
+    request = live_request(ctx, rid)
   end
-  local refusal = request and request.order ~= '-' and unavailable(conf, request)
+  local refusal = request and request.order ~= '-' and unavailable(ctx, request)
   if refusal then
-    end_request(conf, rid, request, 'unavailable ' .. refusal, 'lock.cancelled', ' reason=' .. refusal)
-    promote_freed(conf)
+    end_request(ctx, rid, request, 'unavailable ' .. refusal, 'lock.cancelled', ' reason=' .. refusal)
+    promote_freed(ctx)
     request = nil
   end
   if not request then
-    local outcome, detail = string.match(record_of(conf, rid) or 'ended unknown', '^ended (%S+) ?(.*)$')
+    local outcome, detail = string.match(record_of(ctx, rid) or 'ended unknown', '^ended (%S+) ?(.*)$')
     if outcome == 'deadlock' or outcome == 'unavailable' then
       answers[i] = { outcome, detail }
     else
       answers[i] = outcome == 'unknown' and { 'unknown' } or { 'ended', outcome }
     end
   elseif request.order ~= '-' then
-    read_rules(conf)
-    set_deadline(conf, rid, math.min(tonumber(request.until_ms), conf.now + conf.waiter_ms))
-    answers[i] = { 'queued', wait_answer(conf, rid, request) }
+    read_rules(ctx)
+    set_deadline(ctx, rid, math.min(tonumber(request.until_ms), ctx.now + ctx.waiter_ms))
+    answers[i] = { 'queued', wait_answer(ctx, rid, request) }
   else
-    if request.state == 'granted' then claim_grant(conf, rid, request) end
+    if request.state == 'granted' then claim_grant(ctx, rid, request) end
     answers[i] = { 'granted', tonumber(redis.call('ZSCORE', deadlines, rid)), fences_of(request) }
   end
 end
-close_domain(conf)
-return { 'ok', conf.now, answers }
+close_domain(ctx)
+return { 'ok', ctx.now, answers }

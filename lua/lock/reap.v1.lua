@@ -13,8 +13,8 @@
 -- FLAGS  allow-oom
 -- COST   6 commands, 6 more for each that ends and that nobody waits for; at most 2,600 commands, 140,000 steps
 
-local conf, refused = open_domain({})
+local ctx, refused = open_domain({})
 if refused then return refused end
-local count = end_due(conf, limit)
-close_domain(conf)
-return { 'ok', conf.now, count, conf.due <= conf.now and 1 or 0 }
+local count = end_due(ctx, limit)
+close_domain(ctx)
+return { 'ok', ctx.now, count, ctx.due <= ctx.now and 1 or 0 }

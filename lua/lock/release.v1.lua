@@ -18,30 +18,30 @@
 -- FLAGS  allow-oom
 -- COST   8 commands for one that nobody waits for, 21 to hand it over; at most 600 commands, 97,000 steps
 
-local conf, refused = open_domain(item_rid)
+local ctx, refused = open_domain(item_rid)
 if refused then return refused end
-if item_count == 1 and not conf.stepped and conf.waiting == 0 and conf.now < conf.due and not conf.mirror then
+if item_count == 1 and not ctx.stepped and ctx.waiting == 0 and ctx.now < ctx.due and not ctx.mirror then
   local rid = item_rid[1]
   local owner, agent, locks, code, resource =
-    string.match(conf.texts[rid] or '', '^[gh]%l+ (%S+) (%S+) %d+ %d+ %d+ %d+ %d+ %- %d+ (([xs])/%d+=([^ ,]+)) ')
+    string.match(ctx.texts[rid] or '', '^[gh]%l+ (%S+) (%S+) %d+ %d+ %d+ %d+ %d+ %- %d+ (([xs])/%d+=([^ ,]+)) ')
   if owner then -- one lock that nobody waits for
     redis.call('ZREM', graph, 'r ' .. resource .. ' h ' .. code .. ' ' .. owner .. ' ' .. rid,
       'o ' .. owner .. ' h ' .. resource .. ' ' .. code .. ' ' .. rid, 'a ' .. agent .. ' ' .. rid)
-    redis.call('ZADD', deadlines, conf.now + 120000 - 1e15, rid)
-    redis.call('HSET', requests, '#now', conf.now_text, rid, 'ended released')
-    emit(conf, 'lock.released', rid, 'owner=' .. owner .. ' agent=' .. agent .. ' locks=' .. locks)
+    redis.call('ZADD', deadlines, ctx.now + 120000 - 1e15, rid)
+    redis.call('HSET', requests, '#now', ctx.now_text, rid, 'ended released')
+    emit(ctx, 'lock.released', rid, 'owner=' .. owner .. ' agent=' .. agent .. ' locks=' .. locks)
     redis.pcall('SPUBLISH', channel .. resource, 'released:' .. agent)
-    return { 'ok', conf.now, { { 'released' } } }
+    return { 'ok', ctx.now, { { 'released' } } }
   end
 end
 -- LATE BODY
-catch_up(conf, item_rid)
+catch_up(ctx, item_rid)
 local answers = {}
 for i, rid in ipairs(item_rid) do
-  local how = leave(conf, rid) or 'unknown'
+  local how = leave(ctx, rid) or 'unknown'
   if how ~= 'released' and how ~= 'cancelled' and how ~= 'unknown' then how = 'lost' end
   answers[i] = { how }
 end
-promote_freed(conf)
-close_domain(conf)
-return { 'ok', conf.now, answers }
+promote_freed(ctx)
+close_domain(ctx)
+return { 'ok', ctx.now, answers }

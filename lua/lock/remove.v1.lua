@@ -12,13 +12,13 @@
 -- FLAGS  allow-oom
 -- COST   7 commands; at most 5 commands, 73 steps
 
-local conf, refused = open_domain({})
+local ctx, refused = open_domain({})
 if refused then return refused end
-local room = read_capacity(conf, resource)
+local room = read_capacity(ctx, resource)
 local status = not room and 'no_capacity' or room.used > 0 and 'in_use' or 'removed'
 if status == 'removed' then
   redis.call('HDEL', capacity, resource)
-  conf.hints = { [resource] = 'removed:' .. resource }
+  ctx.hints = { [resource] = 'removed:' .. resource }
 end
-close_domain(conf)
-return { status, conf.now }
+close_domain(ctx)
+return { status, ctx.now }

@@ -18,23 +18,23 @@
 -- COST   5 commands, O(n log m); at most 5 commands, 99,000 steps
 -- EARLY  close_domain mirror_hint read_request
 
-local conf, refused = open_domain(item_rid)
+local ctx, refused = open_domain(item_rid)
 if refused then return refused end
-catch_up(conf, item_rid)
+catch_up(ctx, item_rid)
 local answers, renewed = {}, {}
 for i, rid in ipairs(item_rid) do
-  local request = live_request(conf, rid)
+  local request = live_request(ctx, rid)
   if not request then
-    answers[i] = { record_of(conf, rid) and 'lost' or 'unknown' }
+    answers[i] = { record_of(ctx, rid) and 'lost' or 'unknown' }
   elseif request.order ~= '-' then
     answers[i] = { 'waiting' }
   else
-    if request.state == 'granted' then claim_grant(conf, rid, request) end
-    answers[i] = { 'renewed', conf.now + request.ttl_ms }
+    if request.state == 'granted' then claim_grant(ctx, rid, request) end
+    answers[i] = { 'renewed', ctx.now + request.ttl_ms }
     renewed[#renewed + 1] = answers[i][2]
     renewed[#renewed + 1] = rid
   end
 end
 if #renewed > 0 then redis.call('ZADD', deadlines, 'GT', unpack(renewed)) end  -- at most 2,000: two for each item
-close_domain(conf)
-return { 'ok', conf.now, answers }
+close_domain(ctx)
+return { 'ok', ctx.now, answers }

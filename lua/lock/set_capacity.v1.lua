@@ -16,16 +16,16 @@
 -- REPLAY idempotent
 -- COST   8 commands, 2 more where there are fewer permits than before; at most 930 commands, 15,000 steps
 
-local conf, refused = open_domain({})
+local ctx, refused = open_domain({})
 if refused then return refused end
-end_due(conf, 16)
-local room = read_capacity(conf, resource) or { used = 0 }
+end_due(ctx, 16)
+local room = read_capacity(ctx, resource) or { used = 0 }
 local fewer = room.status ~= 'active' or max < room.max
-room.max, room.status, room.silent_ms, room.seen_ms = max, 'active', string.format('%.0f', silent_ms), conf.now_text
+room.max, room.status, room.silent_ms, room.seen_ms = max, 'active', string.format('%.0f', silent_ms), ctx.now_text
 write_capacity(resource, room)
-note_line(conf, resource)
-conf.lines = nil -- it has read them before
-promote_freed(conf)
-if fewer and conf.waiting > 0 then recheck_line(conf, resource, '') end
-close_domain(conf)
-return { 'ok', conf.now }
+note_line(ctx, resource)
+ctx.lines = nil -- it has read them before
+promote_freed(ctx)
+if fewer and ctx.waiting > 0 then recheck_line(ctx, resource, '') end
+close_domain(ctx)
+return { 'ok', ctx.now }

@@ -13,9 +13,9 @@
 -- COST   8 + 3n commands, and one for each lock of a waiter; ends at 20 x limit; at most 2,800 commands, 40,000 steps
 -- LATE   describe parts_text place_of
 
-local conf, refused = open_domain({})
+local ctx, refused = open_domain({})
 if refused then return refused end
-local room, about, answers = read_capacity(conf, resource), {}, {}
+local room, about, answers = read_capacity(ctx, resource), {}, {}
 if room then
   about = { 'max', string.format('%.0f', room.max), 'used', string.format('%.0f', room.used), 'status',
     room.silent and 'offline' or room.status, 'seen_ms', room.seen_ms, 'silent_ms', room.silent_ms }
@@ -26,10 +26,10 @@ for i, kind in ipairs({ 'h', 'q' }) do
   counts[i] = redis.call('ZLEXCOUNT', graph, '[' .. line .. ' ', '(' .. line .. '!')
   for _, member in ipairs(members_below(line, limit)) do
     local rid = string.match(member, '^.* (%S+)$')
-    local request = read_request(record_of(conf, rid))
+    local request = read_request(record_of(ctx, rid))
     answers[#answers + 1] = describe(rid, request)
     work = work - 4 - 2 * #request.parts
     if work <= 0 then break end
   end
 end
-return { 'ok', conf.now, counts[1], counts[2], about, answers }
+return { 'ok', ctx.now, counts[1], counts[2], about, answers }

@@ -7,10 +7,10 @@
 -- FLAGS  no-writes
 -- COST   9 commands; at most 9 commands, 50 steps
 
-local conf, refused = open_domain({})
+local ctx, refused = open_domain({})
 if refused then return refused end
 return {
-  'ok', conf.now, redis.call('ZLEXCOUNT', graph, '[a ', '(a!') - conf.waiting, conf.waiting,
+  'ok', ctx.now, redis.call('ZLEXCOUNT', graph, '[a ', '(a!') - ctx.waiting, ctx.waiting,
   redis.call('ZCOUNT', deadlines, '-inf', '(0'),
   redis.call('ZCARD', unchecked), redis.call('HLEN', capacity), redis.call('HGETALL', config),  -- at most 50: settings
   tonumber(redis.call('HGET', requests, '#detected') or 0),

@@ -17,11 +17,11 @@
 -- COST   14 + 5n commands, 1 more for each user, tag and parent, O(n log m); at most 27,000 commands, 230,000 steps
 -- EARLY  add_counts emit
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local answers, gone, went = recall_answers(conf, 'abandon', item_count), {}, {}
-if answers then return { 'ok', conf.now, answers } end
+local answers, gone, went = replayed_answers(ctx, 'abandon', item_count), {}, {}
+if answers then return { 'ok', ctx.now, answers } end
 answers = {}
 for i = 1, item_count do
   local id = item_id[i]
@@ -33,10 +33,10 @@ for i = 1, item_count do
     answers[i], went[id], gone[#gone + 1] = { 'abandoned' }, true, id
   end
 end
-remove_tasks(conf, gone, {}, 'abandoned')
-note_answers(conf, 'abandon', answers)
+remove_tasks(ctx, gone, {}, 'abandoned')
+note_answers(ctx, 'abandon', answers)
 if #gone > 0 then
-  emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=abandoned')
+  emit(ctx, 'task.removed', table.concat(gone, ' '), 'reason=abandoned')
   add_counts({ abandoned = #gone })
 end
-return { 'ok', conf.now, answers }
+return { 'ok', ctx.now, answers }

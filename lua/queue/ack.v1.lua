@@ -22,12 +22,12 @@
 -- COST   10 + n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 4 for each line that opens and 3 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m); at most 41,000 commands, 310,000 steps
 -- LATE   cancel_task line_up
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local tally = {}
-local answers = ack_tasks(conf, item_id, item_token, item_result, tally)
-if conf.noted then pass_on(conf, 100, tally) end
-retain(conf, tally)
-add_counts(tally)
-return { 'ok', conf.now, answers }
+local counts = {}
+local answers = ack_tasks(ctx, item_id, item_token, item_result, counts)
+if ctx.noted then propagate_ends(ctx, 100, counts) end
+retain(ctx, counts)
+add_counts(counts)
+return { 'ok', ctx.now, answers }

@@ -19,27 +19,27 @@
 -- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   11 + 11n commands, 1 more for trees, 3 for one in the line of a limit, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m); at most 21,000 commands, 200,000 steps
--- EARLY  find_set lane_emptied leave_order push_control read_record state_of trim_set untie
+-- EARLY  find_set lane_emptied leave_order push_control read_record state_of trim_set release_holds
 -- LATE   line_up
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local answers, tally = recall_answers(conf, 'cancel', item_count), {}
-if answers then return { 'ok', conf.now, answers } end
+local answers, counts = replayed_answers(ctx, 'cancel', item_count), {}
+if answers then return { 'ok', ctx.now, answers } end
 answers = {}
-if tree and conf.exists then redis.call('HSETNX', config, 'trees', conf.now_text) end  -- stamps used to be times: stay above them
-local stamp = tree and conf.exists and string.format('%.0f', redis.call('HINCRBY', config, 'trees', 1))
+if tree and ctx.exists then redis.call('HSETNX', config, 'trees', ctx.now_text) end  -- stamps used to be times: stay above them
+local stamp = tree and ctx.exists and string.format('%.0f', redis.call('HINCRBY', config, 'trees', 1))
 for i = 1, item_count do
-  answers[i] = { cancel_one(conf, item_id[i], tally, true) }
+  answers[i] = { cancel_one(ctx, item_id[i], counts, true) }
   if stamp then
-    begin_chains(conf)
+    begin_chains(ctx)
     if answers[i][1] ~= 'not_found' then redis.call('HSET', task .. item_id[i], 'pruned', stamp) end
-    note_end(conf, 't', item_id[i], nil, stamp)
+    note_end(ctx, 't', item_id[i], nil, stamp)
   end
 end
-if conf.exists then note_answers(conf, 'cancel', answers) end
-if conf.noted then pass_on(conf, 100, tally) end
-retain(conf, tally)
-add_counts(tally)
-return { 'ok', conf.now, answers }
+if ctx.exists then note_answers(ctx, 'cancel', answers) end
+if ctx.noted then propagate_ends(ctx, 100, counts) end
+retain(ctx, counts)
+add_counts(counts)
+return { 'ok', ctx.now, answers }

@@ -35,30 +35,30 @@
 -- EARLY  lane_emptied push_wake
 -- LATE   answer_waiters cancel_task drop_task line_up
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
-if lease_ms > 0 then conf.lease_ms = lease_ms end
+if lease_ms > 0 then ctx.lease_ms = lease_ms end
 local standing, known = check_slot()
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
 
 if alone_kinds[1] then
-  conf.alone = {}
-  for _, kind in ipairs(alone_kinds) do conf.alone[kind] = true end
+  ctx.alone = {}
+  for _, kind in ipairs(alone_kinds) do ctx.alone[kind] = true end
 end
-local tally, deadline_ms, leased = {}, nil, nil
-local next_ms = sweep(conf, tally)
-local left_ms = window_ms > 0 and window_left(conf, item_lane, window_ms, limit) or 0
+local counts, deadline_ms, leased = {}, nil, nil
+local next_ms = sweep(ctx, counts)
+local left_ms = window_ms > 0 and window_left(ctx, item_lane, window_ms, limit) or 0
 if standing == 'replay' then
-  deadline_ms, leased = reclaim_tasks(conf, known)
+  deadline_ms, leased = reclaim_tasks(ctx, known)
 else
-  if math.abs(conf.now - known) >= 1000 and housekeep(conf, tally, item_lane) then known = conf.now end
-  deadline_ms, leased = claim_tasks(conf, left_ms > 0 and {} or item_lane, limit, known, tally)
+  if math.abs(ctx.now - known) >= 1000 and housekeep(ctx, counts, item_lane) then known = ctx.now end
+  deadline_ms, leased = claim_tasks(ctx, left_ms > 0 and {} or item_lane, limit, known, counts)
 end
-if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, conf.now + left_ms) end
-if conf.limits then next_ms = end_limited(conf, next_ms, tally) end
-local fires_ms = conf.schedules and next_firing(conf) or 0
-if conf.noted and (conf.told == 100 or pass_on(conf, 100 - conf.told, tally) == 100 - conf.told) and redis.call('EXISTS', ends) == 1 then next_ms = conf.now end
-retain(conf, tally)
-add_counts(tally)
-return { 'ok', conf.now, next_ms, fires_ms, conf.lease_ms, deadline_ms, leased }
+if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, ctx.now + left_ms) end
+if ctx.limits then next_ms = end_limited(ctx, next_ms, counts) end
+local fires_ms = ctx.schedules and next_firing(ctx) or 0
+if ctx.noted and (ctx.told == 100 or propagate_ends(ctx, 100 - ctx.told, counts) == 100 - ctx.told) and redis.call('EXISTS', ends) == 1 then next_ms = ctx.now end
+retain(ctx, counts)
+add_counts(counts)
+return { 'ok', ctx.now, next_ms, fires_ms, ctx.lease_ms, deadline_ms, leased }

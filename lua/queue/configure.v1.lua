@@ -15,7 +15,7 @@
 
 local stored = redis.call('HGET', config, 'clock')
 if stored then
-  local conf, refused = open_queue()
+  local ctx, refused = open_queue()
   if refused then return refused end
   if clock ~= 'keep' and clock ~= stored then
     return redis.error_reply('ADEQ_CONFLICT clock is ' .. stored .. ' since this queue was created, and cannot become ' .. clock)
@@ -25,14 +25,14 @@ elseif (clock == 'test') ~= (now_ms > 0) then
 else
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
-local conf, changes = open_queue(), settings_pairs[1] or {}
-if #changes > 0 and not done_before(conf, 'configure') then
-  if changes.fair ~= nil then set_fair(conf, changes) end
+local ctx, changes = open_queue(), settings_pairs[1] or {}
+if #changes > 0 and not done_before(ctx, 'configure') then
+  if changes.fair ~= nil then set_fair(ctx, changes) end
   redis.call('HSET', config, unpack(changes))  -- at most 60: two for each setting
-  if changes.timeout_ms and tonumber(changes.timeout_ms) ~= (conf.timeout_ms or 0) then
-    redis.call('HSET', config, 'timeout_set_ms', conf.now_text)
+  if changes.timeout_ms and tonumber(changes.timeout_ms) ~= (ctx.timeout_ms or 0) then
+    redis.call('HSET', config, 'timeout_set_ms', ctx.now_text)
   end
-  note_done(conf, 'configure', 'done')
+  note_done(ctx, 'configure', 'done')
 end
 -- at most 50: settings, counters and marks
-return { 'ok', conf.now, redis.call('HGETALL', config) }
+return { 'ok', ctx.now, redis.call('HGETALL', config) }

@@ -21,24 +21,24 @@
 -- COST   9 commands, 4 + 2n more for tasks, 2 more where there are limits, 1 for each that a task holds, 4 for each line that opens and 3 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m); at most 33,000 commands, 300,000 steps
 -- LATE   answer_waiters cancel_task line_up settled_as
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 if item_count > 0 then
-  local tally = {}
-  return_leases(conf, item_id, item_token, nil, tally)
-  if conf.noted then pass_on(conf, 100, tally) end
-  retain(conf, tally)
-  add_counts(tally)
+  local counts = {}
+  return_leases(ctx, item_id, item_token, nil, counts)
+  if ctx.noted then propagate_ends(ctx, 100, counts) end
+  retain(ctx, counts)
+  add_counts(counts)
 end
 local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'replaced')
 if not row[1] then
   local ended = string.find(' ' .. (row[2] or '') .. ' ', ' ' .. incarnation .. ' ', 1, true)
-  if ended then return { 'deregistered', conf.now } end
+  if ended then return { 'deregistered', ctx.now } end
   return { 'unregistered' }
 end
 if row[1] ~= incarnation then return { 'stale' } end
 
 redis.call('ZREM', workers, worker)
 retire_worker(worker)
-emit(conf, 'worker.deregistered', worker, 'reason=' .. reason)
-return { 'deregistered', conf.now }
+emit(ctx, 'worker.deregistered', worker, 'reason=' .. reason)
+return { 'deregistered', ctx.now }

@@ -14,9 +14,9 @@
 -- FLAGS  allow-oom
 -- COST   10 + 2l commands for l lanes; at most 1,200 commands, 5,700 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-set_mode(conf, 'draining', 'queue.draining')
-wake_lanes(conf)
-return { 'ok', conf.now }
+set_mode(ctx, 'draining', 'queue.draining')
+wake_lanes(ctx)
+return { 'ok', ctx.now }

@@ -13,16 +13,16 @@
 -- REPLAY state
 -- FLAGS  allow-oom
 -- COST   10 + 13n commands, 3 for one in the line of a limit, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m); at most 14,000 commands, 130,000 steps
--- EARLY  await_deadline bury_task lane_emptied leave_line leave_order next_lane push_due read_record trim_set untie
+-- EARLY  await_deadline move_to_dead lane_emptied leave_line leave_order next_lane push_due read_record trim_set release_holds
 -- LATE   cancel_task
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local tally = {}
-conf.work = 15 * limit
-local expired = expire_waiting(conf, limit, tally)
-if conf.noted then pass_on(conf, 100, tally) end
-retain(conf, tally)
-add_counts(tally)
-return { 'ok', conf.now, expired }
+local counts = {}
+ctx.work = 15 * limit
+local expired = expire_waiting(ctx, limit, counts)
+if ctx.noted then propagate_ends(ctx, 100, counts) end
+retain(ctx, counts)
+add_counts(counts)
+return { 'ok', ctx.now, expired }

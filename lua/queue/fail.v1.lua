@@ -28,18 +28,18 @@
 -- REPLAY token
 -- FLAGS  allow-oom
 -- COST   8 + 6n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 4 for each line that opens and 3 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m); at most 42,000 commands, 370,000 steps
--- EARLY  await_deadline backoff bury_task delay_until describe_death leave_order push_due settled_before trim_set untie
+-- EARLY  await_deadline backoff move_to_dead delay_until describe_death leave_order push_due settled_before trim_set release_holds
 -- LATE   line_up
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local tally = {}
-local answers = fail_tasks(conf, {
+local counts = {}
+local answers = fail_tasks(ctx, {
   id = item_id, token = item_token, retryable = item_retryable, reason = item_reason, error = item_error,
   jitter_ppm = item_jitter_ppm, pairs = item_pairs,
-}, tally)
-if conf.noted then pass_on(conf, 100, tally) end
-retain(conf, tally)
-add_counts(tally)
-return { 'ok', conf.now, answers }
+}, counts)
+if ctx.noted then propagate_ends(ctx, 100, counts) end
+retain(ctx, counts)
+add_counts(counts)
+return { 'ok', ctx.now, answers }

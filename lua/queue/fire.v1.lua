@@ -52,32 +52,32 @@
 -- COST   22 commands, up to 3 more where it is due again within 10 s, 3 more for each task of it that has not ended, 10 where it waits for them, up to 20 where it cancels them, more for what the task says, as in enqueue, O(log m); at most 930 commands, 11,000 steps
 -- LATE   answer_waiters cancel_task retain
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 local key = schedule .. name
 local row = redis.call('HMGET', key, 'rev', 'next_ms', 'call')
 if not row[1] then redis.call('ZREM', schedules, name) end  -- an evicting server may have taken the rest
-if not row[1] then return { 'not_found', conf.now } end
+if not row[1] then return { 'not_found', ctx.now } end
 local by, answered = string.match(row[3] or '', '^(%S+) (%l+)$')
-if by == rid then return { answered, conf.now } end
-if tonumber(row[1]) ~= rev or tonumber(row[2]) ~= nominal_ms then return { 'stale', conf.now } end
-if nominal_ms > conf.now then return { 'early', conf.now } end
+if by == rid then return { answered, ctx.now } end
+if tonumber(row[1]) ~= rev or tonumber(row[2]) ~= nominal_ms then return { 'stale', ctx.now } end
+if nominal_ms > ctx.now then return { 'early', ctx.now } end
 if next_ms > 0 and next_ms <= nominal_ms then return refuse('next_ms', next_ms, '0, or later than nominal_ms') end
 if not late and item_count == 0 then return refuse('item_count', 0, '1, unless late') end
-refused = conf.draining and not late and refuse_new(conf, item_id, { {} }, { rid .. '/1' })
+refused = ctx.draining and not late and refuse_new(ctx, item_id, { {} }, { rid .. '/1' })
 if refused then return refused end
 
-local tally, status, passed = {}, 'missed', missed + (late and 1 or 0)
+local counts, status, passed = {}, 'missed', missed + (late and 1 or 0)
 if passed > 0 then
   redis.call('HINCRBY', key, 'missed', passed)
-  emit(conf, 'schedule.missed', name, 'count=' .. passed .. ' next_ms=' .. string.format('%.0f', next_ms))
+  emit(ctx, 'schedule.missed', name, 'count=' .. passed .. ' next_ms=' .. string.format('%.0f', next_ms))
 end
 if not late then
-  status = fire_once(conf, item_id[1], string.format('%.0f', nominal_ms), item_payload[1], item_pairs[1], rid .. '/1', tally)
+  status = fire_once(ctx, item_id[1], string.format('%.0f', nominal_ms), item_payload[1], item_pairs[1], rid .. '/1', counts)
 end
-plan_firing(conf, next_ms)
+plan_firing(ctx, next_ms)
 redis.call('HSET', key, 'call', rid .. ' ' .. status)
-if conf.noted then pass_on(conf, 100, tally) end
-retain(conf, tally)
-add_counts(tally)
-return { status, conf.now }
+if ctx.noted then propagate_ends(ctx, 100, counts) end
+retain(ctx, counts)
+add_counts(counts)
+return { status, ctx.now }

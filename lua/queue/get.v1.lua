@@ -11,7 +11,7 @@
 -- FLAGS  no-writes
 -- COST   2 + 4n to 2 + 9n commands, O(n log m); at most 2,300 commands, 96,000 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
 local answers, bytes = {}, 0
@@ -23,11 +23,11 @@ for i = 1, item_count do
     answers[i] = { 'not_found' }
   else
     local data = redis.call('MGET', payload .. id, result .. id)
-    if tonumber(record.result_until_ms or MAX_SAFE) <= conf.now then data[2] = '' end
+    if tonumber(record.result_until_ms or MAX_SAFE) <= ctx.now then data[2] = '' end
     bytes = bytes + 1024 + size + #(data[1] or '') + #(data[2] or '')
-    if bytes > 4194304 and i > 1 then return { 'ok', conf.now, item_count - i + 1, answers } end
-    answers[i] = summarise(id, state_of(conf, set, score, record), score, record)
+    if bytes > 4194304 and i > 1 then return { 'ok', ctx.now, item_count - i + 1, answers } end
+    answers[i] = summarise(id, state_of(ctx, set, score, record), score, record)
     answers[i][7], answers[i][8] = data[1] or '', data[2] or ''
   end
 end
-return { 'ok', conf.now, 0, answers }
+return { 'ok', ctx.now, 0, answers }

@@ -23,13 +23,13 @@
 -- COST   9 commands, 1 more for each task with ties, O(n log m); at most 1,200 commands, 29,000 steps
 -- LATE   over_time
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local deadline_ms = conf.now + (lease_ms > 0 and lease_ms or conf.lease_ms)
+local deadline_ms = ctx.now + (lease_ms > 0 and lease_ms or ctx.lease_ms)
 local mode, wanted = 'run', 0
-if worker ~= '' then mode, wanted = renew_presence(conf) end
-if item_count == 0 then return { 'ok', conf.now, mode, wanted, {} } end
+if worker ~= '' then mode, wanted = renew_presence(ctx) end
+if item_count == 0 then return { 'ok', ctx.now, mode, wanted, {} } end
 
 -- at most 1,000: items
 local held = redis.call('HMGET', running, unpack(item_id))
@@ -38,10 +38,10 @@ local answers, renewed = {}, {}
 for i = 1, item_count do
   local flags, ran = flags_of(held[i], item_token[i])
   local tied = flags and string.find(flags, ' ties', 1, true)
-  local timed = flags and (tied or conf.timeout_ms)
-  local late_ms = timed and over_time(conf, item_id[i], tonumber(string.match(ran, '^%d+')), tied) or -1
-  local lost = not flags or tonumber(deadlines[i] or 0) <= conf.now
-  if lost or (late_ms >= 0 and late_ms >= conf.grace_ms) then
+  local timed = flags and (tied or ctx.timeout_ms)
+  local late_ms = timed and over_time(ctx, item_id[i], tonumber(string.match(ran, '^%d+')), tied) or -1
+  local lost = not flags or tonumber(deadlines[i] or 0) <= ctx.now
+  if lost or (late_ms >= 0 and late_ms >= ctx.grace_ms) then
     answers[i] = { 'lease_lost' }
   else
     local cancelling = string.find(flags, ' cancel', 1, true)
@@ -51,4 +51,4 @@ for i = 1, item_count do
   end
 end
 if #renewed > 0 then redis.call('ZADD', leases, 'XX', unpack(renewed)) end  -- at most 2,000: two for each item
-return { 'ok', conf.now, mode, wanted, answers }
+return { 'ok', ctx.now, mode, wanted, answers }

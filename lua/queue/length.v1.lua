@@ -8,9 +8,9 @@
 -- FLAGS  no-writes
 -- COST   2 + n commands; at most 1,200 commands, 13,000 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
 local answers = {}
 for i, lane in ipairs(item_lane) do answers[i] = { 'in_line', redis.call('ZCARD', ready .. lane) } end
-return { 'ok', conf.now, answers }
+return { 'ok', ctx.now, answers }

@@ -13,7 +13,7 @@
 -- FLAGS  no-writes
 -- COST   3 + 4n commands, O(n); at most 890 commands, 4,500 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 if not string.find(cursor, '^%d*$') then return refuse('cursor', cursor, 'empty, or what the page before answered') end
 
@@ -28,9 +28,9 @@ for i, key in ipairs(item_key) do
   if rule then
     local interval_ms, burst = string.match(rule, '^%d+ %S+ (%S+) (%d+)$')
     local next_ms = tonumber(redis.call('ZSCORE', rates, key) or 0) - (burst - 1) * interval_ms
-    answers[i] = { 'limited', by, rule, held, lined, math.ceil(math.max(conf.now, math.min(next_ms, conf.now + interval_ms))) }
+    answers[i] = { 'limited', by, rule, held, lined, math.ceil(math.max(ctx.now, math.min(next_ms, ctx.now + interval_ms))) }
   else
     answers[i] = { 'unlimited', held, lined }
   end
 end
-return { 'ok', conf.now, page[1] ~= '0' and page[1] or '', page[2], answers }
+return { 'ok', ctx.now, page[1] ~= '0' and page[1] or '', page[2], answers }

@@ -23,7 +23,7 @@
 -- FLAGS  no-writes
 -- COST   5 + 2n commands in a state, up to 8n by user, tag or parent, O(n log m); at most 360 commands, 34,000 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 local driver, last_score, last_id = string.match(cursor, '^(%l+) (%d+) (%S+)$')
 local indexed = user ~= '' or tag ~= '' or parent ~= ''
@@ -60,7 +60,7 @@ for i = 1, #page, 2 do
   if record and matches(record) then
     local held_in, score = from, page[i + 1]
     if driver ~= 'state' then held_in, score = find_set(id, record) end
-    local found = state_of(conf, held_in, score, record)
+    local found = state_of(ctx, held_in, score, record)
     if found and (state == 'all' or found == state) then
       bytes = bytes + 512 + size - #(record.error or '') - #(record.headers or '')
       record.error, record.headers = nil, nil
@@ -69,4 +69,4 @@ for i = 1, #page, 2 do
   end
 end
 local more = #page == 2000 or last + 1 < #page
-return { 'ok', conf.now, more and driver .. ' ' .. page[last + 1] .. ' ' .. page[last] or '', answers }
+return { 'ok', ctx.now, more and driver .. ' ' .. page[last + 1] .. ' ' .. page[last] or '', answers }

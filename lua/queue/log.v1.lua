@@ -8,7 +8,7 @@
 -- FLAGS  no-writes
 -- COST   3 commands; at most 3 commands, 400 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
 local lines = {}
@@ -16,4 +16,4 @@ for i, entry in ipairs(redis.call('LRANGE', log .. id, -100, -1)) do  -- at most
   local at_ms, text = string.match(entry, '^(%d+) (.*)$')
   lines[i] = { 'line', tonumber(at_ms), text }
 end
-return { 'ok', conf.now, lines }
+return { 'ok', ctx.now, lines }

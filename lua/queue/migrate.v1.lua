@@ -14,9 +14,9 @@
 -- FLAGS  allow-oom
 -- COST   5 commands; at most 3 commands, 84 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
 local layout, rewritten, before = raise_layout(done)
-if before then emit(conf, 'queue.migrated', '', 'from=' .. before .. ' to=' .. LAYOUT) end
-return { 'ok', conf.now, layout, rewritten }
+if before then emit(ctx, 'queue.migrated', '', 'from=' .. before .. ' to=' .. LAYOUT) end
+return { 'ok', ctx.now, layout, rewritten }

@@ -18,7 +18,7 @@
 -- FLAGS  no-writes
 -- COST   2 + 3n to 2 + 9n commands, O(n log m); at most 7,800 commands, 130,000 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
 local answers, bytes = {}, 0
@@ -26,16 +26,16 @@ for i = 1, item_count do
   local id = item_id[i]
   local record = read_record(id)
   local set, score = find_set(id, record)
-  local state = state_of(conf, set, score, record)
+  local state = state_of(ctx, set, score, record)
   if state and set ~= finished and set ~= dead then
     answers[i] = { 'waiting', state, record.reply and 1 or 0 }
   else
-    answers[i] = ended_as(conf, id, state, record or {})
+    answers[i] = ended_as(ctx, id, state, record or {})
   end
   if answers[i][1] ~= 'waiting' then bytes = bytes + 64 + #(answers[i][3] or answers[i][2] or '') end
   if bytes > 4194304 and i > 1 then
     answers[i] = nil
-    return { 'ok', conf.now, item_count - i + 1, answers }
+    return { 'ok', ctx.now, item_count - i + 1, answers }
   end
 end
-return { 'ok', conf.now, 0, answers }
+return { 'ok', ctx.now, 0, answers }

@@ -14,8 +14,8 @@
 -- FLAGS  allow-oom
 -- COST   9 commands; at most 9 commands, 130 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-set_mode(conf, 'paused', 'queue.paused')
-return { 'ok', conf.now }
+set_mode(ctx, 'paused', 'queue.paused')
+return { 'ok', ctx.now }

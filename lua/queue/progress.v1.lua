@@ -23,11 +23,11 @@
 -- FLAGS  allow-oom
 -- COST   9 + 5n commands, O(n log m); at most 5,600 commands, 140,000 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local answers = recall_answers(conf, 'progress', item_count)
-if answers then return { 'ok', conf.now, answers } end
+local answers = replayed_answers(ctx, 'progress', item_count)
+if answers then return { 'ok', ctx.now, answers } end
 answers = {}
 local any = false
 -- at most 1,000: items
@@ -35,12 +35,12 @@ local held = redis.call('HMGET', running, unpack(item_id))
 local deadlines = redis.call('ZMSCORE', leases, unpack(item_id))
 for i, id in ipairs(item_id) do
   local lease = read_lease(held[i])
-  local ours = lease and lease.token == item_token[i] and tonumber(deadlines[i] or 0) > conf.now
-  if not ours or not note_progress(conf, id, item_pairs[i]) then
+  local ours = lease and lease.token == item_token[i] and tonumber(deadlines[i] or 0) > ctx.now
+  if not ours or not note_progress(ctx, id, item_pairs[i]) then
     answers[i] = { 'lease_lost' }
   else
     answers[i], any = { lease.cancelling and 'cancelling' or 'noted' }, true
   end
 end
-if any then note_answers(conf, 'progress', answers) end
-return { 'ok', conf.now, answers }
+if any then note_answers(ctx, 'progress', answers) end
+return { 'ok', ctx.now, answers }

@@ -13,11 +13,11 @@
 -- FLAGS  allow-oom
 -- COST   10 + 2n commands, 1 more with fair shares and 2 for each user, 1 for each of up to 1,000 that are due at the same time after crashes, O(n log m); at most 5,800 commands, 45,000 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local tally = {}
-conf.work = 15 * limit
-local promoted = promote_due(conf, limit, tally)
-add_counts(tally)
-return { 'ok', conf.now, promoted }
+local counts = {}
+ctx.work = 15 * limit
+local promoted = promote_due(ctx, limit, counts)
+add_counts(counts)
+return { 'ok', ctx.now, promoted }

@@ -16,13 +16,13 @@
 -- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   24 + 4n commands, 3 for one in the line of a limit, 8 more for unique and idempotency key, 1 for each user, tag and parent, 5 for one that others wait for, O(n log m); at most 2,800 commands, 19,000 steps
--- EARLY  emit lane_emptied leave_line leave_order untie
+-- EARLY  emit lane_emptied leave_line leave_order release_holds
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local purged, left = string.match(done_before(conf, 'purge') or '', '^(%d+):(%d)$')
-if purged then return { 'ok', conf.now, tonumber(purged), tonumber(left) } end
+local purged, left = string.match(done_before(ctx, 'purge') or '', '^(%d+):(%d)$')
+if purged then return { 'ok', ctx.now, tonumber(purged), tonumber(left) } end
 
 local sets = { delayed, blocked }
 if what == 'all' then sets = { delayed, blocked, finished, dead } end
@@ -43,7 +43,7 @@ for i, set in ipairs(sets) do
     work = work - 4 - tags - (own[1] and 3 or 0)
     for field = 2, 9 do work = work - (own[field] and field ~= 5 and field ~= 6 and 2 or 0) end
     local key = own[2] and 'key:' .. own[2]
-    if own[1] and untie(conf, id, 'f') and set ~= finished and set ~= dead then answer_waiters(conf, id, 'removed', '') end
+    if own[1] and release_holds(ctx, id, 'f') and set ~= finished and set ~= dead then answer_waiters(ctx, id, 'removed', '') end
     if key and string.find(redis.call('HGET', once, key) or '', id .. ' ', 1, true) == 1 then
       redis.call('HDEL', once, key)
       redis.call('ZREM', once_due, key)
@@ -52,16 +52,16 @@ for i, set in ipairs(sets) do
     if own[4] then
       -- As long as the keys count; in `keys` of an older version there is no time.
       keep_ms = keep_ms or math.max(redis.call('HGET', config, 'idempotency_ms') or 0, DEFAULT_idempotency_ms)
-      hold_once(conf, 'purged:' .. own[5], id, own[4] == '1' and keep_ms or math.max(own[4] - conf.now, 1))
+      hold_once(ctx, 'purged:' .. own[5], id, own[4] == '1' and keep_ms or math.max(own[4] - ctx.now, 1))
     end
     gone[#gone + 1] = id
   end
   if ids[1] then redis.call('ZREM', set, unpack(ids)) end  -- at most 1,000: limit
-  if in_line[i] and redis.call('EXISTS', set) == 0 then lane_emptied(conf, in_line[i]) end
+  if in_line[i] and redis.call('EXISTS', set) == 0 then lane_emptied(ctx, in_line[i]) end
 end
-remove_tasks(conf, gone, {}, 'purged')
-if #gone > 0 then emit(conf, 'task.removed', table.concat(gone, ' '), 'reason=purged') end
+remove_tasks(ctx, gone, {}, 'purged')
+if #gone > 0 then emit(ctx, 'task.removed', table.concat(gone, ' '), 'reason=purged') end
 add_counts({ purged = #gone > 0 and #gone or nil })
 local more = (#gone == limit or work <= 0 or redis.call('EXISTS', lane ~= '' and ready .. lane or lanes) == 1) and 1 or 0
-note_done(conf, 'purge', #gone .. ':' .. more)
-return { 'ok', conf.now, #gone, more }
+note_done(ctx, 'purge', #gone .. ':' .. more)
+return { 'ok', ctx.now, #gone, more }

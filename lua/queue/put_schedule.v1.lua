@@ -27,35 +27,35 @@
 -- REPLAY rid
 -- COST   14 commands, up to 3 more where it is due within 10 s, O(log m); at most 16 commands, 200 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 local key = schedule .. name
-local before, rev = string.match(done_before(conf, 'put_schedule') or '', '^(%l+)=(%d+)$')
-if before then return { before, conf.now, tonumber(rev) } end
+local before, rev = string.match(done_before(ctx, 'put_schedule') or '', '^(%l+)=(%d+)$')
+if before then return { before, ctx.now, tonumber(rev) } end
 
 local plan = { 'timing', timing, 'envelope', envelope, 'payload', payload, 'overlap', overlap,
   'catch_up_ms', string.format('%.0f', catch_up_ms), 'jitter_ms', string.format('%.0f', jitter_ms) }
 local old = redis.call('HMGET', key, 'timing', 'envelope', 'payload', 'overlap', 'catch_up_ms', 'jitter_ms', 'rev', 'paused')
-if not old[7] and epoch < conf.epoch then return refuse_epoch(conf) end
+if not old[7] and epoch < ctx.epoch then return refuse_epoch(ctx) end
 local same = true
 for i = 1, 6 do same = same and old[i] == plan[2 * i] end
 local status = same and 'unchanged' or old[7] and 'changed' or 'created'
 rev = tonumber(old[7])
 if not same then
-  if not conf.exists then create_base() end
+  if not ctx.exists then create_base() end
   rev = redis.call('HINCRBY', config, 'revisions', 1)
-  redis.call('HSET', key, 'rev', rev, 'changed_ms', conf.now_text, unpack(plan))  -- at most 12: the plan above
+  redis.call('HSET', key, 'rev', rev, 'changed_ms', ctx.now_text, unpack(plan))  -- at most 12: the plan above
   if not old[7] then
-    redis.call('HSET', key, 'created_ms', conf.now_text)
+    redis.call('HSET', key, 'created_ms', ctx.now_text)
     local open = redis.call('GET', runs .. name)
     if open then
       redis.call('HSET', key, 'open', open)
       redis.call('DEL', runs .. name)
     end
   end
-  if not conf.schedules then redis.call('HSET', config, 'schedules', '1') end
-  if old[1] ~= timing and not old[8] then plan_firing(conf, next_ms) end
-  emit(conf, old[7] and 'schedule.changed' or 'schedule.created', name, 'rev=' .. rev)
+  if not ctx.schedules then redis.call('HSET', config, 'schedules', '1') end
+  if old[1] ~= timing and not old[8] then plan_firing(ctx, next_ms) end
+  emit(ctx, old[7] and 'schedule.changed' or 'schedule.created', name, 'rev=' .. rev)
 end
-note_done(conf, 'put_schedule', status .. '=' .. rev)
-return { status, conf.now, rev }
+note_done(ctx, 'put_schedule', status .. '=' .. rev)
+return { status, ctx.now, rev }

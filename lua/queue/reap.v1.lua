@@ -13,17 +13,17 @@
 -- REPLAY state
 -- FLAGS  allow-oom
 -- COST   14 + 3n commands, 10 + 7n where tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 4 for each line that opens and 3 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m); at most 11,000 commands, 110,000 steps
--- EARLY  await_deadline backoff bury_task delay_until first_leases leave_order push_due read_presence trim_set untie
+-- EARLY  await_deadline backoff move_to_dead delay_until first_leases leave_order push_due read_presence trim_set release_holds
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local tally = {}
-conf.work = 15 * limit
-local reaped = reap_expired(conf, limit, tally)
-conf.work = math.max(conf.work, 600)
-sweep_workers(conf, tally)
-if conf.noted then pass_on(conf, 100, tally) end
-retain(conf, tally)
-add_counts(tally)
-return { 'ok', conf.now, reaped }
+local counts = {}
+ctx.work = 15 * limit
+local reaped = reap_expired(ctx, limit, counts)
+ctx.work = math.max(ctx.work, 600)
+sweep_workers(ctx, counts)
+if ctx.noted then propagate_ends(ctx, 100, counts) end
+retain(ctx, counts)
+add_counts(counts)
+return { 'ok', ctx.now, reaped }

@@ -26,18 +26,18 @@
 -- FLAGS  allow-oom
 -- COST   14 commands; at most 15 commands, 1,200 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'replaced')
 if string.find(' ' .. (row[2] or '') .. ' ', ' ' .. incarnation .. ' ', 1, true) then return { 'stale' } end
 
-redis.call('ZADD', workers, conf.now_text, worker)
+redis.call('ZADD', workers, ctx.now_text, worker)
 if row[1] ~= incarnation then
   retire_worker(worker)
-  redis.call('HSET', worker_hash .. worker, 'incarnation', incarnation, 'registered_ms', conf.now_text,
+  redis.call('HSET', worker_hash .. worker, 'incarnation', incarnation, 'registered_ms', ctx.now_text,
     unpack(about_pairs[1] or {}))  -- at most 16: two for each pair
   redis.call('PERSIST', worker_hash .. worker)
-  if row[1] then push_control(conf, worker) end
-  emit(conf, 'worker.registered', worker, 'incarnation=' .. incarnation)
+  if row[1] then push_control(ctx, worker) end
+  emit(ctx, 'worker.registered', worker, 'incarnation=' .. incarnation)
 end
-return { 'registered', conf.now }
+return { 'registered', ctx.now }

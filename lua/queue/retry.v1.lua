@@ -19,11 +19,11 @@
 -- COST   12 + 6n commands, 1 more with fair shares and 2 for each user, O(n log m); at most 17,000 commands, 92,000 steps
 -- EARLY  add_counts await_deadline emit push_due
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local answers, by_lane, retried = recall_answers(conf, 'retry', item_count), {}, 0
-if answers then return { 'ok', conf.now, answers } end
+local answers, by_lane, retried = replayed_answers(ctx, 'retry', item_count), {}, 0
+if answers then return { 'ok', ctx.now, answers } end
 answers = {}
 local place = redis.call('HINCRBY', config, 'place', item_count) - item_count
 for i = 1, item_count do
@@ -38,15 +38,15 @@ for i = 1, item_count do
     answers[i] = { 'conflict', holder }
   else
     answers[i], retried = { 'retried' }, retried + 1
-    revive_task(conf, id, row[2], row[3])
+    revive_task(ctx, id, row[2], row[3])
     local band = tonumber(row[5] or 5)
-    local own_place = conf.fair and share_place(conf, row[4] or 'any', row[7] or '', band) or place + i
+    local own_place = ctx.fair and share_place(ctx, row[4] or 'any', row[7] or '', band) or place + i
     line_up(by_lane, row[4] or 'any', band * BAND + own_place, id)
-    if row[6] then await_deadline(conf, id, conf.now) end
-    emit(conf, 'task.retried', id, 'reason=by_hand')
+    if row[6] then await_deadline(ctx, id, ctx.now) end
+    emit(ctx, 'task.retried', id, 'reason=by_hand')
   end
 end
-note_answers(conf, 'retry', answers)
-make_ready(conf, by_lane)
+note_answers(ctx, 'retry', answers)
+make_ready(ctx, by_lane)
 if retried > 0 then add_counts({ revived = retried }) end
-return { 'ok', conf.now, answers }
+return { 'ok', ctx.now, answers }

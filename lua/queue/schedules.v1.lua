@@ -14,7 +14,7 @@
 -- FLAGS  no-writes
 -- COST   3 + n commands where they are due, else 3 + 2n, 2 more on a page that follows another, O(n log m); at most 450 commands, 18,000 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 local last_score, last_name = string.match(cursor, '^(%d+) (%S+)$')
 if cursor ~= '' and not last_name then return refuse('cursor', cursor, 'empty, or what the page before answered') end
@@ -37,7 +37,7 @@ local function read(key)
 end
 local answers, bytes, at = {}, 0, 1
 while page[at] do  -- at most 200: limit
-  if due and name == '' and tonumber(page[at + 1]) > conf.now then return { 'ok', conf.now, '', answers } end
+  if due and name == '' and tonumber(page[at + 1]) > ctx.now then return { 'ok', ctx.now, '', answers } end
   local fields, record, data = read(schedule .. page[at]), {}, ''
   for i = 1, #fields, 2 do
     if fields[i] ~= 'payload' then
@@ -53,4 +53,4 @@ while page[at] do  -- at most 200: limit
   at = at + 2
 end
 local more = name == '' and (page[at] or at > 2 * limit)
-return { 'ok', conf.now, more and page[at - 1] .. ' ' .. page[at - 2] or '', answers }
+return { 'ok', ctx.now, more and page[at - 1] .. ' ' .. page[at - 2] or '', answers }

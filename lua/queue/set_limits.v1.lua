@@ -25,7 +25,7 @@
 -- REPLAY rid
 -- COST   9 + 3n commands, O(n); at most 3,400 commands, 140,000 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 local rules = {}
 for i = 1, item_count do
@@ -46,10 +46,10 @@ for i = 1, item_count do
     interval_ms, own.burst or own.starts or 1)
 end
 
-local answers = recall_answers(conf, 'set_limits', item_count)
-if answers then return { 'ok', conf.now, answers } end
+local answers = replayed_answers(ctx, 'set_limits', item_count)
+if answers then return { 'ok', ctx.now, answers } end
 answers = {}
-if not conf.exists then create_base() end
+if not ctx.exists then create_base() end
 local changed_ms, kinds, looks = 1, false, {}
 for i, key in ipairs(item_key) do
   local old = redis.call('HGET', limits, key) or nil
@@ -58,24 +58,24 @@ for i, key in ipairs(item_key) do
   elseif rules[i] then
     answers[i] = { 'set' }
     redis.call('HSET', limits, key, rules[i])
-    emit(conf, 'limit.set', key, (string.gsub(rules[i], '^(%S+) (%S+) (%S+) (%S+)$',
+    emit(ctx, 'limit.set', key, (string.gsub(rules[i], '^(%S+) (%S+) (%S+) (%S+)$',
       'concurrency=%1 policy=%2 interval_ms=%3 burst=%4')))
   else
     answers[i] = { 'removed' }
     redis.call('HDEL', limits, key)
-    emit(conf, 'limit.removed', key, '')
+    emit(ctx, 'limit.removed', key, '')
   end
   if answers[i][1] ~= 'unchanged' then
     if string.find(key, '*', 1, true) then
       kinds = true
     else
-      looks[#looks + 1] = conf.now - BAND
+      looks[#looks + 1] = ctx.now - BAND
       looks[#looks + 1] = key
     end
   end
 end
 if looks[1] then redis.call('ZADD', limit_lines, 'XX', 'LT', unpack(looks)) end  -- at most 2,000: two for each item
-if kinds then changed_ms = math.max(conf.now, (conf.rules_ms or 0) + 1) end  -- lines of limits that were full by then are looked at
-if kinds or not conf.limits then redis.call('HSET', config, 'limits', string.format('%.0f', changed_ms)) end
-note_answers(conf, 'set_limits', answers)
-return { 'ok', conf.now, answers }
+if kinds then changed_ms = math.max(ctx.now, (ctx.rules_ms or 0) + 1) end  -- lines of limits that were full by then are looked at
+if kinds or not ctx.limits then redis.call('HSET', config, 'limits', string.format('%.0f', changed_ms)) end
+note_answers(ctx, 'set_limits', answers)
+return { 'ok', ctx.now, answers }

@@ -15,18 +15,18 @@
 -- REPLAY rid
 -- COST   8 + 2n commands, O(n); at most 2,300 commands, 26,000 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
-if not done_before(conf, 'set_weights') then
-  if not conf.exists then create_base() end
+if not done_before(ctx, 'set_weights') then
+  if not ctx.exists then create_base() end
   for i, user in ipairs(item_user) do
     if item_weight_pct[i] > 0 then
       redis.call('HSET', weights, user, item_weight_pct[i])
     else
       redis.call('HDEL', weights, user)
     end
-    emit(conf, 'weight.set', user, 'weight_pct=' .. item_weight_pct[i])
+    emit(ctx, 'weight.set', user, 'weight_pct=' .. item_weight_pct[i])
   end
-  note_done(conf, 'set_weights', 'done')
+  note_done(ctx, 'set_weights', 'done')
 end
-return { 'ok', conf.now }
+return { 'ok', ctx.now }

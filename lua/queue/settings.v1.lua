@@ -6,6 +6,6 @@
 -- FLAGS  no-writes
 -- COST   3 commands; at most 3 commands, 58 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
-return { 'ok', conf.now, redis.call('HGETALL', config) }  -- at most 50: settings, counters and marks
+return { 'ok', ctx.now, redis.call('HGETALL', config) }  -- at most 50: settings, counters and marks

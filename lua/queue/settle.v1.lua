@@ -50,31 +50,31 @@
 -- EARLY  lane_emptied push_wake
 -- LATE   answer_waiters cancel_task drop_task line_up settled_as
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
-if lease_ms > 0 then conf.lease_ms = lease_ms end
+if lease_ms > 0 then ctx.lease_ms = lease_ms end
 local standing, known = check_slot()
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
 
-local tally, failed, deadline_ms, leased = {}, {}, nil, nil
-local acked = ack_tasks(conf, acks_id, acks_token, acks_result, tally)
+local counts, failed, deadline_ms, leased = {}, {}, nil, nil
+local acked = ack_tasks(ctx, acks_id, acks_token, acks_result, counts)
 if fails_count > 0 then
-  failed = fail_tasks(conf, {
+  failed = fail_tasks(ctx, {
     id = fails_id, token = fails_token, retryable = fails_retryable, reason = fails_reason, error = fails_error,
     jitter_ppm = fails_jitter_ppm, pairs = fails_pairs,
-  }, tally)
+  }, counts)
 end
-local next_ms = sweep(conf, tally)
+local next_ms = sweep(ctx, counts)
 if standing == 'replay' then
-  deadline_ms, leased = reclaim_tasks(conf, known)
+  deadline_ms, leased = reclaim_tasks(ctx, known)
 else
-  if math.abs(conf.now - known) >= 1000 and housekeep(conf, tally, lanes_wanted_lane) then known = conf.now end
-  deadline_ms, leased = claim_tasks(conf, lanes_wanted_lane, limit, known, tally)
+  if math.abs(ctx.now - known) >= 1000 and housekeep(ctx, counts, lanes_wanted_lane) then known = ctx.now end
+  deadline_ms, leased = claim_tasks(ctx, lanes_wanted_lane, limit, known, counts)
 end
-if conf.limits then next_ms = end_limited(conf, next_ms, tally) end
-local fires_ms = conf.schedules and next_firing(conf) or 0
-if conf.noted and (conf.told == 100 or pass_on(conf, 100 - conf.told, tally) == 100 - conf.told) and redis.call('EXISTS', ends) == 1 then next_ms = conf.now end
-retain(conf, tally)
-add_counts(tally)
-return { 'ok', conf.now, next_ms, fires_ms, conf.lease_ms, deadline_ms, acked, failed, leased }
+if ctx.limits then next_ms = end_limited(ctx, next_ms, counts) end
+local fires_ms = ctx.schedules and next_firing(ctx) or 0
+if ctx.noted and (ctx.told == 100 or propagate_ends(ctx, 100 - ctx.told, counts) == 100 - ctx.told) and redis.call('EXISTS', ends) == 1 then next_ms = ctx.now end
+retain(ctx, counts)
+add_counts(counts)
+return { 'ok', ctx.now, next_ms, fires_ms, ctx.lease_ms, deadline_ms, acked, failed, leased }

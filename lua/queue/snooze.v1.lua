@@ -18,14 +18,14 @@
 -- REPLAY token
 -- FLAGS  allow-oom
 -- COST   8 + 3n commands, 2 more where it is due within 10 s, 2 more where there are limits, 1 for each that a task holds, 4 for each line that opens and 3 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m); at most 36,000 commands, 310,000 steps
--- EARLY  await_deadline delay_until leave_order push_due settled_before trim_set untie
+-- EARLY  await_deadline delay_until leave_order push_due settled_before trim_set release_holds
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local tally = {}
-local answers = return_leases(conf, item_id, item_token, item_delay_ms, tally)
-if conf.noted then pass_on(conf, 100, tally) end
-retain(conf, tally)
-add_counts(tally)
-return { 'ok', conf.now, answers }
+local counts = {}
+local answers = return_leases(ctx, item_id, item_token, item_delay_ms, counts)
+if ctx.noted then propagate_ends(ctx, 100, counts) end
+retain(ctx, counts)
+add_counts(counts)
+return { 'ok', ctx.now, answers }

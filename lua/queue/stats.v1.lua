@@ -8,7 +8,7 @@
 -- FLAGS  no-writes
 -- COST   13 + l commands for l lanes; at most 12,000 commands, 45,000 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
 local names, sizes, in_line = redis.call('SRANDMEMBER', lanes, 10000), {}, 0
@@ -29,9 +29,9 @@ for name, sum in pairs({ claimed = sums.wait_ms, completed = sums.run_ms }) do
   if sum > 0 then totals[#totals + 1], totals[#totals + 2] = name, string.format('%.0f', sum) end
 end
 return {
-  'ok', conf.now, conf.paused and 'paused' or conf.draining and 'draining' or 'running', in_line,
+  'ok', ctx.now, ctx.paused and 'paused' or ctx.draining and 'draining' or 'running', in_line,
   redis.call('ZCARD', delayed), redis.call('ZCARD', blocked), redis.call('ZCARD', leases),
-  redis.call('ZCOUNT', leases, '-inf', conf.now), redis.call('ZCARD', finished), redis.call('ZCARD', dead),
-  redis.call('ZCOUNT', workers, string.format('(%.0f', conf.now - read_presence()), '+inf'),
+  redis.call('ZCOUNT', leases, '-inf', ctx.now), redis.call('ZCARD', finished), redis.call('ZCARD', dead),
+  redis.call('ZCOUNT', workers, string.format('(%.0f', ctx.now - read_presence()), '+inf'),
   sizes, math.max(0, redis.call('SCARD', lanes) - 1000), totals,
 }

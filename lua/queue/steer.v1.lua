@@ -19,11 +19,11 @@
 -- FLAGS  allow-oom
 -- COST   10 + 5n commands, O(n log m); at most 5,600 commands, 29,000 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local answers = recall_answers(conf, 'steer', item_count)
-if answers then return { 'ok', conf.now, answers } end
+local answers = replayed_answers(ctx, 'steer', item_count)
+if answers then return { 'ok', ctx.now, answers } end
 answers = {}
 local wanted = { 'heard', '0' }
 if mode ~= 'keep' then wanted[3], wanted[4] = 'mode', mode end
@@ -31,14 +31,14 @@ if capacity > 0 then wanted[#wanted + 1] = 'wanted'; wanted[#wanted + 1] = capac
 local seen = redis.call('ZMSCORE', workers, unpack(item_worker))  -- at most 1,000: items
 local presence_ms = read_presence()
 for i, name in ipairs(item_worker) do
-  if tonumber(seen[i] or 0) <= conf.now - presence_ms then
+  if tonumber(seen[i] or 0) <= ctx.now - presence_ms then
     answers[i] = { 'not_found' }
   else
     answers[i] = { 'asked' }
     redis.call('HSET', worker_hash .. name, unpack(wanted))  -- at most 6: what is wanted
-    push_control(conf, name)
-    emit(conf, 'worker.steered', name, 'mode=' .. mode .. ' capacity=' .. capacity)
+    push_control(ctx, name)
+    emit(ctx, 'worker.steered', name, 'mode=' .. mode .. ' capacity=' .. capacity)
   end
 end
-if conf.exists then note_answers(conf, 'steer', answers) end
-return { 'ok', conf.now, answers }
+if ctx.exists then note_answers(ctx, 'steer', answers) end
+return { 'ok', ctx.now, answers }

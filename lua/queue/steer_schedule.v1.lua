@@ -22,18 +22,18 @@
 -- COST   12 commands, up to 3 more where it is due within 10 s, O(log m); at most 4 commands, 120 steps
 -- LATE   read_open
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 local key = schedule .. name
-local before = done_before(conf, 'steer_schedule')
-if before then return { before, conf.now } end
+local before = done_before(ctx, 'steer_schedule')
+if before then return { before, ctx.now } end
 local row = redis.call('HMGET', key, 'rev', 'paused', 'open')
 if not row[1] then
   redis.call('ZREM', schedules, name)  -- an evicting server may have taken the rest
-  if conf.exists then note_done(conf, 'steer_schedule', 'not_found') end
-  return { 'not_found', conf.now }
+  if ctx.exists then note_done(ctx, 'steer_schedule', 'not_found') end
+  return { 'not_found', ctx.now }
 end
-if verb == 'resume' and tonumber(row[1]) ~= rev then return { 'stale', conf.now } end
+if verb == 'resume' and tonumber(row[1]) ~= rev then return { 'stale', ctx.now } end
 
 local status = 'done'
 if verb == 'remove' then
@@ -43,17 +43,17 @@ if verb == 'remove' then
   end
   redis.call('DEL', key)
   redis.call('ZREM', schedules, name)
-  emit(conf, 'schedule.removed', name, '')
+  emit(ctx, 'schedule.removed', name, '')
 elseif (verb == 'pause') == (row[2] == '1') then
   status = 'unchanged'
 elseif verb == 'pause' then
-  plan_firing(conf, 0)
+  plan_firing(ctx, 0)
   redis.call('HSET', key, 'paused', '1', 'rev', redis.call('HINCRBY', config, 'revisions', 1))
-  emit(conf, 'schedule.paused', name, '')
+  emit(ctx, 'schedule.paused', name, '')
 else
-  plan_firing(conf, next_ms)
+  plan_firing(ctx, next_ms)
   redis.call('HDEL', key, 'paused')
-  emit(conf, 'schedule.resumed', name, 'next_ms=' .. string.format('%.0f', next_ms))
+  emit(ctx, 'schedule.resumed', name, 'next_ms=' .. string.format('%.0f', next_ms))
 end
-note_done(conf, 'steer_schedule', status)
-return { status, conf.now }
+note_done(ctx, 'steer_schedule', status)
+return { status, ctx.now }

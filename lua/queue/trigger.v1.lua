@@ -46,21 +46,21 @@
 -- COST   23 commands, 3 more for each task of it that has not ended, 10 where it waits for them, up to 20 where it cancels them, more for what the task says, as in enqueue, O(log m); at most 940 commands, 11,000 steps
 -- LATE   answer_waiters cancel_task done_before note_done retain
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
-local before = done_before(conf, 'trigger')
-if before then return { before, conf.now } end
+local before = done_before(ctx, 'trigger')
+if before then return { before, ctx.now } end
 local found = redis.call('HGET', schedule .. name, 'rev')
-if not found then return { 'not_found', conf.now } end
-if tonumber(found) ~= rev then return { 'stale', conf.now } end
-refused = conf.draining and refuse_new(conf, item_id, { {} }, { rid .. '/1' })
+if not found then return { 'not_found', ctx.now } end
+if tonumber(found) ~= rev then return { 'stale', ctx.now } end
+refused = ctx.draining and refuse_new(ctx, item_id, { {} }, { rid .. '/1' })
 if refused then return refused end
 
-local tally = {}
-local at_text = at_ms > 0 and string.format('%.0f', at_ms) or conf.now_text
-local status = fire_once(conf, item_id[1], at_text, item_payload[1], item_pairs[1], rid .. '/1', tally)
-note_done(conf, 'trigger', status)
-if conf.noted then pass_on(conf, 100, tally) end
-retain(conf, tally)
-add_counts(tally)
-return { status, conf.now }
+local counts = {}
+local at_text = at_ms > 0 and string.format('%.0f', at_ms) or ctx.now_text
+local status = fire_once(ctx, item_id[1], at_text, item_payload[1], item_pairs[1], rid .. '/1', counts)
+note_done(ctx, 'trigger', status)
+if ctx.noted then propagate_ends(ctx, 100, counts) end
+retain(ctx, counts)
+add_counts(counts)
+return { status, ctx.now }

@@ -15,12 +15,12 @@
 -- COST   15 + n commands, 1 more for a dead one, 2 for a stub, 1 for each user, tag and parent, O(n log m); at most 1,900 commands, 19,000 steps
 -- LATE   shorten_family
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 
-local tally = {}
-conf.work = 1500
-local removed = trim_ended(conf, limit, tally)
-local forgotten = sweep_once(conf, limit)
-add_counts(tally)
-return { 'ok', conf.now, removed, (conf.untrimmed or removed >= limit or forgotten == limit) and 1 or 0 }
+local counts = {}
+ctx.work = 1500
+local removed = trim_ended(ctx, limit, counts)
+local forgotten = sweep_once(ctx, limit)
+add_counts(counts)
+return { 'ok', ctx.now, removed, (ctx.untrimmed or removed >= limit or forgotten == limit) and 1 or 0 }

@@ -10,13 +10,13 @@
 -- FLAGS  no-writes
 -- COST   2 or 3 commands, O(n); at most 3 commands, 6,700 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 if not string.find(cursor, '^%d*$') then return refuse('cursor', cursor, 'empty, or what the page before answered') end
 if item_count == 0 then
   local page = redis.call('HSCAN', weights, cursor == '' and '0' or cursor, 'COUNT', 500)
-  return { 'ok', conf.now, page[1] ~= '0' and page[1] or '', page[2] }
+  return { 'ok', ctx.now, page[1] ~= '0' and page[1] or '', page[2] }
 end
 local found, named = redis.call('HMGET', weights, unpack(item_user)), {}  -- at most 1,000: items
 for i, user in ipairs(item_user) do named[2 * i - 1], named[2 * i] = user, found[i] or '100' end
-return { 'ok', conf.now, '', named }
+return { 'ok', ctx.now, '', named }

@@ -15,11 +15,11 @@
 -- FLAGS  no-writes
 -- COST   4 + 2n commands, O(n); at most 460 commands, 17,000 steps
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
 if not string.find(cursor, '^%d*$') then return refuse('cursor', cursor, 'empty, or what the page before answered') end
 
-local alive_since_ms = conf.now - read_presence()
+local alive_since_ms = ctx.now - read_presence()
 local page = { '0', { name, redis.call('ZSCORE', workers, name) or '0' } }
 if name == '' then page = redis.call('ZSCAN', workers, cursor == '' and '0' or cursor, 'COUNT', limit) end
 local answers = {}
@@ -28,4 +28,4 @@ for i = 1, #page[2], 2 do
   local record = seen_ms > alive_since_ms and shown_worker(page[2][i])
   if record then answers[#answers + 1] = { 'found', page[2][i], seen_ms, record } end
 end
-return { 'ok', conf.now, page[1] ~= '0' and page[1] or '', answers }
+return { 'ok', ctx.now, page[1] ~= '0' and page[1] or '', answers }

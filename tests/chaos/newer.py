@@ -27,10 +27,10 @@ REWRITE = """\
 -- FLAGS  allow-oom
 -- COST   4 + n commands for n entries, about 100
 
-local conf, refused = open_queue()
+local ctx, refused = open_queue()
 if refused then return refused end
-if conf.layout < LAYOUT then
-  return redis.error_reply('ADEQ_LAYOUT migrate comes first: what is written is still of layout ' .. conf.layout)
+if ctx.layout < LAYOUT then
+  return redis.error_reply('ADEQ_LAYOUT migrate comes first: what is written is still of layout ' .. ctx.layout)
 end
 
 local key, at = string.match(cursor, '^(%l+):(%d+)$')
@@ -60,9 +60,9 @@ for i = 1, #found[2], 2 do
     end
   end
 end
-if found[1] ~= '0' then return { 'more', conf.now, rewritten, key .. ':' .. found[1] } end
-if key == 'running' then return { 'more', conf.now, rewritten, 'dead:0' } end
-return { 'done', conf.now, rewritten }
+if found[1] ~= '0' then return { 'more', ctx.now, rewritten, key .. ':' .. found[1] } end
+if key == 'running' then return { 'more', ctx.now, rewritten, 'dead:0' } end
+return { 'done', ctx.now, rewritten }
 """
 NEWER_RAN = """\
 -- newer_ran(ran): what an ended lease leaves, in the form of layout 2; nil if it is that already, or nothing.
@@ -81,10 +81,10 @@ CHANGES = {
         ("    ended = 0,\n", "    ended = 0,\n    layout = tonumber(row[15] or CREATED),\n"),
     ],
     "lua/include/write_lease.lua": [
-        ("  return token", "  local ran = conf.now_text .. ' ' .. runs .. ' ' .. fence\n  return token"),
+        ("  return token", "  local ran = ctx.now_text .. ' ' .. runs .. ' ' .. fence\n  return token"),
         (
-            "'|' .. conf.now_text .. ' ' .. runs .. ' '\n    .. fence .. ' ' .. worker",
-            "'|'\n    .. (conf.layout >= 2 and '=' .. worker .. ' ' .. ran or ran .. ' ' .. worker)",
+            "'|' .. ctx.now_text .. ' ' .. runs .. ' '\n    .. fence .. ' ' .. worker",
+            "'|'\n    .. (ctx.layout >= 2 and '=' .. worker .. ' ' .. ran or ran .. ' ' .. worker)",
         ),
     ],
     "lua/include/read_lease.lua": [("string.match(ran, ", f"string.match(({OLDER.format('ran')}), ")],
@@ -114,7 +114,7 @@ def make_newer(folder: Path) -> Path:
         (folder / name).write_text(text)
     progress = (folder / "lua/queue/progress.v1.lua").read_text().replace("progress.v1", "progress.v2")
     progress = progress.replace("now_ms:int items:list(item)", "now_ms:int items:list(item) asked:int")
-    progress = progress.replace("conf.now, answers }", "conf.now, answers, #item_id }")
+    progress = progress.replace("ctx.now, answers }", "ctx.now, answers, #item_id }")
     (folder / "lua/queue/progress.v2.lua").write_text(progress)
     (folder / "lua/queue/rewrite.v1.lua").write_text(REWRITE)
     (folder / "lua/include/newer_ran.lua").write_text(NEWER_RAN)

@@ -19,7 +19,7 @@ def run(bench: Bench, name: str, before: str, after: str, length: int) -> None:
         [
             "#!lua",
             "local base, length = KEYS[1], tonumber(ARGV[1])",
-            "local conf, sent = {}, {}",
+            "local ctx, sent = {}, {}",
             "local function emit(_, event, ids) sent[#sent + 1] = event .. ' ' .. ids end",
             "local function list(make) local all = {} for i = 1, length do make(all, i) end return all end",
             before,
@@ -35,7 +35,7 @@ def run(bench: Bench, name: str, before: str, after: str, length: int) -> None:
 def test_make_ready(make_any: MakeAny, length: int) -> None:
     bench = make_any("queue")
     before = "local ready, lanes = base .. ':ready:', base .. ':lanes'\nlocal function push_wake() end"
-    after = "make_ready(conf, { any = list(function(all, i) all[2 * i - 1], all[2 * i] = i, 'task-' .. i end) })"
+    after = "make_ready(ctx, { any = list(function(all, i) all[2 * i - 1], all[2 * i] = i, 'task-' .. i end) })"
     run(bench, "make_ready", before, after, length)
     assert bench.client.zcard(f"{bench.base}:ready:any") == length
 
@@ -45,9 +45,9 @@ def test_close_domain(make_any: MakeAny, length: int) -> None:
     bench = make_any("lock")
     before = "local requests, channel = base .. ':requests', base .. ':channel:'\nlocal function create_base() end"
     after = """
-        conf = { now_text = '1', offset = 0, fence = 0, waiting = 0, due = 0, changed = {}, texts = {} }
-        for i = 1, length do conf.changed['r' .. i], conf.texts['r' .. i] = true, 'ended released' end
-        close_domain(conf)"""
+        ctx = { now_text = '1', offset = 0, fence = 0, waiting = 0, due = 0, changed = {}, texts = {} }
+        for i = 1, length do ctx.changed['r' .. i], ctx.texts['r' .. i] = true, 'ended released' end
+        close_domain(ctx)"""
     run(bench, "close_domain", before, after, length)
     assert bench.client.hlen(f"{bench.base}:requests") == length + 5
 
@@ -61,8 +61,8 @@ def test_remove_tasks(make_any: MakeAny, length: int) -> None:
             pipe.zadd(f"{bench.base}:by:user:u", {str(i): 1})
         pipe.execute()
     names = ["task", "payload", "result", "log", "reply", "by_user", "by_tag", "children"]
-    before = "conf.now = 1\n" + "\n".join(f"local {one} = base .. ':{one.replace('_', ':')}:'" for one in names)
-    after = "remove_tasks(conf, list(function(all, i) all[i] = '' .. i end), {}, 'purged')"
+    before = "ctx.now = 1\n" + "\n".join(f"local {one} = base .. ':{one.replace('_', ':')}:'" for one in names)
+    after = "remove_tasks(ctx, list(function(all, i) all[i] = '' .. i end), {}, 'purged')"
     run(bench, "remove_tasks", before, after, length)
     assert list(bench.dump()) == [":config"]
 
@@ -73,12 +73,15 @@ def test_the_events_of_tasks_let_go(make_any: MakeAny, length: int) -> None:
     bench = make_any("queue")
     before = """
         local blocked, limit_lines = base .. ':blocked', base .. ':limit:lines'
-        conf.steps = 1
+        ctx.steps = 1
         local function make_ready() end
         local function read_limits() end
-        local function open_line(_, key, batch) batch.freed = list(function(all, i) all[i] = 'task-' .. i end) end"""
-    after = "open_lines(conf, { 'user:u' })\nif #sent > 0 then redis.call('RPUSH', base .. ':sent', unpack(sent)) end"
-    run(bench, "open_lines", before, after, length)
+        local function drain_limit_queue(_, key, batch)
+          batch.freed = list(function(all, i) all[i] = 'task-' .. i end)
+        end"""
+    after = """drain_limit_queues(ctx, { 'user:u' })
+        if #sent > 0 then redis.call('RPUSH', base .. ':sent', unpack(sent)) end"""
+    run(bench, "drain_limit_queues", before, after, length)
     events = [event.decode().split(" ") for event in bench.client.lrange(f"{bench.base}:sent", 0, -1)]
     assert [id for event in events for id in event[1:]] == [f"task-{i}" for i in range(1, length + 1)]
     assert all(len(event) <= 1_001 and event[0] == "task.unblocked" for event in events)

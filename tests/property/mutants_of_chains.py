@@ -12,11 +12,11 @@ Mutant = tuple[str, str]  # the text, and what takes its place
 Scenario = Callable[[Driver], None]
 
 GOOD = "local decisive = good == (own[2] == '1')"
-SILENT = "if conf.noted then pass_on(", "if false then pass_on("
-PURGED = "if own[1] and untie(conf, id, 'f') and"
-READY_MS = "redis.call('HSET', task .. id, 'ready_ms', conf.now_text)"
-DUE = "math.max(conf.now + (own[4] or 0), tonumber(own[5] or 0))"
-LOOK_AFTER = "if own[6] then await_deadline(conf, id, due_ms) end"
+SILENT = "if ctx.noted then propagate_ends(", "if false then propagate_ends("
+PURGED = "if own[1] and release_holds(ctx, id, 'f') and"
+READY_MS = "redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)"
+DUE = "math.max(ctx.now + (own[4] or 0), tonumber(own[5] or 0))"
+LOOK_AFTER = "if own[6] then await_deadline(ctx, id, due_ms) end"
 CANCELLED = "redis.call('HEXISTS', task .. id, 'cancelled_ms') == 1"
 NOTES = "local notes = redis.call('ZRANGE', ends, 0, limit - told - 1"
 all_of_them = partial(chains.test_a_task_waits_for_all_or_for_any, some=False)
@@ -27,18 +27,18 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "who is named twice counts twice": ("if not seen[other] then", "if true then"),
         "one end is enough": (GOOD, "local decisive = good"),
         "a bad end is waited out": (GOOD, "local decisive = false"),
-        "what failed before has completed": ("note_end(conf, failed and 'f' or 'c', id", "note_end(conf, 'c', id"),
+        "what failed before has completed": ("note_end(ctx, failed and 'f' or 'c', id", "note_end(ctx, 'c', id"),
         "what has completed is waited for": ("if failed or redis.call('ZSCORE', finished, id) then", "if failed then"),
         "what is dead is waited for": ("local failed = redis.call('ZSCORE', dead, id) or", "local failed ="),
         "what is cancelled has completed": (f"or {CANCELLED}", "or false"),
         "nobody hears that others are free": ("for first = 1, #batch.freed, 1000 do", "for first = 1, 0 do"),
         "nobody is told why": ("'reason', 'after_failed')", "'reason', 'error')"),
         "who goes on waits as well": ("redis.call('ZREM', blocked, id)\n  if good", "if good"),
-        "a completed task has failed": ("own_ms = untie(conf, id, 'c')", "own_ms = untie(conf, id, 'f')"),
-        "a dead task has completed": ("untie(conf, id, 'f') then answer_waiters(conf, id, 'dead",
-                                      "untie(conf, id, 'c') then answer_waiters(conf, id, 'dead"),
-        "a cancelled task has completed": ("untie(conf, id, 'f') then answer_waiters(conf, id, 'canc",
-                                           "untie(conf, id, 'c') then answer_waiters(conf, id, 'canc"),
+        "a completed task has failed": ("own_ms = release_holds(ctx, id, 'c')", "own_ms = release_holds(ctx, id, 'f')"),
+        "a dead task has completed": ("release_holds(ctx, id, 'f') then answer_waiters(ctx, id, 'dead",
+                                      "release_holds(ctx, id, 'c') then answer_waiters(ctx, id, 'dead"),
+        "a cancelled task has completed": ("release_holds(ctx, id, 'f') then answer_waiters(ctx, id, 'canc",
+                                           "release_holds(ctx, id, 'c') then answer_waiters(ctx, id, 'canc"),
     }),
     (partial(chains.test_a_task_waits_for_all_or_for_any, when="completed", some=True), {
         "the last bad end is not the end": ("'awaits', -1) > 0 then return end", "'awaits', -1) >= 0 then return end"),
@@ -59,7 +59,7 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
     (partial(chains.test_every_end_is_passed_on, way="purge"), {
         "a purge tells nobody": (PURGED, "if own[1] and"),
         "purged tasks have completed": (PURGED, PURGED.replace("'f'", "'c'")),
-        "a sweep passes nothing on": ("if conf.chains then next_ms = math.min(", "if false then next_ms = math.min("),
+        "a sweep passes nothing on": ("if ctx.chains then next_ms = math.min(", "if false then next_ms = math.min("),
     }),
     (chains.test_200_come_after_one_that_has_ended, {
         "enqueue passes nothing on": SILENT,
@@ -72,9 +72,9 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
     (chains.test_a_tasks_times_count_from_its_start, {
         "a blocked task does not expire": ("if own.expires_at_ms then redis", "if false then redis"),
         "its delay counts from the enqueue": (DUE, "tonumber(own[5] or 0)"),
-        "its time is forgotten": (DUE, "conf.now + (own[4] or 0)"),
+        "its time is forgotten": (DUE, "ctx.now + (own[4] or 0)"),
         "nobody looks after it": (LOOK_AFTER, ""),
-        "its fallback counts from its unblocking": (LOOK_AFTER, LOOK_AFTER.replace("due_ms", "conf.now")),
+        "its fallback counts from its unblocking": (LOOK_AFTER, LOOK_AFTER.replace("due_ms", "ctx.now")),
     }),
     (chains.test_a_task_keeps_its_place_while_it_waits, {
         "it goes to the end of the line": ("own[3] or 'any', score, id)", "own[3] or 'any', score + 99, id)"),
@@ -89,7 +89,7 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
     }),
     (partial(chains.test_another_life_of_an_id_is_not_meant, way="purge"), {
         "who comes later is told": ("'-inf', upto, 'BYSCORE'", "'-inf', '+inf', 'BYSCORE'"),
-        "what is left is the latest": ("'ZADD', ends, at_ms, how", "'ZADD', ends, conf.now_text, how"),
+        "what is left is the latest": ("'ZADD', ends, at_ms, how", "'ZADD', ends, ctx.now_text, how"),
     }),
     (chains.test_another_task_of_an_id_waits_for_something_else, {
         "any task of an id is told": ("if not score or score % BAND ~= tonumber(place) then return end",
@@ -101,7 +101,7 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
     (chains.test_a_parent_gathers_250_children_of_several_calls, {
         "a parent gathers nothing": ("own.gather or (own.behind and 1 or 0)", "own.behind and 1 or 0"),
         "a parent is not told": ("if at ~= '0' then tell_waiting(", "if false then tell_waiting("),
-        "a child is not a parent's": ("if own.parent and conf.chains then", "if false then"),
+        "a child is not a parent's": ("if own.parent and ctx.chains then", "if false then"),
         "a child has no ties": ("score % BAND), 'ties', '1')", "score % BAND))"),
         "a queue has no chains": ("redis.call('HSET', config, 'chains', '1')", "return"),
         "a child's own end only": ("how, id, own[6] and own[7] .. ' ' .. own[6])", "how, id)"),
@@ -112,10 +112,10 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "every parent gathers": ("local own = score and", "score = score or 0\n  local own ="),
     }),
     (chains.test_a_tree_that_is_cancelled_twice_in_a_millisecond, {
-        "trees of one time are one": ("redis.call('HINCRBY', config, 'trees', 1)", "conf.now"),
+        "trees of one time are one": ("redis.call('HINCRBY', config, 'trees', 1)", "ctx.now"),
     }),
     (partial(chains.test_a_claim_says_that_ends_are_left, verb="claim"), {
-        "nobody is told of ends that are left": ("== 1 then next_ms = conf.now end", "== 2 then end"),
+        "nobody is told of ends that are left": ("== 1 then next_ms = ctx.now end", "== 2 then end"),
     }),
     (chains.test_a_tree_is_cancelled_from_its_top_down, {
         "a tree is only its root": ("if stamp then", "if false then"),
@@ -140,7 +140,7 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "a tree ends at who was removed": ("local parent = row[3]", "local parent = row[2]"),
         "nobody is a link": ("local linked = some_have > 0 and", "local linked = false and"),
         "a link goes after a minute": ("if one[1] then redis.call('PEXPIRE'", "if true then redis.call('PEXPIRE'"),
-        "links stay": ("for _, id in ipairs(touched) do shorten_family(conf, id) end", ""),
+        "links stay": ("for _, id in ipairs(touched) do shorten_family(ctx, id) end", ""),
         "a link stays before its only child": ("(only and not only[1]) then return", "only then return"),
         "a link of two goes": ("if #kids == 4 or (only", "if (only"),
         "who has an id again is a link still": ("redis.call('ZREM', children .. old[5], id)", ""),
@@ -152,14 +152,14 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "two links have each other for ever": ("if parent == kids[1] then", "if false then"),
     }),
     (chains.test_a_tree_is_cancelled_by_one_call_once, {
-        "a tree is cancelled again": ("if answers then return { 'ok', conf.now, answers } end", ""),
+        "a tree is cancelled again": ("if answers then return { 'ok', ctx.now, answers } end", ""),
     }),
     (chains.test_who_comes_after_nobody_is_not_made, {
         "nobody is missing": ("elseif missing then", "elseif false then"),
         "who is gone is not missing": ("if not row[1] or is_later(", "if not row[2] or is_later("),
         "who comes later is not missing": ("or is_later(row[2], stamp) then return id end", "then return id end"),
         "a draining queue refuses what makes no task": (
-            "not (own.after and find_missing(conf, own.after, stamp)", "not (false"),
+            "not (own.after and find_missing(ctx, own.after, stamp)", "not (false"),
         "who was not made exists": ("then return 'exists', is_later(row[1], stamp) end", "then return 'exists' end"),
     }),
     *[
@@ -172,6 +172,6 @@ CHAINS: list[tuple[Scenario, dict[str, Mutant]]] = [
         "an older payload takes the place of a newer": ("later_twin and 'key' or by", "by"),
     }),
     (chains.test_whoever_waits_for_an_evicted_task_fails, {
-        "an evicted task is waited for": ("if conf.chains and redis.call('EXISTS'", "if false and redis.call('EXISTS'"),
+        "an evicted task is waited for": ("if ctx.chains and redis.call('EXISTS'", "if false and redis.call('EXISTS'"),
     }),
 ]  # fmt: skip

@@ -33,13 +33,13 @@ PLANTS: Mapping[str, tuple[str, str, str]] = {
     ),
     "what is due is not promoted": (
         "nothing_left",
-        "redis.call('ZRANGE', delayed, '-inf', conf.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')",
+        "redis.call('ZRANGE', delayed, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')",
         "{}",
     ),
     "a lease is taken back too early": (
         "leases_apart",
-        "redis.call('ZRANGE', leases, '-inf', conf.now, 'BYSCORE'",
-        "redis.call('ZRANGE', leases, '-inf', conf.now + 5000, 'BYSCORE'",
+        "redis.call('ZRANGE', leases, '-inf', ctx.now, 'BYSCORE'",
+        "redis.call('ZRANGE', leases, '-inf', ctx.now + 5000, 'BYSCORE'",
     ),
     "a repeated key is new": (
         "one_per_key",
@@ -54,7 +54,7 @@ PLANTS: Mapping[str, tuple[str, str, str]] = {
     ),
     "a fence stays": (
         "lock_fences_rise",
-        "math.max(conf.fence + 1, conf.now * 1000)",
-        "math.floor(conf.now / 1000) * 1000000",
+        "math.max(ctx.fence + 1, ctx.now * 1000)",
+        "math.floor(ctx.now / 1000) * 1000000",
     ),
 }

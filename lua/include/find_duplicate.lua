@@ -1,17 +1,17 @@
--- find_twin(conf, own, stamp): the task that stands for a new one, and by what: by what this call was answered before
+-- find_duplicate(ctx, own, stamp): the task that stands for a new one, and by what: by what this call was answered before
 -- (rid), its idempotency key (key), its scope, or its unique key; and whether a later item of this call made it, where that
 -- matters. nil if none does.
-local function find_twin(conf, own, stamp)
+local function find_duplicate(ctx, own, stamp)
   local names = { 'rid', 'key', 'scope', 'unique' }
   local found = redis.call('HMGET', once, 'rid:' .. stamp, 'key:' .. (own.idempotency_key or ''),
     'scope:' .. (own.scope or ''), 'unique:' .. (own.unique or ''))
   for i, name in ipairs(names) do
     local id, until_ms, made_by = string.match(found[i] or '', '^(%S+) ?(%d*) ?(%S*)$')
     if made_by and made_by ~= '' and redis.call('HEXISTS', once, 'purged:' .. made_by) == 1 then id = nil end
-    local asked = id and i > 1 and (until_ms == '' or own.after or own.needs_parent or conf.moved)
+    local asked = id and i > 1 and (until_ms == '' or own.after or own.needs_parent or ctx.moved)
     local row = asked and redis.call('HMGET', task .. id, 'created_ms', 'rid') or {}
     -- Of a task that was evicted a key may be left.
-    local stands = id and (until_ms ~= '' and tonumber(until_ms) > conf.now or until_ms == '' and row[1])
+    local stands = id and (until_ms ~= '' and tonumber(until_ms) > ctx.now or until_ms == '' and row[1])
     if stands then return id, name, asked and is_later(row[2], stamp) end
   end
 end

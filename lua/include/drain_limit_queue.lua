@@ -1,10 +1,10 @@
--- open_line(conf, key, line, batch): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
+-- drain_limit_queue(ctx, key, line, batch): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
 -- most. line: what peek_lines read of it. What becomes ready, who is not blocked any more, the score of the line, and the lines that end,
 -- go into the batch.
 -- The score of a line in limit_lines says when it is looked at next: at that time, again; at once, if it is negative, and then the
 -- time plus BAND is since when; and from BAND on not before a lease ends, for the limit was full at that time, less BAND.
-local function open_line(conf, key, line, batch)
-  local first, most = line.first, math.min(line.room, 100, conf.steps)
+local function drain_limit_queue(ctx, key, line, batch)
+  local first, most = line.first, math.min(line.room, 100, ctx.steps)
   local passed, full, left = 0, 2 * most + 20, line.room - most
   while most > 0 and passed < full and first[passed + 1] do  -- at most 110: as many more as may start, and 10
     local id, score = first[passed + 1], first[passed + 2]
@@ -15,13 +15,13 @@ local function open_line(conf, key, line, batch)
     if own[7] == key then
       most = most - 1
       redis.call('HDEL', task .. id, 'limited_by')
-      redis.call('HSET', task .. id, 'ready_ms', conf.now_text)
+      redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
       line_up(batch.by_lane, own[5] or 'any', score, id)
-      if own[6] then await_deadline(conf, id, conf.now, batch.due, own) end
+      if own[6] then await_deadline(ctx, id, ctx.now, batch.due, own) end
       batch.freed[#batch.freed + 1] = id
     end
   end
-  conf.steps = conf.steps - 1 - passed / 2
+  ctx.steps = ctx.steps - 1 - passed / 2
   local emptied = line.room > 0 and line.whole and passed == #first
   if emptied and passed > 0 then
     batch.emptied[#batch.emptied + 1] = waiting .. key
@@ -31,7 +31,7 @@ local function open_line(conf, key, line, batch)
   if emptied or (passed == #first and redis.call('EXISTS', waiting .. key) == 0) then
     batch.ended[#batch.ended + 1] = key
   else
-    batch.looks[#batch.looks + 1] = left + most > 0 and conf.now + 1 - BAND or line.look_ms  -- after those that this call leaves
+    batch.looks[#batch.looks + 1] = left + most > 0 and ctx.now + 1 - BAND or line.recheck_at_ms  -- after those that this call leaves
     batch.looks[#batch.looks + 1] = key
   end
 end

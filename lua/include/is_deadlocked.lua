@@ -1,10 +1,10 @@
--- is_stuck(conf, search, request): whether a request at its place would wait for ever, permits considered: whoever can run
+-- is_deadlocked(ctx, search, request): whether a request at its place would wait for ever, permits considered: whoever can run
 -- is let run and give back what it has, as long as there is somebody; what is left over is a deadlock. Who does not wait
 -- for the request, even through others, can run in the end. If it is: the lines, and who could run, for left_over.
 -- nil: too much to tell.
-local function is_stuck(conf, search, request)
-  if not load_waits(conf, search) or conf.visits < #search.entries / 2 then return nil end -- that is what lines_of takes
-  local state = lines_of(conf, search, request)
+local function is_deadlocked(ctx, search, request)
+  if not load_waits(ctx, search) or ctx.visits < #search.entries / 2 then return nil end -- that is what lines_of takes
+  local state = lines_of(ctx, search, request)
   local gone, ready = {}, {}
   local function set_free(wait)
     wait.free, state.need[wait.owner] = true, state.need[wait.owner] - 1

@@ -1,10 +1,10 @@
--- tell(conf, event, rid, request, detail): one event, and a hint to whoever listens to one of its resources; to who waits
+-- emit_lock_event(ctx, event, rid, request, detail): one event, and a hint to whoever listens to one of its resources; to who waits
 -- for the request itself, if it has got what it waits for or has ended without. detail is words of ours with a space
 -- before each, or ''.
-local function tell(conf, event, rid, request, detail)
-  local agent, hints = request.agent, conf.hints or {}
-  emit(conf, event, rid, 'owner=' .. request.owner .. ' agent=' .. agent .. ' locks=' .. parts_text(request) .. detail)
-  conf.hints = hints
+local function emit_lock_event(ctx, event, rid, request, detail)
+  local agent, hints = request.agent, ctx.hints or {}
+  emit(ctx, event, rid, 'owner=' .. request.owner .. ' agent=' .. agent .. ' locks=' .. parts_text(request) .. detail)
+  ctx.hints = hints
   local word = string.sub(event, 6) .. ':' .. agent
   local function hint(whom) hints[whom] = hints[whom] and hints[whom] .. ' ' .. word or word end
   for _, part in ipairs(request.parts) do hint(part.resource) end

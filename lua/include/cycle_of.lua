@@ -1,7 +1,7 @@
--- circle_of(request, search): the cycle that a search has found: `<owner>><code>><resource>` for each, who waits for
+-- cycle_of(request, search): the cycle that a search has found: `<owner>><code>><resource>` for each, who waits for
 -- the resource in that mode, which the next has or is ahead for; and the waits of the others, in that order. Of one of
 -- more than 256, or 30,000 bytes, the beginning, and `+<n>` for the others.
-local function circle_of(request, search)
+local function cycle_of(request, search)
   local block = search.hard or search.maybe
   local words, nodes = { request.owner .. '>' .. search.wants[block.resource] .. '>' .. block.resource }, {}
   local node, size = search.found[block.owner], #words[1]

@@ -1,13 +1,13 @@
--- open_lines(conf, keys, again): see to the lines of these limits, as open_line does. What is more than one call may do is left to
+-- drain_limit_queues(ctx, keys, again): see to the lines of these limits, as drain_limit_queue does. What is more than one call may do is left to
 -- the next claims.
-local function open_lines(conf, keys, again)
+local function drain_limit_queues(ctx, keys, again)
   local batch, later, lines = { by_lane = {}, freed = {}, due = {}, looks = {}, emptied = {}, ended = {} }, {}, nil
   for i, key in ipairs(keys) do
-    if conf.steps > 0 then
-      if i % 100 == 1 then lines = peek_lines(conf, keys, i, again) end
-      open_line(conf, key, lines[key], batch)
+    if ctx.steps > 0 then
+      if i % 100 == 1 then lines = peek_lines(ctx, keys, i, again) end
+      drain_limit_queue(ctx, key, lines[key], batch)
     elseif not again then  -- else it is due still
-      later[#later + 1] = conf.now - BAND
+      later[#later + 1] = ctx.now - BAND
       later[#later + 1] = key
     end
   end
@@ -22,8 +22,8 @@ local function open_lines(conf, keys, again)
   for first = 1, #later, 7000 do
     redis.call('ZADD', limit_lines, 'XX', 'LT', unpack(later, first, math.min(first + 6999, #later)))
   end
-  make_ready(conf, batch.by_lane)
+  make_ready(ctx, batch.by_lane)
   for first = 1, #freed, 1000 do
-    emit(conf, 'task.unblocked', table.concat(freed, ' ', first, math.min(first + 999, #freed)), '')
+    emit(ctx, 'task.unblocked', table.concat(freed, ' ', first, math.min(first + 999, #freed)), '')
   end
 end

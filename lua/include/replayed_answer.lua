@@ -1,7 +1,7 @@
--- recall(conf, rid): what a request that is known is answered: the status, what goes with it, and, if it lives,
+-- replayed_answer(ctx, rid): what a request that is known is answered: the status, what goes with it, and, if it lives,
 -- itself.
-local function recall(conf, rid)
-  local text = record_of(conf, rid)
+local function replayed_answer(ctx, rid)
+  local text = record_of(ctx, rid)
   local outcome, detail = string.match(text, '^ended (%S+) ?(.*)$')
   if outcome == 'busy' or outcome == 'deadlock' or outcome == 'unavailable' or outcome == 'owner_waits' then
     return outcome, detail ~= '' and detail or nil

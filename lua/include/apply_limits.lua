@@ -1,0 +1,39 @@
+-- apply_limits(ctx, id, record, score, tied, counts): whether a limit does not let a task start now: then it waits in its line, or is
+-- dead or cancelled, as the limit's policy says. Else the limits that it is to hold. ctx.met counts all limits.
+local function apply_limits(ctx, id, record, score, tied, counts)
+  local user, tags, words = '', '', ''
+  for f = 1, #record, 2 do
+    local name = record[f]
+    if name == 'user' then user = record[f + 1]
+    elseif name == 'tags' then tags = record[f + 1]
+    elseif name == 'limits' then words = record[f + 1]
+    end
+  end
+  local limited = limits_of(ctx, user, tags, words)
+  ctx.met = ctx.met + #limited
+  local full, recheck_at_ms = find_full(ctx, limited)
+  -- A task that would end for others that run, while these may have been lost: a line is mended in time, but these have none.
+  -- at most 26: each limit of a task once
+  while full and full.policy ~= 'queue' and full.policy ~= 'cancel_oldest' and full.most and full.held >= full.most
+    and not full.mended do
+    mend_holders(ctx, full.key)
+    full.mended, full.held = true, nil
+    full, recheck_at_ms = find_full(ctx, limited)
+  end
+  if not full then return false, limited end
+  if full.policy == 'reject' then
+    redis.call('HSET', task .. id, 'reason', 'limited')
+    move_to_dead(ctx, 'task.dead', id, 'limited', tied, counts)
+  elseif full.policy == 'cancel_newest' then
+    cancel_task(ctx, id, tied, counts)
+  else
+    if full.policy == 'cancel_oldest' and full.held >= full.most then preempt_oldest(ctx, full) end
+    join_limit(ctx, id, score, full, recheck_at_ms, tied)
+    emit(ctx, 'task.limited', id, 'limit=' .. full.key)
+    if recheck_at_ms < BAND then ctx.timed[ctx.lane] = true end
+  end
+  for _, other in ipairs(limited) do  -- where it may have been let go, and another may start instead
+    if other ~= full then ctx.spared[#ctx.spared + 1] = other.key end
+  end
+  return true
+end

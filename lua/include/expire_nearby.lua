@@ -1,0 +1,12 @@
+-- expire_nearby(ctx, parts): end what is overdue, as much as one call may, among the first to hold these resources or to wait for them; 256 are looked
+-- at in a call.
+local function expire_nearby(ctx, parts)
+  local rids, spare = {}, ctx.spare or 256
+  for _, part in ipairs(ctx.caught_up and {} or parts) do
+    local members = members_below('r ' .. part.resource, math.min(spare, 64))
+    for _, member in ipairs(members) do rids[#rids + 1] = string.match(member, '^.* (%S+)$') end
+    spare = spare - #members
+  end
+  ctx.spare = spare
+  end_overdue(ctx, rids, 200)
+end
