@@ -11,6 +11,7 @@
 # ADEQ_TEST_SERVER=…  the server of the tests; for test-engines several, besides those of wheels; otherwise those on the PATH
 # ENGINES=…       what test-engines runs on, by the beginnings of names: 'redis valkey-8.1'
 # CLUSTERS=ends   test-engines: as clusters only the newest Valkey and the oldest Redis
+# DAY=…           test-engines: a number of a day; of the engines between these two, every third, in turn
 
 SOAK ?= 600
 SEEDS ?= 1000
@@ -89,7 +90,7 @@ test-unit: $(READY) ## the tests that need no server
 	$(PY) -m pytest tests/unit $(ARGS)
 
 test-engines: $(READY) ## the tests whose outcome depends on the server, on all engines and modes that test leaves out
-	$(PY) -m tests.engines.suite $(ENGINES) --clusters=$(CLUSTERS) -- $(ARGS)
+	$(PY) -m tests.engines.suite $(ENGINES) --clusters=$(CLUSTERS) $(if $(DAY),--day=$(DAY)) -- $(ARGS)
 
 test-embedding: $(READY) ## the clients for other languages, with what their registries have; needs Node 20, Rust 1.88, Go 1.24
 	ADEQ_TEST_EMBEDDING=1 $(PY) -m tests.attempts tests/embedding $(ARGS)

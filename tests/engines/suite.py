@@ -1,9 +1,10 @@
 """Run the tests whose outcome depends on the server on every engine, standalone and as a cluster of one node.
 
-    python -m tests.engines.suite [NAME …] [--clusters all|ends] [-- PYTEST …]
+    python -m tests.engines.suite [NAME …] [--clusters all|ends] [--day N] [-- PYTEST …]
 
 NAME: only engines whose names begin like this, for instance redis or valkey-8.1
 --clusters ends: as clusters only the newest Valkey and the oldest Redis
+--day N: the newest Valkey and the oldest Redis, and every third of the other engines; on the next days those left out
 PYTEST: more arguments for pytest
 
 ADEQ_TEST_SERVER names servers besides those of wheels; without it, those on the PATH are taken, and the server of
@@ -46,6 +47,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--clusters", choices=["all", "ends"], default="all")
+    parser.add_argument("--day", type=int)
     arguments = parser.parse_args(ours)
     found = list(engines(arguments.names))
     if problem := what_is_wrong(found):
@@ -54,7 +56,11 @@ def main() -> int:
     there = [engine for engine in found if isinstance(engine, Engine)]
     tested = None if os.environ.get("ADEQ_TEST_SERVER") else find_binary()  # otherwise `make test` has run on another
     runs = plan(there, tested, ends=arguments.clusters == "ends")
+    left_out = [] if arguments.day is None else rotated_out(runs, there, arguments.day)
+    runs = [run for run in runs if run not in left_out]
     print("To come:", "; ".join(map(str, runs)), flush=True)
+    if left_out:
+        print("Left to other days:", "; ".join(map(str, left_out)), flush=True)
     results = [(run, *perform(run, more)) for run in runs]
     print()
     for run, status, seconds in results:
@@ -77,18 +83,28 @@ def plan(found: Sequence[Engine], tested: Path | None, *, ends: bool) -> list[Ru
     tested: the server that `make test` has run on; None if it is not known.
     ends: as clusters only the newest Valkey and the oldest Redis.
     """
-    clusters = set(found)
-    if ends:
-        by_age = sorted(found, key=lambda engine: engine.age)
-        newest = [engine for engine in by_age if engine.family == "valkey"][-1:]
-        oldest = [engine for engine in by_age if engine.family == "redis"][:1]
-        clusters = {*newest, *oldest}
+    clusters = newest_and_oldest(found) if ends else set(found)
     return [
         Run(engine, cluster)
         for engine in found
         for cluster in (False, True)
         if (engine in clusters if cluster else engine.binary != tested)
     ]
+
+
+def newest_and_oldest(found: Sequence[Engine]) -> set[Engine]:
+    """The newest Valkey and the oldest Redis."""
+    by_age = sorted(found, key=lambda engine: engine.age)
+    newest = [engine for engine in by_age if engine.family == "valkey"][-1:]
+    oldest = [engine for engine in by_age if engine.family == "redis"][:1]
+    return {*newest, *oldest}
+
+
+def rotated_out(runs: Sequence[Run], found: Sequence[Engine], day: int) -> list[Run]:
+    """The runs that wait for another day. Within three days every run takes place."""
+    ends = newest_and_oldest(found)
+    rotating = [run for run in runs if run.engine not in ends]
+    return [run for number, run in enumerate(rotating) if number % 3 != day % 3]
 
 
 def perform(run: Run, more: Sequence[str]) -> tuple[int, float]:
@@ -100,7 +116,9 @@ def perform(run: Run, more: Sequence[str]) -> tuple[int, float]:
         "ADEQ_TEST_CLUSTER": str(int(run.cluster)),
         "ADEQ_TEST_ENGINES": "1",
     }
-    status = attempt(["-n", "2", "-m", "not any_engine", *FOLDERS, *more], env={**os.environ, **told})
+    status = attempt(
+        ["-n", "4", "--dist", "worksteal", "-m", "not any_engine", *FOLDERS, *more], env={**os.environ, **told}
+    )
     return status, time.monotonic() - began
 
 

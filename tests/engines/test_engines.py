@@ -10,7 +10,7 @@ import pytest
 from pyadeq.embedded import find_binary
 from tests.engines import wheels
 from tests.engines.engine import Absent, Engine, engines, identify, named_servers
-from tests.engines.suite import Run, plan, what_is_wrong
+from tests.engines.suite import Run, plan, rotated_out, what_is_wrong
 from tests.engines.wheels import PLATFORM, WHEELS, Build, Wheel
 
 pytestmark = pytest.mark.any_engine
@@ -124,6 +124,14 @@ def test_of_clusters_the_ends() -> None:
     assert [run.engine for run in runs if run.cluster] == [NINE, SEVEN]
     assert [run.engine for run in runs if not run.cluster] == [SEVEN, EIGHT, LATER]
     assert plan([EIGHT], NINE.binary, ends=True) == [Run(EIGHT, cluster=False), Run(EIGHT, cluster=True)]
+
+
+def test_within_three_days_every_engine_is_run() -> None:
+    runs = plan(ALL, NINE.binary, ends=True)
+    left_out = [rotated_out(runs, ALL, day) for day in (364, 365, 366)]
+    for run in runs:
+        waits = [run in one for one in left_out]
+        assert waits.count(False) == (3 if run.engine in (NINE, SEVEN) else 1)
 
 
 def test_what_is_missing_is_told_with_a_way_out() -> None:
