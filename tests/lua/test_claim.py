@@ -39,6 +39,13 @@ def test_a_lease_says_all_that_a_run_needs(bench: Workbench) -> None:
     assert claimed.now == START / 1000
 
 
+def test_the_trace_of_an_enqueue_is_in_the_events_of_its_lease(bench: Workbench) -> None:
+    bench.raw_run("queue.enqueue.v1", "r", "00-trace", "", bench.now, "", "", 1, "a", "x", 0)
+    (lease,) = bench.run(bench.calls.claim("w", "i", 0, 1, limit=1, lanes=["any"])).leases
+    assert bench.run(bench.calls.ack([(lease, None)])) == ["completed"]
+    assert [event.get("trace") for event in bench.events()[-2:]] == [b"00-trace", b"00-trace"]
+
+
 @pytest.mark.parametrize("trace", ["00-1|x", "00 1", "00-\xe9"])
 def test_a_trace_that_a_lease_cannot_hold_is_in_no_event_of_it(bench: Workbench, trace: str) -> None:
     bench.raw_run("queue.enqueue.v1", "r", trace, "", bench.now, "", "", 1, "a", "x", 0)

@@ -45,6 +45,15 @@ def test_less_capacity_takes_nothing_away(lock_bench: LockBench) -> None:
     assert lock_bench.run(lock_bench.acquire("q", "p", "o", "permit")).status == "busy"
 
 
+def test_less_capacity_has_a_second_look_only_at_those_who_wait_for_permits(lock_bench: LockBench) -> None:
+    lock_bench.real(lock_bench.calls.set_capacity("p", 3))
+    lock_bench.hold("p", "a", "permit", permits=3)
+    permit = lock_bench.wait("p", "b", "permit")
+    lock_bench.wait("p", "c", "shared")
+    lock_bench.run(lock_bench.calls.set_capacity("p", 2))
+    assert lock_bench.ask("ZRANGE", ":unchecked", 0, -1) == [permit.encode()]
+
+
 def almost_stuck(lock_bench: LockBench, permits: int, waiters: int = 0) -> tuple[str, str]:
     """a has a permit and waits for b, who waits for permits that c has. The rids of these waits."""
     lock_bench.real(lock_bench.calls.configure(waiter=3600, detect_visits=20_000))

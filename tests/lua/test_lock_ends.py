@@ -26,6 +26,13 @@ def test_a_forced_release_ends_100_holders_and_says_that_there_are_more(lock_ben
     assert [(len(forced.rids), more) for forced, more in answers] == [(100, True), (1, False)]
 
 
+def test_an_owner_that_goes_ends_100_requests_and_hears_that_there_are_more(lock_bench: LockBench) -> None:
+    for at in range(101):
+        lock_bench.hold(f"r{at}", "o")
+    answers = [lock_bench.run(lock_bench.calls.offline(rid, owner="o")) for rid in ("f", "g")]
+    assert [(len(ended), more) for ended, more in answers] == [(100, True), (1, False)]
+
+
 def test_a_renewal_gives_another_lease(lock_bench: LockBench) -> None:
     rid, short = lock_bench.hold("r", "o"), lock_bench.hold("s", "o", ttl=7)
     lock_bench.pass_time(5_000)

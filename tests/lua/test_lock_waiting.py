@@ -145,6 +145,16 @@ def test_an_upgrade_is_lost_with_its_shared_hold(lock_bench: LockBench, end: str
     assert lock_bench.state(behind) == "granted"
 
 
+def test_an_upgrade_stays_while_another_shared_hold_is_left(lock_bench: LockBench) -> None:
+    mine = [lock_bench.hold("r", "o", "shared") for _ in range(2)]
+    other = lock_bench.hold("r", "other", "shared")
+    rid = lock_bench.wait("r", "o")
+    lock_bench.run(lock_bench.calls.release(mine[:1]))
+    assert lock_bench.poll(rid).status == "queued"
+    lock_bench.run(lock_bench.calls.release([other]))
+    assert lock_bench.holders("r") == {mine[1], rid}
+
+
 def test_cancel_lets_the_next_go_on(lock_bench: LockBench) -> None:
     lock_bench.hold("r", "holder", "shared")
     first = lock_bench.wait("r", "first")

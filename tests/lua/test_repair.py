@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pyadeq._core.queue.items import Failure
-from pyadeq.models import Repair, TaskRepair
+from pyadeq.models import Repair, Task, TaskRepair
 from tests.audit import audit
 from tests.lua.scenario import TIES
 from tests.lua.workbench import BAND, Workbench
@@ -83,6 +83,15 @@ def test_all_of_a_lane_was_lost(bench: Workbench) -> None:
     later = bench.fill(1)
     assert bench.ready() == ids + later
     assert [lease.id for lease in bench.claim(10)] == ids + later
+
+
+def test_tasks_of_one_millisecond_go_back_in_the_order_of_their_calls(bench: Workbench) -> None:
+    for rid, ids in (("a", "zyx"), ("b", "cba")):
+        bench.real(bench.calls.enqueue([(id, Task(payload=b"x")) for id in ids], rid))
+    for lost in "yxcb":
+        lose(bench, "ready:any", lost)
+        repair(bench, lost)
+        assert "".join(bench.ready()) == "zyxcba"
 
 
 def test_a_dry_run_writes_nothing(bench: Workbench) -> None:

@@ -192,6 +192,17 @@ def test_reap_forgets_at_most_100_workers(bench: Workbench) -> None:
     assert bench.counters()["workers_lost"] == 100
 
 
+def test_the_earliest_is_promoted_first_beside_those_that_crashed_again(bench: Workbench) -> None:
+    crashed = [lease.id for lease in bench.crash(1, 2)]
+    bench.pass_time(15_000)
+    reap(bench)
+    (due,) = {bench.ask("ZSCORE", ":delayed", id) for id in crashed}
+    early = bench.fill(2, delay=(float(due) - bench.now - 1) / 1000)
+    bench.pass_time(400_000)
+    bench.run(bench.calls.promote())
+    assert bench.ready() == [*early, *crashed]
+
+
 def test_all_is_back_in_line_16_seconds_after_a_worker_died(bench: Workbench) -> None:
     leases = bench.lease(3)
     bench.pass_time(16_000)
