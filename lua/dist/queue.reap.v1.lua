@@ -292,8 +292,8 @@ end
 local function held_limits(lease)
   local from = lease and string.find(lease, ' limits=', 1, true)
   if not from then return '' end
-  local blank, bar = string.find(lease, ' ', from + 8, true), string.find(lease, '|', from + 8, true)
-  return string.sub(lease, from + 8, math.min(blank or bar, bar) - 1)
+  local bar = string.find(lease, '|', from + 8, true) or 0
+  return string.match(string.sub(lease, from + 8, bar - 1), '^%S*')
 end
 
 -- line_up(by_lane, lane, score, id): note a task for make_ready.

@@ -3,7 +3,7 @@
 local function summarise(id, state, score, record)
   local held = redis.call('HGET', running, id)
   local started, attempt, delivery, crashes, fence, worker =
-    string.match(held and string.sub(held, string.find(held, '|', 1, true) + 1) or record.ran or '', '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
+    string.match(held and string.sub(held, (string.find(held, '|', 1, true) or #held) + 1) or record.ran or '', '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
   record.worker, record.started_ms, record.fence = worker, started, fence
   if held or state == 'completed' then record.attempts, record.deliveries = attempt, delivery end
   if held then record.token, record.crashes = string.match(held, '^%S+'), crashes end
