@@ -73,6 +73,7 @@ end
 """
 # In read_lease, summarise and ack_tasks the older form is made of either.
 OLDER = "string.gsub({}, '^=(%S+) (.*)$', '%2 %1')"
+RAN = "held and string.sub(held, (string.find(held, '|', 1, true) or #held) + 1) or record.ran or ''"
 CHANGES = {
     "lua/preamble.py": [("\nLAYOUT = 1\n", "\nLAYOUT = 2\n")],
     "lua/queue/noun.toml": [("[statuses]\n", '[statuses]\nmore = ["again", "there is more"]\n')],
@@ -89,11 +90,8 @@ CHANGES = {
     ],
     "lua/include/read_lease.lua": [("string.match(ran, ", f"string.match(({OLDER.format('ran')}), ")],
     "lua/include/summarise.lua": [
-        ("held and string.match(held, '^[^|]*|(.*)$') or record.ran or ''", OLDER.format("text")),
-        (
-            "  local started, attempt",
-            "  local text = held and string.match(held, '^[^|]*|(.*)$') or record.ran or ''\n  local started, attempt",
-        ),
+        (f"    string.match({RAN}, ", f"    string.match(({OLDER.format('text')}), "),
+        ("  local started, attempt", f"  local text = {RAN}\n  local started, attempt"),
     ],
     "lua/include/ack_tasks.lua": [("match(ran, '^(%d+) (%d+)')", f"match(({OLDER.format('ran')}), '^(%d+) (%d+)')")],
     "pyadeq/_core/queue/calls.py": [('"queue.progress.v1"', '"queue.progress.v2"')],

@@ -252,6 +252,15 @@ def claim_under_a_rate(bench: Workbench, n: int) -> AnyCall:
     return claim(bench, n)
 
 
+@scenario(10)
+def claim_under_a_rate_that_is_used_up_and_one_that_is_not(bench: Workbench, n: int) -> AnyCall:
+    bench.limit(starts=1, period_ms=60_000)
+    bench.limit("tag:t", starts=MANY, period_ms=60_000)
+    bench.lease(1, user="u")
+    bench.fill(n, user="u", tags=["t"])
+    return claim(bench, n)
+
+
 @scenario(1, 100)
 def claim_more_than_a_burst(bench: Workbench, n: int) -> AnyCall:
     bench.limit(starts=10, period_ms=1_000, burst=3)

@@ -405,3 +405,20 @@ def repair_a_line_that_is_looked_at_for_nothing(bench: Workbench, _: int) -> Any
 def repair_a_line_that_is_not_there(bench: Workbench, _: int) -> AnyCall:
     bench.fill(1)
     return bench.calls.repair(limit="user:u")
+
+
+def damaged_lease(bench: Workbench) -> str:
+    """A task whose lease does not say who has it: no script writes such a one."""
+    (lease,) = bench.lease(1, user="u")
+    bench.ask("HSET", ":running", lease.id, f"{lease.token} 1 any limits=user:u")
+    return lease.id
+
+
+@scenario(0)
+def get_of_a_damaged_lease(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.get([damaged_lease(bench)])
+
+
+@scenario(0)
+def repair_of_a_damaged_lease(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.repair([damaged_lease(bench)], dry_run=True)

@@ -75,8 +75,8 @@ def test_the_events_of_tasks_let_go(make_any: MakeAny, length: int) -> None:
         local blocked, limit_lines = base .. ':blocked', base .. ':limit:lines'
         ctx.steps = 1
         local function make_ready() end
-        local function read_limits() end
-        local function drain_limit_queue(_, key, batch)
+        local function peek_lines() return {} end
+        local function drain_limit_queue(_, _, _, batch)
           batch.freed = list(function(all, i) all[i] = 'task-' .. i end)
         end"""
     after = """drain_limit_queues(ctx, { 'user:u' })
