@@ -165,6 +165,22 @@ def spawn(work: Work) -> threading.Thread:
     return thread
 
 
+async def aio_hang_up(connection: Any) -> None:
+    """Close a connection of redis-py without waiting for the other side.
+
+    TLS would wait for its goodbye in the background, and an event loop that ends meanwhile leaves the socket open.
+    """
+    writer = connection._writer
+    await connection.disconnect(True)
+    if writer is not None:
+        writer.transport.abort()
+
+
+def hang_up(connection: Any) -> None:
+    """Close a connection of redis-py without waiting for the other side."""
+    connection.disconnect()
+
+
 async def aio_join(task: asyncio.Task[None], timeout: float) -> None:
     """Wait for the end of what was spawned, however it ends, for so many seconds."""
     await asyncio.wait([task], timeout=timeout)

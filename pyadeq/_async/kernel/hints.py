@@ -26,7 +26,7 @@ from pyadeq._async.kernel.wire import refusal
 from pyadeq._core.kernel.refusals import Refusal, is_passing
 from pyadeq._core.kernel.routes import Node
 from pyadeq._core.kernel.sending import backoff, pack
-from pyadeq._twins import aio_Bell, aio_cancellable, aio_Event, aio_Home, aio_join, aio_spawn
+from pyadeq._twins import aio_Bell, aio_cancellable, aio_Event, aio_hang_up, aio_Home, aio_join, aio_spawn
 from pyadeq.errors import ClientClosed
 
 RECONNECTED = "reconnected"
@@ -285,7 +285,7 @@ class _Line:
             await self._listen(connection)
         finally:
             if connection is not None:
-                await connection.disconnect(True)  # without waiting for the other side
+                await aio_hang_up(connection)
             await close_pool(pool)
 
     async def _listen(self, connection: Any) -> None:

@@ -15,7 +15,7 @@ from redis import exceptions as redis_errors
 
 from pyadeq._async.kernel.pools import SOCKET_TIMEOUT, close_pool, own_pool
 from pyadeq._core.kernel.refusals import Loss, Refusal, told
-from pyadeq._twins import aio_cancellable, aio_Gate, aio_is_cancellation
+from pyadeq._twins import aio_cancellable, aio_Gate, aio_hang_up, aio_is_cancellation
 
 # redis-py cuts the code off where it has a class for it.
 _CODES: dict[type[Exception], str] = {
@@ -111,7 +111,7 @@ class Wire:
         finally:
             if connection is not None:
                 if not reusable or self._closed:
-                    await connection.disconnect(True)  # without waiting for the other side
+                    await aio_hang_up(connection)
                 await pool.release(connection)
         return replies, None
 

@@ -27,7 +27,7 @@ from pyadeq._sync.kernel.wire import refusal
 from pyadeq._core.kernel.refusals import Refusal, is_passing
 from pyadeq._core.kernel.routes import Node
 from pyadeq._core.kernel.sending import backoff, pack
-from pyadeq._twins import Bell, cancellable, Event, Home, join, spawn
+from pyadeq._twins import Bell, cancellable, Event, hang_up, Home, join, spawn
 from pyadeq.errors import ClientClosed
 
 RECONNECTED = "reconnected"
@@ -286,7 +286,7 @@ class _Line:
             self._listen(connection)
         finally:
             if connection is not None:
-                connection.disconnect(True)  # without waiting for the other side
+                hang_up(connection)
             close_pool(pool)
 
     def _listen(self, connection: Any) -> None:

@@ -16,7 +16,7 @@ from redis import exceptions as redis_errors
 
 from pyadeq._sync.kernel.pools import SOCKET_TIMEOUT, close_pool, own_pool
 from pyadeq._core.kernel.refusals import Loss, Refusal, told
-from pyadeq._twins import cancellable, Gate, is_cancellation
+from pyadeq._twins import cancellable, Gate, hang_up, is_cancellation
 
 # redis-py cuts the code off where it has a class for it.
 _CODES: dict[type[Exception], str] = {
@@ -112,7 +112,7 @@ class Wire:
         finally:
             if connection is not None:
                 if not reusable or self._closed:
-                    connection.disconnect(True)  # without waiting for the other side
+                    hang_up(connection)
                 pool.release(connection)
         return replies, None
 
