@@ -67,7 +67,7 @@ check: $(READY) ## lint, spelling, types, Lua, and whether the generated files a
 	$(VENV)/bin/codespell
 	$(VENV)/bin/mypy
 	$(PY) lua/bundle.py --check
-	$(PY) lua/lint.py
+	$(PY) lua/tools/lint.py
 	$(PY) pyadeq/_unasync.py --check
 
 test: export HYPOTHESIS_PROFILE ?= quick

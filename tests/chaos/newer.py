@@ -75,25 +75,27 @@ end
 OLDER = "string.gsub({}, '^=(%S+) (.*)$', '%2 %1')"
 RAN = "held and string.sub(held, (string.find(held, '|', 1, true) or #held) + 1) or record.ran or ''"
 CHANGES = {
-    "lua/preamble.py": [("\nLAYOUT = 1\n", "\nLAYOUT = 2\n")],
+    "lua/tools/preamble.py": [("\nLAYOUT = 1\n", "\nLAYOUT = 2\n")],
     "lua/queue/noun.toml": [("[statuses]\n", '[statuses]\nmore = ["again", "there is more"]\n')],
-    "lua/include/open_queue.lua": [
+    "lua/queue/include/core/open_queue.lua": [
         ("'timeout_ms')", "'timeout_ms', 'layout')"),
         ("    ended = 0,\n", "    ended = 0,\n    layout = tonumber(row[15] or CREATED),\n"),
     ],
-    "lua/include/write_lease.lua": [
+    "lua/queue/include/claim/write_lease.lua": [
         ("  return token", "  local ran = ctx.now_text .. ' ' .. runs .. ' ' .. fence\n  return token"),
         (
             "'|' .. ctx.now_text .. ' ' .. runs .. ' '\n    .. fence .. ' ' .. worker",
             "'|'\n    .. (ctx.layout >= 2 and '=' .. worker .. ' ' .. ran or ran .. ' ' .. worker)",
         ),
     ],
-    "lua/include/read_lease.lua": [("string.match(ran, ", f"string.match(({OLDER.format('ran')}), ")],
-    "lua/include/summarise.lua": [
+    "lua/queue/include/claim/read_lease.lua": [("string.match(ran, ", f"string.match(({OLDER.format('ran')}), ")],
+    "lua/queue/include/core/summarise.lua": [
         (f"    string.match({RAN}, ", f"    string.match(({OLDER.format('text')}), "),
         ("  local started, attempt", f"  local text = {RAN}\n  local started, attempt"),
     ],
-    "lua/include/ack_tasks.lua": [("match(ran, '^(%d+) (%d+)')", f"match(({OLDER.format('ran')}), '^(%d+) (%d+)')")],
+    "lua/queue/include/settle/ack_tasks.lua": [
+        ("match(ran, '^(%d+) (%d+)')", f"match(({OLDER.format('ran')}), '^(%d+) (%d+)')")
+    ],
     "pyadeq/_core/queue/calls.py": [('"queue.progress.v1"', '"queue.progress.v2"')],
     "pyadeq/_version.py": [('__version__ = "', '__version__ = "99.')],
 }
@@ -115,6 +117,6 @@ def make_newer(folder: Path) -> Path:
     progress = progress.replace("ctx.now, answers }", "ctx.now, answers, #item_id }")
     (folder / "lua/queue/progress.v2.lua").write_text(progress)
     (folder / "lua/queue/rewrite.v1.lua").write_text(REWRITE)
-    (folder / "lua/include/newer_ran.lua").write_text(NEWER_RAN)
+    (folder / "lua/queue/include/newer_ran.lua").write_text(NEWER_RAN)
     subprocess.run([sys.executable, folder / "lua/bundle.py"], check=True, capture_output=True)
     return folder

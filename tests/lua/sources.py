@@ -22,11 +22,19 @@ def sources() -> bundle.Sources:
 
 
 @cache
+def paths() -> list[str]:
+    """Of every source, below lua/: the includes, and then the scripts."""
+    return [*sorted(one.path for one in sources().includes.values()), *(one.path for one in sources().scripts)]
+
+
+@cache
 def holders(source: str) -> list[str]:
-    """The ids of the scripts that a source is in: include/<name>.lua, or <noun>/<verb>.v<N>.lua."""
+    """The ids of the scripts that a source is in: that script itself, or all that use the include."""
     name = Path(source).stem
     return [
-        one.id for one in sources().scripts if one.path == source or (name in one.includes and "include/" in source)
+        one.id
+        for one in sources().scripts
+        if one.path == source or (name in one.includes and source == sources().includes[name].path)
     ]
 
 
@@ -71,7 +79,7 @@ def origins(source: str, text: str) -> dict[int, tuple[str, int]]:
     found: dict[int, tuple[str, int]] = {}
     constants = sources().nouns[source.split("/", 1)[0]].constants
     generated = [as_written(line) for line in text.splitlines()]
-    for path in [*sorted((LUA / "include").glob("*.lua")), LUA / source]:
+    for path in [*(LUA / one.path for one in sources().includes.values()), LUA / source]:
         lines = noun.with_constants(path.read_text(), constants).strip("\n").splitlines()
         parts = {0: lines}
         if path == LUA / source:

@@ -15,11 +15,10 @@ from tests.lua.bench import START, MakeAny
 from tests.lua.branches import BranchClient
 from tests.lua.scenario import Prepare, acks
 from tests.lua.scenarios import Scenario, small
-from tests.lua.sources import as_written, origins
+from tests.lua.sources import as_written, origins, paths
 from tests.lua.test_refusals import refusal
 from tests.lua.unreachable import UNREACHABLE, entry_for
 from tests.lua.watched import Refused
-from tests.unit.lua_tree import LUA
 
 pytestmark = pytest.mark.any_engine
 
@@ -36,9 +35,7 @@ def branches(client: redis.Redis) -> BranchClient:
 @pytest.mark.slow
 def test_the_scenarios_go_every_way(branches: BranchClient, make_any: MakeAny) -> None:
     places = {way: place for script in scripts() for way, place in ways(branches, script)}
-    folders = {"include", *map(noun_of, scripts())}
-    sources = {path.relative_to(LUA).as_posix() for folder in folders for path in (LUA / folder).glob("*.lua")}
-    assert {source for source, *_ in places.values()} == sources
+    assert {source for source, *_ in places.values()} == set(paths())
 
     refuse(branches, make_any)
     acknowledge_without_info(branches, make_any)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import redis
 
 from tests.lua.bench import Bench, MakeAny
+from tests.lua.sources import sources
+from tests.unit.lua_tree import LUA
 
-INCLUDES = Path(__file__).parents[2] / "lua/include"
 LENGTHS = [0, 1, 3_500, 3_501, 7_999, 20_000]
 
 
@@ -23,7 +22,7 @@ def run(bench: Bench, name: str, before: str, after: str, length: int) -> None:
             "local function emit(_, event, ids) sent[#sent + 1] = event .. ' ' .. ids end",
             "local function list(make) local all = {} for i = 1, length do make(all, i) end return all end",
             before,
-            (INCLUDES / f"{name}.lua").read_text(),
+            (LUA / sources().includes[name].path).read_text(),
             after,
         ]
     )

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from pyadeq._core.kernel.manifest import Script, library
+from tests.lua.sources import paths
 from tests.lua.watched import COMMANDS, Refused, WatchError, check_reply, table
 from tests.lua.workbench import Workbench
 from tests.unit.lua_tree import LUA
@@ -24,8 +25,8 @@ def run(bench: Workbench, text: str, script: Script = ACK, *args: bytes) -> obje
 
 
 def test_the_commands_that_are_allowed_are_those_in_use() -> None:
-    sources = "".join(path.read_text() for path in LUA.glob("[ilq]*/*.lua"))
-    assert set(re.findall(r"redis\.p?call\('(\w+)'", sources)) == set(COMMANDS)
+    texts = "".join((LUA / path).read_text() for path in paths())
+    assert set(re.findall(r"redis\.p?call\('(\w+)'", texts)) == set(COMMANDS)
 
 
 def test_what_keeps_to_the_contract_passes(bench: Workbench) -> None:

@@ -3,7 +3,7 @@
 MUTANTS=<n>    every nth mutant, always the same ones (1: all)
 JOBS=<n>       processes (2)
 MUTANTS_TRACE=old  which lines each test runs is taken from the last run, though tests have changed since
-ARGS=<words>   only mutants whose names hold one of these words, `include/emit.lua` for instance
+ARGS=<words>   only mutants whose names hold one of these words, `kernel/events/emit.lua` for instance
 
 Exits with 1 if too few of them are killed: 95 of 100 have to be, and 85 of 100 in each script.
 """

@@ -8,20 +8,16 @@ from typing import Any
 
 from pyadeq._core.kernel.manifest import Script, library
 from tests.lua import sources
-from tests.lua.benches import BENCHES
 from tests.mutation.operators import Mutant, mutants
 from tests.unit.lua_tree import LUA
-
-FOLDERS = ("include", *BENCHES)
 
 
 @cache
 def all_mutants() -> tuple[Mutant, ...]:
     """Of all sources but the headers; what bundle.py writes itself is no source."""
     found = []
-    for folder in FOLDERS:
-        for path in sorted((LUA / folder).glob("*.lua")):
-            found += mutants(path.relative_to(LUA).as_posix(), path.read_text())
+    for path in sources.paths():
+        found += mutants(path, (LUA / path).read_text())
     return tuple(found)
 
 

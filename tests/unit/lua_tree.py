@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 LUA = Path(__file__).parents[2] / "lua"
-sys.path.insert(0, str(LUA))
+sys.path.insert(0, str(LUA / "tools"))
 
 import bundle  # noqa: E402
 import header  # noqa: E402
@@ -137,8 +137,8 @@ class Sources:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        for folder in ("demo", "include"):
-            (root / folder).mkdir()
+        for folder in ("demo/include", "kernel"):
+            (root / folder).mkdir(parents=True)
         (root / "errors.toml").write_text(ERRORS)
         self.keys(KEYS)
 
@@ -150,7 +150,7 @@ class Sources:
         (self.root / "demo/keys.toml").write_text(text)
 
     def include(self, name: str, text: str) -> None:
-        (self.root / "include" / f"{name}.lua").write_text(text)
+        (self.root / "demo/include" / f"{name}.lua").write_text(text)
 
     def build(self) -> dict[str, str]:
         return bundle.build(self.root)

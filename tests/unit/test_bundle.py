@@ -143,7 +143,7 @@ def test_malformed_body(sources: Sources, body: str, message: str) -> None:
 def test_malformed_include(sources: Sources, text: str, message: str) -> None:
     sources.include("help", text)
     sources.script("RETURN ok", "\nreturn { help(config) }\n")
-    assert f"include/help.lua{message}" in sources.errors()
+    assert f"demo/include/help.lua{message}" in sources.errors()
 
 
 def test_a_script_has_what_it_reaches(sources: Sources) -> None:
@@ -158,17 +158,17 @@ def test_a_script_has_what_it_reaches(sources: Sources) -> None:
     keys = sources.manifest()["scripts"][0]["keys"]
     assert [key["template"] for key in keys] == ["{base}:all:tasks", "{base}:config"]
     sources.script("RETURN ok", "\nreturn { second(config) }\n")
-    assert "include/first.lua:1: no script uses it" in sources.errors()
+    assert "demo/include/first.lua:1: no script uses it" in sources.errors()
     sources.include("second", "-- second(a): x\nlocal function second(a) return a and first() end\n")
-    assert "include/first.lua:1: needs itself: first → second → first" in sources.errors()
+    assert "demo/include/first.lua:1: needs itself: first → second → first" in sources.errors()
     sources.include("config", "-- config(a): x\nlocal function config(a) return a end\n")
-    assert "include/config.lua:1: config is a key of demo: take another name" in sources.errors()
+    assert "demo/include/config.lua:1: config is a key of demo: take another name" in sources.errors()
 
 
 def test_an_argument_hides_no_name_of_an_include(sources: Sources) -> None:
     sources.include("look", "-- look(): x\nlocal function look() return tasks end\n")
     sources.script("ARGV tasks id\nRETURN ok", "\nreturn { tasks, look() }\n")
-    assert "demo/run.v1.lua:5: tasks hides what include/look.lua uses: take another name" in sources.errors()
+    assert "demo/run.v1.lua:5: tasks hides what demo/include/look.lua uses: take another name" in sources.errors()
     sources.script("ARGV tasks id\nRETURN ok", "\nreturn { tasks }\n")
     sources.include("look", "-- look(): x\nlocal function look() return 1 end\n")
     sources.script("RETURN ok", "\nreturn { look() }\n", header="-- demo.walk.v1: x\n--\n", path="demo/walk.v1.lua")

@@ -9,7 +9,7 @@ import pytest
 from lupa import lua51
 
 LUA = Path(__file__).parents[2] / "lua"
-sys.path.insert(0, str(LUA))
+sys.path.insert(0, str(LUA / "tools"))
 
 import bundle  # noqa: E402
 import lint  # noqa: E402
@@ -23,8 +23,8 @@ BODY = "return { 'ok', redis.call('HGET', config, 'a') }"
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for folder in ("demo", "include"):
-        (tmp_path / folder).mkdir()
+    for folder in ("demo/include", "kernel"):
+        (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "errors.toml").write_text(ERRORS)
     (tmp_path / "demo/keys.toml").write_text(CONFIG)
     return tmp_path
@@ -179,42 +179,44 @@ def test_shape_status(root: Path) -> None:
 
 def test_literals_and_keys_may_stand_in_an_include(root: Path) -> None:
     text = "-- help(): x\n-- LATE\nlocal function help()\n  return { 'gone', 'ADEQ_LAYOUT', config }\nend\n"
-    (root / "include/help.lua").write_text(text)
+    (root / "demo/include/help.lua").write_text(text)
     header = "-- RETURN gone\n"
     body = f"if config then return help() end\n{BODY}"
     assert findings(root, body, f"{header}-- ERROR ADEQ_LAYOUT\n") == []
-    assert findings(root, body, header) == ["include/help.lua:4: ADEQ_LAYOUT is missing in ERROR of demo/run.v1.lua"]
+    assert findings(root, body, header) == [
+        "demo/include/help.lua:4: ADEQ_LAYOUT is missing in ERROR of demo/run.v1.lua"
+    ]
 
 
 def test_one_include_may_publish_on_a_plain_channel(root: Path) -> None:
     for name, allowed in (("mirror_hint", True), ("other", False)):
         text = f"-- {name}(): x\n-- LATE\nlocal function {name}()\n  redis.pcall('PUBLISH', config, 'm')\nend\n"
-        (root / f"include/{name}.lua").write_text(text)
+        (root / f"demo/include/{name}.lua").write_text(text)
         found = findings(root, f"{name}()\n{BODY}")
-        (root / f"include/{name}.lua").unlink()
+        (root / f"demo/include/{name}.lua").unlink()
         assert (not found) == allowed
         assert allowed or "PUBLISH is not allowed" in found[0]
 
 
 def test_no_writes(root: Path) -> None:
     text = "-- help(): x\n-- LATE\nlocal function help()\n  return redis.call('DEL', config)\nend\n"
-    (root / "include/help.lua").write_text(text)
+    (root / "demo/include/help.lua").write_text(text)
     reads = "redis.call('ZLEXCOUNT', config, '-', '+')\nredis.call('ZRANGE', config, '-', '+', 'BYLEX', 'LIMIT', 0, 9)"
     body = f"help()\nredis.call('HSET', config, 'a', 'task.done')\nredis.call('SPUBLISH', config, 'm')\n{reads}\n{BODY}"
     header = "-- FLAGS  no-writes\n-- COST   x\n-- EVENT  task.done\n"
     assert findings(root, body, header) == [
         "demo/run.v1.lua:10: HSET is no read, but demo/run.v1.lua is no-writes",
         "demo/run.v1.lua:11: SPUBLISH is no read, but demo/run.v1.lua is no-writes",
-        "include/help.lua:4: DEL is no read, but demo/run.v1.lua is no-writes",
+        "demo/include/help.lua:4: DEL is no read, but demo/run.v1.lua is no-writes",
         "demo/run.v1.lua:7: a script with the flag no-writes adds no events",
     ]
 
 
 def test_length(root: Path) -> None:
-    (root / "include/help.lua").write_text("-- help(): x\nlocal function help()\n" + "\n" * 60 + "end\n")
+    (root / "demo/include/help.lua").write_text("-- help(): x\nlocal function help()\n" + "\n" * 60 + "end\n")
     found = findings(root, "\n" * 120 + f"help()\n{BODY}", "-- COST help\n")
     assert [text.rpartition(": ")[0] for text in found] == [
-        "include/help.lua:61: 63 lines, at most 60",
+        "demo/include/help.lua:61: 63 lines, at most 60",
         "demo/run.v1.lua:121: 128 lines, at most 120",
     ]
 
