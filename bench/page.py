@@ -1,10 +1,10 @@
-"""Write docs/performance.md and its pictures: the text of page.md with the figures of bench/results/*.json.
+"""Write docs/performance.md and its pictures: page.md, filled with the figures of bench/results/*.json.
 
     python -m bench.page
 
-peers.json is of `bench.peers`, locks.json of `bench.lock_contended`, worst.json of `bench.worst_calls`, and the others
-are of `adeq bench`: as it comes, on Redis, and without an append-only file. `make figures` measures them all anew.
-Instructions are those that the tests hold calls to.
+`bench.peers` writes peers.json, `bench.lock_contended` locks.json, `bench.worst_calls` worst.json. `adeq bench` writes
+the others: valkey.json, redis.json, and memory.json without an append-only file. `make figures` measures them all
+again. The instruction counts are the recorded ones of tests/lua.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ RESULTS, TEXT = HERE / "results", HERE / "page.md"
 COUNTED = HERE.parent / "tests/lua/instructions.toml"
 PAGE, PICTURES = HERE.parent / "docs/performance.md", HERE.parent / "docs/assets/performance"
 BESIDES = {
-    "backlog": "in line besides",
-    "delayed": "delayed besides",
-    "running": "running besides",
-    "kept": "ended ones are kept, and as many deleted as end",
-    "waiting": "wait for a lock",
+    "backlog": "other tasks waiting",
+    "delayed": "other tasks delayed",
+    "running": "other tasks running",
+    "kept": "ended tasks kept; each new one deletes an older one",
+    "waiting": "waiters for a lock",
 }
 Rows = Iterable[Sequence[str]]
 
 
 def main() -> None:
-    """Write them."""
+    """Write the page and the pictures."""
     from bench.page_plots import draw
 
     PAGE.write_text(page(results()))
@@ -60,15 +60,15 @@ def page(found: dict[str, Json]) -> str:
 
 
 def of_peers(peers: Json) -> dict[str, str]:
-    """Beside the peers, the fastest first; and what was aimed at."""
+    """The comparison with other queues, fastest first, and our aims."""
     ordered = sorted(peers["results"], key=lambda one: -one.get("per_second", {"median": 0})["median"])
     heads = (
         "",
         "version",
         "tasks/s: median (lowest to highest)",
         "bulk enqueue/s",
-        "server µs a task",
-        "server commands a task",
+        "server µs per task",
+        "server commands per task",
         "p50 ms",
         "p99 ms",
     )
@@ -89,12 +89,12 @@ def of_peers(peers: Json) -> dict[str, str]:
         "peer_server": peers["server"],
         "peers": table(heads, map(of_peer, ordered)),
         "lives": ", ".join(lives),
-        "bars": table(("", "beside", "times that", "aim", ""), bars),
+        "bars": table(("", "beside", "ratio", "aim", ""), bars),
     }
 
 
 def of_peer(one: Json) -> Sequence[str]:
-    """A row of the table of peers; what was not measured is left empty."""
+    """A row of the table of peers; a cell is empty if the value was not measured."""
     name, rate, waits = one["peer"], one.get("per_second"), one.get("start_ms")
     libraries = ("python", "node", "redis", "hiredis", "ioredis", "coredis")
     whole = one["server"]["whole"] if "server" in one else None
@@ -129,7 +129,7 @@ def of_locks(locks: Json) -> tuple[Sequence[str], Rows]:
 def of_shards(found: dict[str, Json]) -> dict[str, str]:
     """What one core of a server carries, by engine."""
     lives = {batch: [lowest(found[name], "cost", LIFE, batch=batch) for name in OWN] for batch in (1, 10, 100, 500)}
-    heads = ["tasks in a call", *(f"{words}: {what}" for words in OWN.values() for what in ("µs a task", "tasks/s"))]
+    heads = ["tasks per call", *(f"{words}: {what}" for words in OWN.values() for what in ("µs per task", "tasks/s"))]
     rows = (
         [str(batch), *(cell for us in some for cell in (f"{us:.1f}", rough(1e6 / us)))] for batch, some in lives.items()
     )
@@ -154,7 +154,7 @@ def of_shards(found: dict[str, Json]) -> dict[str, str]:
 
 
 def of_workers(own: Json) -> dict[str, str]:
-    """How many tasks a worker does, and how soon."""
+    """The throughput and the latency of a worker."""
     drains = (
         (
             str(one["by"]["concurrency"]),
@@ -174,14 +174,14 @@ def of_workers(own: Json) -> dict[str, str]:
         "single": rough(single),
         "busy": rough(busy),
         "drain": table(
-            ("at a time", "bytes of payload", "tasks/s of one worker", "lowest to highest", "× floor"), drains
+            ("tasks at a time", "bytes of payload", "tasks/s of one worker", "lowest to highest", "× floor"), drains
         ),
-        "latency": table(("other tasks a second", "", "ms", "× floor"), waits),
+        "latency": table(("other tasks per second", "", "ms", "× floor"), waits),
     }
 
 
 def of_the_rest(own: Json) -> dict[str, str]:
-    """Calls, growth, memory, and what takes seconds."""
+    """Calls, growth, memory, idle workers and recovery."""
     instructions = tomllib.loads(COUNTED.read_text())["thousands"]
     paths = (
         (one["what"], f"{min(one['values']):.0f}", str(instructions.get(one["what"], "")), count(one["commands"]))
@@ -198,7 +198,7 @@ def of_the_rest(own: Json) -> dict[str, str]:
         (one["what"], f"{one['median']:,.1f} {one['unit']}") for name in ("idle", "recovery") for one in of(own, name)
     )
     return {
-        "paths": table(("call", "µs, the lowest", "thousands of instructions", "commands"), paths),
+        "paths": table(("call", "µs, lowest", "thousands of instructions", "commands"), paths),
         "growth": table(("", "µs", "lowest to highest"), growth),
         "memory": table(("state", "bytes", "× a bare stream entry"), memory),
         "rest": table(("", ""), rest),
@@ -236,7 +236,7 @@ def median(report: Json, subject: str, what: str, **by: int) -> float:
 
 
 def lowest(report: Json, subject: str, what: str, **by: int) -> float:
-    """Of all rounds: what else the machine does only makes them higher."""
+    """The lowest of all rounds, because other work of the machine only adds to them."""
     return float(min(figure(report, subject, what, **by)["values"]))
 
 
@@ -249,7 +249,7 @@ def spread(values: Sequence[float], form: str = ",.0f") -> str:
 
 
 def rough(number: float) -> str:
-    """To two digits: nobody should read more into it."""
+    """Rounded to two digits, which is as exact as the measurement."""
     step = 10 ** (len(str(int(number))) - 2)
     return f"{round(number / step) * step:,}"
 

@@ -14,7 +14,7 @@ from bench.peers.environments import OURS
 matplotlib.use("agg")
 from matplotlib import pyplot
 
-# the same bytes for the same figures
+# equal figures give equal bytes
 matplotlib.rcParams |= {"svg.hashsalt": "pyadeq", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
 START, MOST_MS = "enqueue to start", 12
 STRONG, PALE, LINES = "#3949ab", "#b8bfd8", ("#3949ab", "#d1802c", "#4f8f58", "#8c5aa8", "#b5484d")
@@ -35,9 +35,9 @@ def peers(found: dict[str, Any]) -> Any:
     """Bars, each panel with the best at the top."""
     results = found["peers"]["results"]
     panels: list[tuple[str, Callable[[Json], float | None], bool]] = [
-        ("tasks a second", lambda one: at(one, "per_second", "median"), True),
-        ("bulk enqueue, tasks a second", lambda one: at(one, "enqueue_per_second", "median"), True),
-        ("the server's CPU for a task, µs", lambda one: at(one, "server", "whole", "us", "median"), False),
+        ("tasks per second", lambda one: at(one, "per_second", "median"), True),
+        ("bulk enqueue, tasks per second", lambda one: at(one, "enqueue_per_second", "median"), True),
+        ("server CPU per task, µs", lambda one: at(one, "server", "whole", "us", "median"), False),
         (
             f"{START}: p50 (bar) and p99 (line), ms, at most {MOST_MS} shown",
             lambda one: at(one, "start_ms", "p50"),
@@ -60,13 +60,13 @@ def peers(found: dict[str, Any]) -> Any:
 
 
 def told(place: Any, row: int, number: float) -> float:
-    """Write the number beside its bar; where that ends."""
+    """Write the number beside its bar; return where the bar ends."""
     place.text(number, row, f" {number:,.0f}" if number >= 100 else f" {number:.1f}", va="center", fontsize=8)
     return number
 
 
 def waited(place: Any, row: int, one: Json) -> float:
-    """The same for p50 and p99, with a line to the latter."""
+    """Write p50 and p99, with a line from one to the other; return where it ends."""
     p50, p99 = one["start_ms"]["p50"], one["start_ms"]["p99"]
     end = float(min(p99, MOST_MS))
     place.plot([min(p50, end), end], [row, row], color="#555555", linewidth=1)
@@ -75,7 +75,7 @@ def waited(place: Any, row: int, one: Json) -> float:
 
 
 def at(one: Json, *names: str) -> float | None:
-    """The number by these names, one inside the other; None if it is not there."""
+    """The nested number under these names; None if it is missing."""
     found: Any = one
     for name in names:
         found = found.get(name, {})
@@ -83,7 +83,7 @@ def at(one: Json, *names: str) -> float | None:
 
 
 def shard(found: dict[str, Any]) -> Any:
-    """Microseconds by batch, of each engine."""
+    """Microseconds per task by batch size, for each engine."""
     picture, place = pyplot.subplots(figsize=(7, 3.6))
     batches = (1, 10, 100, 500)
     width = 0.8 / len(OWN)
@@ -95,20 +95,20 @@ def shard(found: dict[str, Any]) -> Any:
         bars = place.bar(left, heights, width, yerr=spread, label=words, color=LINES[number], ecolor="#555555")
         place.bar_label(bars, [f"{height:.0f}" for height in heights], fontsize=8, padding=2)
     place.set_xticks([index + width for index in range(len(batches))], [str(batch) for batch in batches])
-    place.set_xlabel("tasks in a call")
-    place.set_ylabel("µs of the server for a task")
+    place.set_xlabel("tasks per call")
+    place.set_ylabel("server CPU per task, µs")
     place.legend(frameon=False)
     return picture
 
 
 def growth(found: dict[str, Any]) -> Any:
-    """A task's life by what there is besides."""
+    """Microseconds per task by the number of other tasks."""
     picture, place = pyplot.subplots(figsize=(7, 3.6))
     labels = {
-        "backlog": "in line",
+        "backlog": "waiting",
         "delayed": "delayed",
         "running": "running",
-        "kept": "ended, kept; as many deleted as end",
+        "kept": "ended and kept; each new one deletes an older one",
     }
     for number, (name, words) in enumerate(labels.items()):
         some = [one for one in found["valkey"]["figures"] if one["subject"] == "growth" and one["by"].get(name, 0) > 0]
@@ -121,7 +121,7 @@ def growth(found: dict[str, Any]) -> Any:
         )
     place.set_xscale("log")
     place.set_ylim(0)
-    place.set_xlabel("so many besides")
-    place.set_ylabel("µs of the server for a task")
+    place.set_xlabel("number of other tasks")
+    place.set_ylabel("server CPU per task, µs")
     place.legend(frameon=False)
     return picture
