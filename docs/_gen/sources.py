@@ -1,4 +1,4 @@
-"""Text that stands elsewhere in the repository, and the command line's own description of itself."""
+"""Text from other places in the repository, and the help of the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def contract(_: str = "") -> str:
 
 
 def data_model(thing: str) -> str:
-    """What is stored of a thing, `queue` or `lock domain`: the chapter of lua/README.md, then a table of the keys."""
+    """The stored data of a `queue` or a `lock domain`: the chapter of lua/README.md, then a table of the keys."""
     found = re.search(
         rf"^## Stored data of a {thing}\b[^\n]*\n(.*?)(?=^## |\Z)", _lua_readme(), re.MULTILINE | re.DOTALL
     )
@@ -29,13 +29,13 @@ def data_model(thing: str) -> str:
     word = thing.split(maxsplit=1)[0]
     keys = tomllib.loads((ROOT / "lua" / word / "keys.toml").read_text(encoding="utf-8"))
     rows = [f"| `{_shown(name, key)}` | {key['type']} | {_in_a_cell(key['doc'])} |" for name, key in keys.items()]
-    own_file = f"Each key, with what it holds: [`{word}/keys.toml`]({word}/keys.toml).\n"
+    own_file = f"The keys and their content: [`{word}/keys.toml`]({word}/keys.toml).\n"
     table = "\n".join(["| key | type | what |", "|---|---|---|", *rows])
     return _without_links(found[1].replace(own_file, f"{table}\n"))
 
 
 def _shown(name: str, key: Mapping[str, str]) -> str:
-    """A key without its base, as the docs name it."""
+    """Return a key without its base, as the docs name it."""
     place = key.get("at", name)
     return f"{place}:<{key.get('shown', key['suffix'])}>" if "suffix" in key else place
 
@@ -45,7 +45,7 @@ def _in_a_cell(text: str) -> str:
 
 
 def _lua_readme() -> str:
-    """Where GitHub wants a bar in the code of a table escaped, the site wants it as it is."""
+    """Return lua/README.md. GitHub needs escaped bars in the code of tables; the site needs plain ones."""
     text = (ROOT / "lua/README.md").read_text(encoding="utf-8")
     return INLINE.sub(lambda match: match[0].replace("\\|", "|"), text)
 
@@ -56,7 +56,7 @@ def changelog(_: str = "") -> str:
 
 
 def command_line(_: str = "") -> str:
-    """Every command with its arguments and options, as typer describes them."""
+    """Return every command with its arguments and options, as typer describes them."""
     command = [sys.executable, "-m", "typer", "pyadeq.ext.cli.app", "utils", "docs", "--name", "adeq"]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if ran.returncode:
