@@ -3,7 +3,7 @@
 # ARGS=…          more arguments for pytest, or for bench-peers
 # HYPOTHESIS_PROFILE=ci   five times as many random histories, and ten thousand of locks; quick: a quarter, as in `make test`
 # SOAK=…          seconds for `make soak`
-# MUTANTS=…       every so manyeth mutant for `make mutants`, always the same ones (1: all); JOBS=…  its processes (2)
+# MUTANTS=…       every so manyeth mutant for `make mutants` (1: all); JOBS=…  its processes (2)
 # CHAOS=…         seconds for `make chaos` (600)
 # SEED=…          what `make chaos` draws by
 # PACKAGES=…      where `make packages` writes to (build/packages)
@@ -11,7 +11,7 @@
 # ADEQ_TEST_SERVER=…  the server of the tests; for test-engines several, besides those of wheels; otherwise those on the PATH
 # ENGINES=…       what test-engines runs on, by the beginnings of names: 'redis valkey-8.1'
 # CLUSTERS=ends   test-engines: as clusters only the newest Valkey and the oldest Redis
-# DAY=…           test-engines: a number of a day; of the engines between these two, every third, in turn
+# DAY=…           the number of a day: long tests run in parts, others each day, until all have run (tests/rotation.py)
 
 SOAK ?= 600
 SEEDS ?= 1000
@@ -75,7 +75,7 @@ test: $(READY) ## all tests but the slow ones, in under four minutes, on Valkey 
 	$(PY) -m tests.attempts -n 4 --dist worksteal -m 'not slow and not mutants and not sizes' $(ARGS)
 
 test-slow: $(READY) ## the same with the slow ones, as in CI
-	$(PY) -m tests.attempts -n 2 -m 'not mutants and not sizes' $(ARGS)
+	$(PY) -m tests.attempts -n 4 --dist worksteal -m 'not mutants and not sizes' $(ARGS)
 
 sizes: $(READY) ## the longest legal calls of each script, in the worst legal states; takes minutes
 	$(PY) -m pytest -n 2 -m sizes tests/lua/test_sizes.py $(ARGS)
@@ -90,7 +90,7 @@ test-unit: $(READY) ## the tests that need no server
 	$(PY) -m pytest tests/unit $(ARGS)
 
 test-engines: $(READY) ## the tests whose outcome depends on the server, on all engines and modes that test leaves out
-	$(PY) -m tests.engines.suite $(ENGINES) --clusters=$(CLUSTERS) $(if $(DAY),--day=$(DAY)) -- $(ARGS)
+	$(PY) -m tests.engines.suite $(ENGINES) --clusters=$(CLUSTERS) -- $(ARGS)
 
 test-embedding: $(READY) ## the clients for other languages, with what their registries have; needs Node 20, Rust 1.88, Go 1.24
 	ADEQ_TEST_EMBEDDING=1 $(PY) -m tests.attempts tests/embedding $(ARGS)
@@ -98,12 +98,13 @@ test-embedding: $(READY) ## the clients for other languages, with what their reg
 simulate: $(READY) ## SEEDS stories (1000) of clients, faults and one server, on a virtual clock; ARGS='--seed 7' tells one
 	$(PY) -m tests.simulation --seeds $(SEEDS) $(ARGS)
 
-test-all: ## test-slow with all random histories, a thousand stories, mutants, then test-engines
+test-all: ## everything, for hours: all random histories, stories, mutants, sizes, engines and other languages
 	$(MAKE) test-slow HYPOTHESIS_PROFILE=ci
 	$(MAKE) simulate
 	$(MAKE) mutants
-	$(MAKE) mutants-by-hand
+	$(MAKE) sizes
 	$(MAKE) test-engines
+	$(MAKE) test-embedding
 
 soak: $(READY) ## new random calls and histories, those of locks for SOAK seconds (600), and a hundred thousand stories
 	HYPOTHESIS_PROFILE=soak $(PY) -m pytest -n 2 tests/lua/test_fuzz.py tests/property/test_queue_machine.py tests/property/test_graphs.py $(ARGS)

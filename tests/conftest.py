@@ -2,6 +2,7 @@
 
 ADEQ_TEST_SERVER   the server's binary; the first if there are several; otherwise what pyadeq.embedded finds
 ADEQ_TEST_CLUSTER  1: a cluster of one node that serves all slots
+DAY                the number of a day: a part of the slow tests is left to other days; see rotation.py
 ADEQ_TEST_ENGINES  1: the tests run on one engine after another; scenarios check only what depends on the server
 HYPOTHESIS_PROFILE dev (default), quick (a quarter of the examples), ci (more), or soak (as many, others each time)
 """
@@ -21,6 +22,7 @@ from hypothesis import settings
 
 from pyadeq.embedded import EmbeddedServer, find_binary
 from pyadeq.errors import ConfigError
+from tests import rotation
 from tests.audit import audit_server
 from tests.engines.engine import named_servers
 from tests.quick import PROFILE
@@ -56,16 +58,24 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
         pytest.exit(f"{report.nodeid} cannot be collected:\n{report.longreprtext}", pytest.ExitCode.INTERRUPTED)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The sync tests are generated from aio, and the server sees no difference: all but one of a module are slow."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The sync tests are generated from aio, and the server sees no difference: all but one of a module are slow.
+
+    Then leave out the tests that rotate, if it is not their day.
+    """
     modules = set()
-    for item in sorted(items, key=lambda item: item.location[1] or 0):
-        if "/integration/sync/" in item.nodeid:
-            item.add_marker(pytest.mark.any_engine)
-            if item.path in modules:
-                item.add_marker(pytest.mark.slow)
-            elif not item.get_closest_marker("slow"):
-                modules.add(item.path)
+    sync = [item for item in items if "/integration/sync/" in item.nodeid]
+    for item in sorted(sync, key=lambda item: item.location[1] or 0):
+        item.add_marker(pytest.mark.any_engine)
+        if item.path in modules:
+            item.add_marker(pytest.mark.slow)
+        elif not item.get_closest_marker("slow"):
+            modules.add(item.path)
+    if rotation.DAY is not None:
+        due = [item for item in items if rotation.is_test_due(item, rotation.DAY)]
+        config.hook.pytest_deselected(items=list(set(items).difference(due)))
+        items[:] = due
 
 
 @pytest.fixture(scope="session")

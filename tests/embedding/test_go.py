@@ -11,7 +11,7 @@ from pyadeq import Adeq
 from tests.embedding import projects
 from tests.embedding.projects import ROOT, VECTORS, example, go_run, run, write_client
 
-pytestmark = pytest.mark.any_engine
+pytestmark = [pytest.mark.any_engine, pytest.mark.rotates(2, 4)]
 
 OTHERS = "Conformance|Worker|Locks"  # tests that have a function of their own below
 OLDEST_GO = "1.24"

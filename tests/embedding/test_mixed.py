@@ -38,7 +38,7 @@ EVENTS = 10_000_000  # none is trimmed
 PYTHON = Path(__file__).parent / "python"
 FAULTS = {"lose_reply": 0.002, "cut_before": 0.002}
 
-pytestmark = pytest.mark.any_engine
+pytestmark = [pytest.mark.any_engine, pytest.mark.rotates(3, 4)]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from pyadeq import Adeq, __version__, library
 from tests.embedding.projects import ROOT, cargo, example, go_run, run, toolchain
 
-pytestmark = pytest.mark.any_engine
+pytestmark = [pytest.mark.any_engine, pytest.mark.rotates(3, 4)]
 
 TASK = "invoice-7"  # what each README enqueues
 SERVER = "localhost:6379"

@@ -10,7 +10,7 @@ import pytest
 from pyadeq import Adeq
 from tests.embedding.projects import ROOT, VECTORS, cargo, example, run, target
 
-pytestmark = pytest.mark.any_engine
+pytestmark = [pytest.mark.any_engine, pytest.mark.rotates(1, 4)]
 
 STRICT = ("--", "--deny", "warnings")
 OLDEST = "1.0.0"  # of redis-rs

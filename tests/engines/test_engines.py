@@ -12,6 +12,7 @@ from tests.engines import wheels
 from tests.engines.engine import Absent, Engine, engines, identify, named_servers
 from tests.engines.suite import Run, plan, rotated_out, what_is_wrong
 from tests.engines.wheels import PLATFORM, WHEELS, Build, Wheel
+from tests.rotation import SLOW
 
 pytestmark = pytest.mark.any_engine
 
@@ -126,12 +127,18 @@ def test_of_clusters_the_ends() -> None:
     assert plan([EIGHT], NINE.binary, ends=True) == [Run(EIGHT, cluster=False), Run(EIGHT, cluster=True)]
 
 
-def test_within_three_days_every_engine_is_run() -> None:
+def test_within_18_days_each_part_of_the_slow_tests_is_run_on_every_engine_in_every_mode() -> None:
     runs = plan(ALL, NINE.binary, ends=True)
-    left_out = [rotated_out(runs, ALL, day) for day in (364, 365, 366)]
-    for run in runs:
-        waits = [run in one for one in left_out]
-        assert waits.count(False) == (3 if run.engine in (NINE, SEVEN) else 1)
+    done = {(run, day % SLOW) for day in range(360, 378) for run in runs if run not in rotated_out(runs, ALL, day)}
+    assert done == {(run, part) for run in runs for part in range(SLOW)}
+
+
+def test_the_newest_and_the_oldest_engine_are_run_every_day() -> None:
+    runs = plan(ALL, NINE.binary, ends=True)
+    for day in range(360, 378):
+        today = [run for run in runs if run not in rotated_out(runs, ALL, day)]
+        assert [run.engine for run in today].count(NINE) == 1
+        assert [run.engine for run in today].count(SEVEN) == 1
 
 
 def test_what_is_missing_is_told_with_a_way_out() -> None:

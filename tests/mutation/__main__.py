@@ -1,6 +1,7 @@
 """`make mutants`: the tests on each mutant of the Lua sources; what came of it is in build/mutants.json.
 
-MUTANTS=<n>    every nth mutant, always the same ones (1: all)
+MUTANTS=<n>    every nth mutant (1: all)
+DAY=<n>        a number: the next day takes the next ones; without it, always the same ones
 JOBS=<n>       processes (2)
 MUTANTS_TRACE=old  which lines each test runs is taken from the last run, though tests have changed since
 ARGS=<words>   only mutants whose names hold one of these words, `kernel/events/emit.lua` for instance
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import rotation
 from tests.mutation import report
 from tests.mutation.runner import SHOW, Runner
 from tests.mutation.texts import all_mutants
@@ -30,7 +32,8 @@ WARNINGS = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
 
 def main(words: list[str]) -> int:
     every = int(os.environ.get("MUTANTS", "1"))
-    chosen = [one for one in all_mutants() if one.lot % every == 0]
+    chosen = [one for one in all_mutants() if rotation.is_due(one.lot, every, rotation.DAY or 0)]
+    rotation.DAY = None  # some of the mutants, but all tests
     chosen = [one for one in chosen if not words or any(word in one.name for word in words)]
     BUILD.mkdir(exist_ok=True)
     runner = Runner(chosen, BUILD, int(os.environ.get("JOBS", "2")))
