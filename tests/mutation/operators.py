@@ -98,13 +98,22 @@ def affirm(node: Node) -> Iterator[Change]:
 
 
 def omit(node: Node) -> Iterator[Change]:
-    """A call that stands as a statement, for what it does, is not made: a command that writes, a function, a sort."""
-    if node.type == "function_call" and node.parent is not None and node.parent.type in ("block", "chunk"):
+    """A statement that stands for what it does is not carried out: a call, which may write, or an assignment."""
+    stands_alone = node.parent is not None and node.parent.type in ("block", "chunk")
+    if node.type in ("function_call", "assignment_statement") and stands_alone:
         yield put("omit", node, "")
 
 
+def bound(node: Node) -> Iterator[Change]:
+    """Of two values, the larger or the smaller one is always the first, or always the second."""
+    name, values = node.child_by_field_name("name"), node.child_by_field_name("arguments")
+    if node.type == "function_call" and name and values and source_of(name) in ("math.max", "math.min"):
+        for value in values.named_children:
+            yield put("bound", node, f"({source_of(value)})")
+
+
 OPERATORS: tuple[Callable[[Node], Iterator[Change]], ...] = (
-    always, never, choose, drop, invert, boundary, affirm, omit,
+    always, never, choose, drop, invert, boundary, affirm, omit, bound,
 )  # fmt: skip
 
 

@@ -37,6 +37,8 @@ def made(text: str) -> set[str]:
         ("return a and b or c", {"return b or c", "return c"}),
         ("local a = redis.call('GET', 'k')", set()),
         ("redis.call('DEL', 'k')", {""}),
+        ("a = 1", {""}),
+        ("a[b] = math.max(c, d)", {"", "a[b] = (c)", "a[b] = (d)"}),
         ("-- if a == b then", set()),
     ],
 )
