@@ -79,7 +79,7 @@ _TYPES: dict[str, dict[str, Any]] = {
 @dataclass(frozen=True)
 class Sources:
     scripts: list[Script]  # by id
-    includes: dict[str, Include]
+    includes: list[Include]  # those of the kernel, and then of each noun
     errors: dict[str, Any]  # errors.toml: `script` and `server`
     nouns: dict[str, Noun]
     keys: dict[str, dict[str, Key]]  # of each noun, by name and in order
@@ -93,16 +93,13 @@ def load(root: Path) -> Sources:
     """Read and check all sources below `root`. Raises BuildErrors."""
     problems: list[str] = []
     scripts: list[Script] = []
-    includes: dict[str, Include] = {}
+    includes: list[Include] = []
     nouns: dict[str, Noun] = {}
     keys: dict[str, dict[str, Key]] = {}
     errors = _errors(root)
     for path in _include_files(root):
         try:
-            include = read_include(root, path.relative_to(root).as_posix())
-            if include.name in includes:
-                raise BuildError(include.path, 1, f"{include.name} is in {includes[include.name].path} already")
-            includes[include.name] = include
+            includes.append(read_include(root, path.relative_to(root).as_posix()))
         except BuildError as error:
             problems.append(str(error))
     for folder in _folders(root):
@@ -113,9 +110,11 @@ def load(root: Path) -> Sources:
         except (NounError, KeysError) as error:
             problems.append(str(error))
             continue
+        visible = _visible(includes, folder.name)
+        problems += _twins(includes, folder.name)
         problems += [
-            f"{includes[name].path}:1: {name} is a key of {folder.name}: take another name"
-            for name in sorted(keys[folder.name].keys() & _visible(includes, folder.name).keys())
+            f"{visible[name].path}:1: {name} is a key of {folder.name}: take another name"
+            for name in sorted(keys[folder.name].keys() & visible.keys())
         ]
     for path in _source_files(root):
         try:
@@ -130,23 +129,22 @@ def load(root: Path) -> Sources:
             problems.append(str(error))
     if not scripts and not problems:
         problems.append(f"{root}: no sources: there is no <noun>/<verb>.v<N>.lua")
-    wanted = {name for script in scripts for name in script.includes}
+    wanted = {include.path for script in scripts for include in script.includes}
     if not problems:
-        problems += [f"{i.path}:1: no script uses it" for i in includes.values() if i.name not in wanted]
+        problems += [f"{include.path}:1: no script uses it" for include in includes if include.path not in wanted]
     if not problems:
         for noun in nouns.values():
-            problems += check_noun(noun, *_of(noun, scripts, includes))
+            problems += check_noun(noun, *_of(noun, scripts))
     if problems:
-        raise BuildErrors("\n".join(problems))
+        raise BuildErrors("\n".join(dict.fromkeys(problems)))  # one of the kernel is a problem of each noun
     return Sources(sorted(scripts, key=lambda s: (s.noun, s.verb, s.version)), includes, errors, nouns, keys)
 
 
-def _of(noun: Noun, scripts: list[Script], includes: dict[str, Include]) -> tuple[list[Script], str]:
+def _of(noun: Noun, scripts: list[Script]) -> tuple[list[Script], str]:
     """The scripts of a noun, and the text of all their sources."""
     own = [script for script in scripts if script.noun == noun.facts["word"]]
-    used = {name for script in own for name in script.includes}
     texts = [text for script in own for text in (script.body, script.rest)]
-    return own, "\n".join([*texts, *(includes[name].text for name in sorted(used))])
+    return own, "\n".join([*texts, *sorted({include.text for script in own for include in script.includes})])
 
 
 def _errors(root: Path) -> dict[str, Any]:
@@ -180,9 +178,23 @@ def _include_files(root: Path) -> list[Path]:
     return [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
 
 
-def _visible(includes: dict[str, Include], noun: str) -> dict[str, Include]:
-    """What the scripts of a noun may use."""
-    return {name: one for name, one in includes.items() if one.path.startswith(("kernel/", f"{noun}/"))}
+def _visible(includes: list[Include], noun: str) -> dict[str, Include]:
+    """What the scripts of a noun may use, by name: other nouns may have the same names for something else."""
+    return {one.name: one for one in _of_folders(includes, noun)}
+
+
+def _twins(includes: list[Include], noun: str) -> list[str]:
+    """The includes that have the name of another one that the same noun sees, each as a finding."""
+    visible, every = _visible(includes, noun), _of_folders(includes, noun)
+    return [
+        f"{visible[one.name].path}:1: {one.name} is in {one.path} already"
+        for one in every
+        if one not in visible.values()
+    ]
+
+
+def _of_folders(includes: list[Include], noun: str) -> list[Include]:
+    return [one for one in includes if one.path.startswith(("kernel/", f"{noun}/"))]
 
 
 def _source_files(root: Path) -> Iterator[Path]:
@@ -197,12 +209,11 @@ def _check_errors(script: Script, codes: dict[str, Any]) -> None:
             raise BuildError(script.path, line, f"{code} is not in errors.toml, which has {', '.join(codes)}")
 
 
-def assemble(script: Script, includes: dict[str, Include]) -> str:
+def assemble(script: Script) -> str:
     """The text to load: first line, header, preamble, includes, body."""
-    parts = [includes[name] for name in script.includes]
-    usual = [part for part in parts if part.name not in script.rare]
-    rare = [part for part in parts if part.name in script.rare]
-    names = set(script.free).union(*(part.free for part in parts))
+    usual = [part for part in script.includes if part.name not in script.rare]
+    rare = [part for part in script.includes if part.name in script.rare]
+    names = set(script.free).union(*(part.free for part in script.includes))
     before, after, called = _rare(script, [] if script.rest else rare, usual)
     rest = [*(_with_keys(script, part) for part in rare), script.rest] if script.rest else []
     first = f"#!lua flags={script.flag}" if script.flag else "#!lua"
@@ -236,9 +247,9 @@ def _header(script: Script) -> str:
     return "\n".join([*lines[:blank], *keys, *lines[blank:]])
 
 
-def bundle(script: Script, includes: dict[str, Include]) -> str:
+def bundle(script: Script) -> str:
     """The text to load, checked: that it is Lua, uses no globals, and keeps within Lua's own limits."""
-    text = assemble(script, includes)
+    text = assemble(script)
     try:
         chunk = parse(text[text.index("\n") :])  # the line numbers stay
     except LuaError as error:
@@ -299,7 +310,7 @@ def build(root: Path) -> dict[str, str]:
     problems: list[str] = []
     for script in sources.scripts:
         try:
-            text = bundle(script, sources.includes)
+            text = bundle(script)
         except BuildError as error:
             problems.append(str(error))
             continue

@@ -47,8 +47,9 @@ def resolve(script: Script, includes: Mapping[str, Include], keys: Mapping[str, 
     script.keys = [*needed, *([gate(script.role)] if script.role else [])]
     every = used & includes.keys()
     early = _early(script, includes, every)
-    script.includes = [*_in_order(script, early, includes), *_in_order(script, every - early, includes)]
-    script.rare = [name for name in script.includes if name not in early]
+    names = [*_in_order(script, early, includes), *_in_order(script, every - early, includes)]
+    script.includes = [includes[name] for name in names]
+    script.rare = [name for name in names if name not in early]
 
 
 def _is_given(name: str) -> bool:

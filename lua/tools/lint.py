@@ -61,7 +61,7 @@ def lint(root: Path) -> list[str]:
     sources = load(root)
     found: list[str] = []
     facts: dict[str, Facts] = {}
-    for path, most in [(i.path, MOST_INCLUDE_LINES) for i in sources.includes.values()] + [
+    for path, most in [(i.path, MOST_INCLUDE_LINES) for i in sources.includes] + [
         (s.path, MOST_LINES) for s in sources.scripts
     ]:
         text = (root / path).read_text()
@@ -72,7 +72,7 @@ def lint(root: Path) -> list[str]:
         every = tokens(text)
         found += _check_tokens(facts[path], every) + check_bounds(path, text, every)
     for script in sources.scripts:
-        parts = [facts[script.path], *(facts[sources.includes[name].path] for name in script.includes)]
+        parts = [facts[script.path], *(facts[include.path] for include in script.includes)]
         found += _check_script(script, sources, parts)
     return list(dict.fromkeys(found))  # an include's findings once, not once for each script
 

@@ -150,7 +150,7 @@ class Script:
     constants: dict[str, str] = field(default_factory=dict)  # what stands for the names of noun.toml
     cost: str = ""
     budget: tuple[int, int] | None = None  # the commands and the lines of Lua that no call passes
-    includes: list[str] = field(default_factory=list)  # the late ones at the end
+    includes: list[Include] = field(default_factory=list)  # the late ones at the end
     rare: list[str] = field(default_factory=list)  # the late ones
     early: set[str] = field(default_factory=set)  # as the header says, against the rule of closure.py
     late: set[str] = field(default_factory=set)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 from tests.unit.lua_tree import LUA, bundle, header, noun
 
@@ -24,33 +23,26 @@ def sources() -> bundle.Sources:
 @cache
 def paths() -> list[str]:
     """Of every source, below lua/: the includes, and then the scripts."""
-    return [*sorted(one.path for one in sources().includes.values()), *(one.path for one in sources().scripts)]
+    return [*sorted(one.path for one in sources().includes), *(one.path for one in sources().scripts)]
 
 
 @cache
 def holders(source: str) -> list[str]:
     """The ids of the scripts that a source is in: that script itself, or all that use the include."""
-    name = Path(source).stem
-    return [
-        one.id
-        for one in sources().scripts
-        if one.path == source or (name in one.includes and source == sources().includes[name].path)
-    ]
+    return [one.id for one in sources().scripts if source in (one.path, *(part.path for part in one.includes))]
 
 
 def rebuilt(source: str, text: str) -> dict[str, str]:
     """The texts of the scripts that a source is in, with another text of it."""
-    found, includes, name = {}, sources().includes, Path(source).stem
-    for script in sources().scripts:
-        changed = script
+    found = {}
+    for script in (one for one in sources().scripts if one.id in holders(source)):
         if script.path == source:
             _, body, rest = header.divided(text.splitlines())
             changed = replace(script, body=body.strip("\n"), rest=rest.strip("\n"))
-        elif script.id not in holders(source):
-            continue
         else:
-            includes = includes | {name: replace(includes[name], text=text)}
-        found[script.id] = bundle.assemble(changed, includes)
+            parts = [replace(part, text=text) if part.path == source else part for part in script.includes]
+            changed = replace(script, includes=parts)
+        found[script.id] = bundle.assemble(changed)
     return found
 
 
@@ -79,7 +71,8 @@ def origins(source: str, text: str) -> dict[int, tuple[str, int]]:
     found: dict[int, tuple[str, int]] = {}
     constants = sources().nouns[source.split("/", 1)[0]].constants
     generated = [as_written(line) for line in text.splitlines()]
-    for path in [*(LUA / one.path for one in sources().includes.values()), LUA / source]:
+    (script,) = (one for one in sources().scripts if one.path == source)
+    for path in [*(LUA / part.path for part in script.includes), LUA / source]:
         lines = noun.with_constants(path.read_text(), constants).strip("\n").splitlines()
         parts = {0: lines}
         if path == LUA / source:

@@ -7,7 +7,6 @@ import redis
 
 from tests.lua.bench import Bench, MakeAny
 from tests.lua.sources import sources
-from tests.unit.lua_tree import LUA
 
 LENGTHS = [0, 1, 3_500, 3_501, 7_999, 20_000]
 
@@ -22,7 +21,7 @@ def run(bench: Bench, name: str, before: str, after: str, length: int) -> None:
             "local function emit(_, event, ids) sent[#sent + 1] = event .. ' ' .. ids end",
             "local function list(make) local all = {} for i = 1, length do make(all, i) end return all end",
             before,
-            (LUA / sources().includes[name].path).read_text(),
+            next(one.text for one in sources().includes if one.name == name),
             after,
         ]
     )

@@ -149,8 +149,9 @@ class Sources:
     def keys(self, text: str) -> None:
         (self.root / "demo/keys.toml").write_text(text)
 
-    def include(self, name: str, text: str) -> None:
-        (self.root / "demo/include" / f"{name}.lua").write_text(text)
+    def include(self, name: str, text: str, folder: str = "demo/include") -> None:
+        (self.root / folder).mkdir(parents=True, exist_ok=True)
+        (self.root / folder / f"{name}.lua").write_text(text)
 
     def build(self) -> dict[str, str]:
         return bundle.build(self.root)

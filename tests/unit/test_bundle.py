@@ -165,6 +165,25 @@ def test_a_script_has_what_it_reaches(sources: Sources) -> None:
     assert "demo/include/config.lua:1: config is a key of demo: take another name" in sources.errors()
 
 
+def test_each_noun_has_names_of_its_own(sources: Sources) -> None:
+    sources.include("help", "-- help(a): x\nlocal function help(a) return a .. 'demo' end\n")
+    sources.include("help", "-- help(a): x\nlocal function help(a) return a .. 'other' end\n", "other/include/a")
+    sources.script("RETURN ok", "\nreturn { help('') }\n")
+    sources.script("RETURN ok", "\nreturn { help('') }\n", header="-- other.run.v1: x\n--\n", path="other/run.v1.lua")
+    files = sources.build()
+    for noun, stranger in (("demo", "other"), ("other", "demo")):
+        text = files[f"dist/{noun}.run.v1.lua"]
+        assert f"'{noun}'" in text
+        assert f"'{stranger}'" not in text
+    sources.include("help", "-- help(a): x\nlocal function help(a) return a end\n", "other/include/b")
+    assert sources.errors() == "other/include/b/help.lua:1: help is in other/include/a/help.lua already"
+    (sources.root / "other/include/b/help.lua").rename(sources.root / "kernel/help.lua")
+    assert sources.errors().splitlines() == [
+        "demo/include/help.lua:1: help is in kernel/help.lua already",
+        "other/include/a/help.lua:1: help is in kernel/help.lua already",
+    ]
+
+
 def test_an_argument_hides_no_name_of_an_include(sources: Sources) -> None:
     sources.include("look", "-- look(): x\nlocal function look() return tasks end\n")
     sources.script("ARGV tasks id\nRETURN ok", "\nreturn { tasks, look() }\n")
