@@ -64,10 +64,11 @@ def acl_rules(
             f"roles: {', '.join(map(repr, roles)) or 'none'} is not accepted; allowed: {', '.join(ROLES)}"
         )
     gates = list(dict.fromkeys(gate for role in roles for gate in _GATES[role]))
+    used = {word for script in _scripts() if gates and script.role in ("any", *gates) for word in script.uses}
     keys, gate_keys, channels = [], [], []
     for noun, base in _bases({"queues": queues, "domains": domains, **others}, prefix, slot):
         own = [gate for gate in gates if gate in noun["roles"]]
-        keys.append(f"{'~' if own else '%R~'}{base}:*")
+        keys.append(f"{'~' if own or noun['word'] in used else '%R~'}{base}:*")
         gate_keys += [f"~{base}!{gate}" for gate in own]
         channels.append(f"&{base}:*")
     commands = [f"+{command}" for command in _commands(gates, load, old)]

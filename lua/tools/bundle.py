@@ -41,7 +41,8 @@ from model import (
 from noun import FILE, RETRY, Noun, NounError, arg_entry, entry_of, field_facts, read_noun, status_facts, with_constants
 from noun import check as check_noun
 from preamble import LAYOUT, keys_of, preamble
-from scan import GLOBALS, LuaError, parse, substitute, tokens
+from scan import GLOBALS, LuaError, parse, renamed, substitute, tokens
+from uses import of_noun
 
 CONTRACT = 1
 NO_NOUNS = ("kernel", "tools", "dist", "conformance")  # folders beside those of the nouns
@@ -104,6 +105,7 @@ def load(root: Path) -> Sources:
             problems.append(str(error))
     for folder in _folders(root):
         try:
+            keys[folder.name] = {}
             if noun := read_noun(root, folder.name):
                 nouns[folder.name] = noun
             keys[folder.name] = read_keys(root, folder.name)
@@ -116,15 +118,17 @@ def load(root: Path) -> Sources:
             f"{visible[name].path}:1: {name} is a key of {folder.name}: take another name"
             for name in sorted(keys[folder.name].keys() & visible.keys())
         ]
+    called = {word: nouns[word].lua if word in nouns else word for word in keys}
+    problems += _misnamed(includes, keys, called)
     for path in _source_files(root):
         try:
             noun = nouns.get(path.parent.name)
-            script = read_script(root, path.relative_to(root).as_posix(), noun)
+            script = read_script(root, path.relative_to(root).as_posix(), noun, called)
             script.constants = noun.constants if noun else {}
             scripts.append(script)
             _check_errors(script, errors["script"])
             if not problems:
-                resolve(script, _visible(includes, script.noun), keys[script.noun])
+                resolve(script, *_known(script, includes, keys, nouns))
         except BuildError as error:
             problems.append(str(error))
     if not scripts and not problems:
@@ -134,17 +138,37 @@ def load(root: Path) -> Sources:
         problems += [f"{include.path}:1: no script uses it" for include in includes if include.path not in wanted]
     if not problems:
         for noun in nouns.values():
-            problems += check_noun(noun, *_of(noun, scripts))
+            problems += check_noun(noun, *_of(noun, scripts), nouns)
     if problems:
         raise BuildErrors("\n".join(dict.fromkeys(problems)))  # one of the kernel is a problem of each noun
     return Sources(sorted(scripts, key=lambda s: (s.noun, s.verb, s.version)), includes, errors, nouns, keys)
 
 
-def _of(noun: Noun, scripts: list[Script]) -> tuple[list[Script], str]:
-    """The scripts of a noun, and the text of all their sources."""
+def _of(noun: Noun, scripts: list[Script]) -> tuple[list[Script], str, str]:
+    """The scripts of a noun, the text of all their sources, and that of what they use of other nouns."""
     own = [script for script in scripts if script.noun == noun.facts["word"]]
-    texts = [text for script in own for text in (script.body, script.rest)]
-    return own, "\n".join([*texts, *sorted({include.text for script in own for include in script.includes})])
+    bodies = [text for script in own for text in (script.body, script.rest)]
+    parts = sorted({(include.text, include.noun) for script in own for include in script.includes})
+    return (
+        own,
+        "\n".join([*bodies, *(text for text, used in parts if not used)]),
+        "\n".join(text for text, used in parts if used),
+    )
+
+
+def _misnamed(includes: list[Include], keys: dict[str, dict[str, Key]], called: dict[str, str]) -> Iterator[str]:
+    """Names that would look like those of a noun that a script uses, each as a finding."""
+    for word, lua in called.items():
+        for other, its_lua in called.items():
+            if other != word and lua in (other, its_lua):
+                yield f"{word}/{FILE}:1: lua: {lua} is what the noun {other} is called"
+        beginnings = (f"{word}_", f"{lua}_")
+        for path, name in (
+            *((include.path, include.name) for include in includes),
+            *((f"{noun}/{KEYS_FILE}", name) for noun in keys for name in keys[noun]),
+        ):
+            if name.startswith(beginnings):
+                yield f"{path}:1: {name} must not begin with a noun and _: that is for what is another noun's"
 
 
 def _errors(root: Path) -> dict[str, Any]:
@@ -183,6 +207,19 @@ def _visible(includes: list[Include], noun: str) -> dict[str, Include]:
     return {one.name: one for one in _of_folders(includes, noun)}
 
 
+def _known(
+    script: Script, includes: list[Include], keys: dict[str, dict[str, Key]], nouns: dict[str, Noun]
+) -> tuple[dict[str, Include], dict[str, Key]]:
+    """The includes and the keys that a script may use, by its names for them: those of its own noun come first."""
+    known, known_keys = _visible(includes, script.noun), dict(keys[script.noun])
+    for word, called in script.uses.items():
+        constants = nouns[word].constants if word in nouns else {}
+        others, other_keys = of_noun(word, called, _visible(includes, word), keys[word], constants)
+        known |= others
+        known_keys |= other_keys
+    return known, known_keys
+
+
 def _twins(includes: list[Include], noun: str) -> list[str]:
     """The includes that have the name of another one that the same noun sees, each as a finding."""
     visible, every = _visible(includes, noun), _of_folders(includes, noun)
@@ -215,7 +252,11 @@ def assemble(script: Script) -> str:
     rare = [part for part in script.includes if part.name in script.rare]
     names = set(script.free).union(*(part.free for part in script.includes))
     before, after, called = _rare(script, [] if script.rest else rare, usual)
-    rest = [*(_with_keys(script, part) for part in rare), script.rest] if script.rest else []
+    rest = (
+        [*(_with_keys(script, part) for part in rare), substitute(script.rest, {}, script.uses.values())]
+        if script.rest
+        else []
+    )
     first = f"#!lua flags={script.flag}" if script.flag else "#!lua"
     sections = [
         f"{first}\n-- generated from lua/{script.path} by lua/bundle.py; do not edit\n{_header(script)}",
@@ -224,7 +265,7 @@ def assemble(script: Script) -> str:
         *(substitute(_with_keys(script, part), called) for part in usual),
         *after,
         *keys_of(script, script.free),
-        substitute(script.body, called),
+        substitute(script.body, called, script.uses.values()),
         *rest,
     ]
     return with_constants("\n\n".join(sections) + "\n", script.constants)
@@ -233,7 +274,7 @@ def assemble(script: Script) -> str:
 def _header(script: Script) -> str:
     """The header of a source, with the keys that the script takes, for those who read what is generated."""
     rows = [
-        (key.name, f"prefix/{key.type}" if key.suffix else key.type, key.template, key.suffix or "")
+        (key.told, f"prefix/{key.type}" if key.suffix else key.type, key.template, key.suffix or "")
         for key in script.keys
         if key.type != GATE
     ]
@@ -277,7 +318,12 @@ def _with_keys(script: Script, part: Include) -> str:
     Keys of the whole script would be upvalues, and Lua looks for each of them whenever it makes a function.
     """
     keys = "".join(f" {line}" for line in keys_of(script, part.free))
-    return _HEAD.sub(lambda head: head[0] + keys, part.text.strip("\n"), count=1)
+    return _HEAD.sub(lambda head: head[0] + keys, text_of(part).strip("\n"), count=1)
+
+
+def text_of(part: Include) -> str:
+    """An include as its script has it: under other names if it is another noun's."""
+    return renamed(part.text, part.names) if part.noun else part.text
 
 
 def _rare(script: Script, rare: list[Include], usual: list[Include]) -> tuple[list[str], list[str], dict[str, str]]:
@@ -348,6 +394,7 @@ def _entry(script: Script, text: str, noun: Noun | None) -> dict[str, Any]:
         "sha1": hashlib.sha1(text.encode()).hexdigest(),
         "sha1_dragonfly": hashlib.sha1(dragonfly.encode()).hexdigest(),
         "layout": LAYOUT,
+        **_uses(script),
         "read_only": script.flag == "no-writes",
         "role": "observe" if script.flag == "no-writes" else script.role or "any",
         "replay": script.replay,
@@ -356,8 +403,9 @@ def _entry(script: Script, text: str, noun: Noun | None) -> dict[str, Any]:
         "cost": script.cost,
         **({"budget": dict(zip(("commands", "steps"), script.budget, strict=True))} if script.budget else {}),
         "keys": [
-            {"name": key.name, "kind": "key", "type": key.type, "template": key.template}
+            {"name": key.told, "kind": "key", "type": key.type, "template": key.template}
             | ({"kind": "prefix", "suffix": key.suffix} if key.suffix else {})
+            | ({"noun": key.noun} if key.noun else {})
             for key in script.keys
         ],
         "args": [arg_entry(arg) for arg in script.args],
@@ -367,6 +415,13 @@ def _entry(script: Script, text: str, noun: Noun | None) -> dict[str, Any]:
         "errors": ["ADEQ_ARG", *script.errors],
         "events": script.events,
     }
+
+
+def _uses(script: Script) -> dict[str, Any]:
+    """The other nouns of a script, and the layout of each noun whose data it knows."""
+    if not script.uses:
+        return {}
+    return {"uses": list(script.uses), "layouts": dict.fromkeys((script.noun, *script.uses), LAYOUT)}
 
 
 def _commands(text: str) -> list[str]:

@@ -16,6 +16,7 @@ from header import OPEN, PREAMBLE, BuildError
 from keys import gate
 from model import Include, Key, Script
 from noun import is_constant
+from uses import GIVEN
 
 FEW = 12  # a script with fewer includes makes all of them early
 
@@ -23,9 +24,17 @@ FEW = 12  # a script with fewer includes makes all of them early
 def resolve(script: Script, includes: Mapping[str, Include], keys: Mapping[str, Key]) -> None:
     """Fill in the keys and includes of a script. Raises BuildError."""
     own, used = script.locals, _reach(script, script.free, includes)
+    for word, called in script.uses.items():
+        if called in keys or called in includes:
+            line, what = script.lines[f"USES {word}"], "a key" if called in keys else "an include"
+            raise BuildError(script.path, line, f"{called} is {what} here: let lua in {word}/noun.toml be another name")
     for name in sorted(used & includes.keys()):
         for need, line in includes[name].free.items():
             kind = own.get(need)
+            if includes[name].noun:
+                if need not in keys and need not in includes and not _is_given(need):
+                    _check_given(script, includes[name], need, line)
+                continue
             if kind and (need in keys or need in includes):
                 raise BuildError(
                     script.path,
@@ -40,8 +49,9 @@ def resolve(script: Script, includes: Mapping[str, Include], keys: Mapping[str, 
                 )
     for name, line in script.free.items():
         if name not in own and name not in keys and name not in includes and not _is_given(name):
+            told = name.replace("__", ".")
             raise BuildError(
-                script.path, line, f"{name} is not declared: a key, an include, an argument, or else a local"
+                script.path, line, f"{told} is not declared: a key, an include, an argument, or else a local"
             )
     needed = [key for key in keys.values() if key.name in used]
     script.keys = [*needed, *([gate(script.role)] if script.role else [])]
@@ -50,6 +60,15 @@ def resolve(script: Script, includes: Mapping[str, Include], keys: Mapping[str, 
     names = [*_in_order(script, early, includes), *_in_order(script, every - early, includes)]
     script.includes = [includes[name] for name in names]
     script.rare = [name for name in names if name not in early]
+
+
+def _check_given(script: Script, include: Include, need: str, line: int) -> None:
+    """What an include of another noun takes besides that noun's own keys and includes."""
+    if need not in GIVEN:
+        text = f"{need} is no parameter: an include that {script.path} uses takes only {', '.join(GIVEN)} from outside"
+        raise BuildError(include.path, line, text)
+    if script.locals.get(need) != "ARGV":
+        raise BuildError(script.path, 1, f"{need} is needed by {include.path}: it must be an argument")
 
 
 def _is_given(name: str) -> bool:

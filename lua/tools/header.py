@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from model import (
     read_type,
 )
 from noun import FILE, Noun
-from scan import GLOBALS, KEYWORDS, Chunk, LuaError, parse
+from scan import GLOBALS, KEYWORDS, Chunk, LuaError, in_script, parse
 
 # What bodies and includes may use undeclared; keys and arguments have names, so never by number.
 OPEN = GLOBALS - {"KEYS", "ARGV"}
@@ -90,29 +91,41 @@ def divided(lines: list[str]) -> tuple[int, str, str]:
     return size, body, rest
 
 
-def read_script(root: Path, path: str, noun: Noun | None = None) -> Script:
-    """Read one source and check all that can be seen without the includes."""
+def read_script(root: Path, path: str, noun: Noun | None = None, nouns: Mapping[str, str] | None = None) -> Script:
+    """Read one source and check all that can be seen without the includes.
+
+    nouns: all that there are, and what each is called in the body of a script that uses it.
+    """
     text = read_text(root, path)
     lines = text.splitlines()
     size, body, rest = divided(lines)
     script = Script(path, "\n".join(lines[:size]), body.strip("\n"), rest.strip("\n"))
-    _Header(script, lines[:size], noun).read()
+    _Header(script, lines[:size], noun, nouns or {}).read()
     if rest and (script.early or script.late):
         raise BuildError(path, 1, f"with a line '{LATE_BODY}' there are no lines EARLY and LATE")
-    chunk = _parse(path, text)
+    used = set(script.uses.values())
+    chunk = _parse(path, text, used)
     for name, line in chunk.written.items():
         if name not in script.locals:
             raise BuildError(path, line, f"{name} is assigned, but only arguments and locals may be")
-    script.free, script.sure = chunk.free, chunk.sure
-    script.body_free = set(_parse(path, body).free) if rest else set(chunk.free)
+    for word, called in script.uses.items():
+        if not any(name.startswith(f"{called}.") for name in chunk.free):
+            raise BuildError(path, script.lines[f"USES {word}"], f"USES {word}: the body has no {called}.<name>")
+    script.free = {in_script(name): line for name, line in chunk.free.items()}
+    script.sure = set(map(in_script, chunk.sure))
+    script.body_free = set(map(in_script, _parse(path, body, used).free)) if rest else set(script.free)
     return script
 
 
-def _parse(path: str, text: str) -> Chunk:
+def _parse(path: str, text: str, nouns: Container[str] = ()) -> Chunk:
     try:
-        return parse(text)
+        chunk = parse(text, nouns)
     except LuaError as error:
         raise BuildError(path, error.line, str(error)) from None
+    for token in chunk.tokens:
+        if token.kind == "name" and "__" in token.text.lstrip("_"):
+            raise BuildError(path, token.line, f"{token.text}: two underscores are for what is another noun's")
+    return chunk
 
 
 def _words(text: str) -> list[str]:
@@ -120,10 +133,11 @@ def _words(text: str) -> list[str]:
 
 
 class _Header:
-    def __init__(self, script: Script, lines: list[str], noun: Noun | None) -> None:
+    def __init__(self, script: Script, lines: list[str], noun: Noun | None, nouns: Mapping[str, str]) -> None:
         self.script = script
         self.lines = lines
         self.noun = noun
+        self.nouns = nouns
         self.line = 1
         self.ranges: dict[str, tuple[int, int]] = {}
 
@@ -134,7 +148,7 @@ class _Header:
         script, kinds = self.script, {
             "ARGV": self.scalar, "ITEM": self.item, "PAIR": self.item, "GROUP": self.group,
             "RETURN": self.returned, "EACH": self.each, "ERROR": self.error, "EVENT": self.event,
-            "ROLE": self.role, "REPLAY": self.replay, "SETTINGS": self.settings, "FLAGS": self.flags,
+            "ROLE": self.role, "USES": self.uses, "REPLAY": self.replay, "SETTINGS": self.settings, "FLAGS": self.flags,
             "COST": self.cost, "EARLY": self.early, "LATE": self.late,
         }  # fmt: skip
         self.first()
@@ -192,6 +206,10 @@ class _Header:
             line = script.lines.get(f"{kind} {name}", 1)
             if name in seen:
                 raise self.fail(f"{name} is named by {seen[name]} already", line)
+            if "__" in name:
+                raise self.fail(f"{name}: two underscores are for what is another noun's", line)
+            if name in script.uses.values():
+                raise self.fail(f"{name} is a noun that the script uses: take another name", line)
             if name in KEYWORDS | GLOBALS | PREAMBLE or name.startswith("arg_"):
                 raise self.fail(f"{name} is Lua's or the preamble's: take another name", line)
             seen[name] = kind
@@ -223,8 +241,14 @@ class _Header:
 
     def word(self, text: str, what: str) -> str:
         if WORD.fullmatch(text) is None:
-            raise self.fail(f"{what} must be small letters, digits and _, got {text!r}")
+            raise self.fail(f"{what} must be small letters, digits and single _, got {text!r}")
         return text
+
+    def include(self, text: str) -> str:
+        """The name of an include, or `<noun>.<name>` for one of a noun that the script uses."""
+        noun, _, name = text.rpartition(".")
+        self.word(name, "an include")
+        return in_script(text) if noun else text
 
     def scalar(self, words: list[str]) -> None:
         arg = self.arg(words, "'ARGV <name> <type> [?=<default>]'")
@@ -285,12 +309,12 @@ class _Header:
 
     def early(self, words: list[str]) -> None:
         for name in self.some(words):
-            self.declare("EARLY", self.word(name, "an include"))
+            self.declare("EARLY", name := self.include(name))
             self.script.early.add(name)
 
     def late(self, words: list[str]) -> None:
         for name in self.some(words):
-            self.declare("LATE", self.word(name, "an include"))
+            self.declare("LATE", name := self.include(name))
             self.script.late.add(name)
 
     def flags(self, words: list[str]) -> None:
@@ -304,6 +328,17 @@ class _Header:
             raise self.fail(f"must be one 'ROLE' line with one of {', '.join(ROLES)}")
         self.declare("ROLE", words[1])
         self.script.role = words[1]
+
+    def uses(self, words: list[str]) -> None:
+        for word in self.some(words):
+            others = [noun for noun in self.nouns if noun != self.script.noun]
+            if word not in others:
+                raise self.fail(f"USES names other nouns: allowed are {', '.join(others) or 'none'}, got {word!r}")
+            called = self.nouns[word]
+            if called in KEYWORDS | GLOBALS | PREAMBLE:
+                raise self.fail(f"{called} is Lua's or the preamble's: let lua in {word}/{FILE} be another name")
+            self.declare("USES", word)
+            self.script.uses[word] = called
 
     def replay(self, words: list[str]) -> None:
         if len(words) != 2 or words[1] not in REPLAYS or self.script.replay:

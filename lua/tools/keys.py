@@ -45,7 +45,7 @@ def read_keys(root: Path, word: str) -> dict[str, Key]:
 def _problem(name: str, entry: Any) -> str | None:
     """What is wrong with an entry, if anything is."""
     if WORD.fullmatch(name) is None:
-        return "a key's name must be small letters, digits and _"
+        return "a key's name must be small letters, digits and single _"
     needed, allowed = {"type", "doc"}, {"type", "doc", "at", "suffix", "shown"}
     if not isinstance(entry, Mapping) or not needed <= entry.keys() <= allowed:
         return "must have type and doc, and may have at, suffix and shown"

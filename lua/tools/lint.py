@@ -17,7 +17,7 @@ from bundle import BuildErrors, Sources, load
 from keys import FILE as KEYS_FILE
 from model import Script
 from noun import FILE
-from scan import Token, tokens, word_set
+from scan import Token, in_script, parse, tokens, word_set
 from vectors import check
 
 MOST_LINES, MOST_INCLUDE_LINES = 120, 60
@@ -74,6 +74,8 @@ def lint(root: Path) -> list[str]:
     for script in sources.scripts:
         parts = [facts[script.path], *(facts[include.path] for include in script.includes)]
         found += _check_script(script, sources, parts)
+        if script.uses:
+            found += _check_opens(script, (root / script.path).read_text(), facts)
     return list(dict.fromkeys(found))  # an include's findings once, not once for each script
 
 
@@ -87,7 +89,7 @@ def without_facts(root: Path) -> list[str]:
 def unused_keys(root: Path) -> list[str]:
     """The keys that no script takes, each as a finding."""
     sources = load(root)
-    used = {(script.noun, key.name) for script in sources.scripts for key in script.keys}
+    used = {(key.noun or script.noun, key.of_noun) for script in sources.scripts for key in script.keys}
     return [
         f"{noun}/{KEYS_FILE}:1: {name} is declared but not used"
         for noun, keys in sources.keys.items()
@@ -172,6 +174,24 @@ def _check_script(script: Script, sources: Sources, parts: list[Facts]) -> list[
                     found.append(f"{part.path}:{line}: {command} is no read, but {script.path} is no-writes")
         for event in script.events:
             report(f"EVENT {event}", "a script with the flag no-writes adds no events")
+    return found
+
+
+def _check_opens(script: Script, text: str, facts: dict[str, Facts]) -> list[str]:
+    """A script of several nouns opens all of them before it writes: an error reply must not follow a write."""
+    parts = {part.name: part for part in script.includes}
+    writing = {name for name, part in parts.items() if facts[part.path].commands.keys() - READS}
+    for _ in parts:
+        writing |= {name for name, part in parts.items() if part.free.keys() & writing}
+    chunk = parse(text, script.uses.values())
+    every, written, found = chunk.tokens, False, []
+    at = {token.at: token.text for token in chunk.uses}
+    for i, token in enumerate(every):
+        name = at.get(token.at, "")
+        if written and name.rpartition(".")[2].startswith("open"):
+            found.append(f"{script.path}:{token.line}: {name} must come before the first write")
+        called = token.text in ("call", "pcall") and i + 2 < len(every) and every[i + 2].literal
+        written = written or in_script(name) in writing or bool(called and called not in READS)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 MAX_SAFE = 9007199254740991
@@ -22,7 +23,7 @@ GATE = "gate"
 REPLAYS = ("rid", "slot", "token", "idempotent", "state", "goes_on")
 FLAGS = ("no-writes", "allow-oom")
 
-WORD = re.compile(r"[a-z][a-z0-9_]*", re.A)
+WORD = re.compile(r"(?!.*__)[a-z][a-z0-9_]*", re.A)
 _RANGE = re.compile(r"(-?\d+)?\.\.(-?\d+)?", re.A)
 
 # Patterns that are both Python's and JavaScript's; the manifest carries them.
@@ -94,6 +95,17 @@ class Key:
     type: str
     template: str
     suffix: str | None  # set for a prefix
+    noun: str = ""  # whose it is, if not of the script's own noun
+
+    @property
+    def of_noun(self) -> str:
+        """Its name in its noun's keys.toml: `config`, where a script has the name `lock__config`."""
+        return self.name.rpartition("__")[2]
+
+    @property
+    def told(self) -> str:
+        """Its name in the manifest: `lock_config`."""
+        return f"{self.noun}_{self.of_noun}" if self.noun else self.name
 
 
 @dataclass(frozen=True)
@@ -136,6 +148,7 @@ class Script:
     verb: str = ""
     version: int = 0
     doc: str = ""
+    uses: dict[str, str] = field(default_factory=dict)  # other nouns, in order -> what they are called in the body
     keys: list[Key] = field(default_factory=list)
     args: list[Arg] = field(default_factory=list)
     groups: dict[str, Group] = field(default_factory=dict)
@@ -181,3 +194,5 @@ class Include:
     free: dict[str, int]  # names that it takes from outside -> line
     sure: set[str]  # those that each of its calls uses
     made: str = ""  # early or late, whichever script it is in
+    noun: str = ""  # whose it is, if not of the script's own noun
+    names: Mapping[str, str] = field(default_factory=dict)  # then: what the script calls the names of its text

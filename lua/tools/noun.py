@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from model import LISTS, Arg, Field, Script, Status, Type, read_type
+from model import LISTS, WORD, Arg, Field, Script, Status, Type, read_type
 
 FILE = "noun.toml"
 THEN = ("done", "ask", "again", "stop")
@@ -39,6 +39,11 @@ class Noun:
     settings: list[Arg] = field(default_factory=list)
 
     @property
+    def lua(self) -> str:
+        """What it is called in the bodies of other nouns' scripts: its word, unless that means something else there."""
+        return str(self.facts.get("lua", self.facts["word"]))
+
+    @property
     def constants(self) -> dict[str, str]:
         """What stands in the generated scripts for DEFAULT_<setting> and WAIT_<wait>."""
         found = {f"DEFAULT_{arg.name}": _literal(arg) for arg in self.settings if arg.default}
@@ -54,10 +59,12 @@ def read_noun(root: Path, word: str) -> Noun | None:
         facts = tomllib.loads((root / path).read_text())
     except tomllib.TOMLDecodeError as error:
         raise NounError(f"{path}:1: {error}") from None
-    if sorted(facts) != sorted(_TABLES):
+    if sorted(facts.keys() - {"lua"}) != sorted(_TABLES):
         raise NounError(f"{path}:1: must have {', '.join(_TABLES)}, got {', '.join(facts)}")
     if facts["word"] != word:
         raise NounError(f"{path}:1: word must be {word}, as the folder")
+    if not WORD.fullmatch(str(facts.get("lua", word))):
+        raise NounError(f"{path}:1: lua must be small letters, digits and single _, got {facts['lua']!r}")
     noun = Noun(path, facts)
     problems = list(_malformed(noun))
     if problems:
@@ -75,16 +82,19 @@ def is_constant(name: str) -> bool:
     return _CONSTANT.fullmatch(name) is not None
 
 
-def check(noun: Noun, scripts: list[Script], sources: str) -> Iterator[str]:
-    """How a noun's file and its scripts differ, each as `<file>:<line>: <what>`. sources: all their text."""
-    literals = set(re.findall(r"'([^'\n]*)'", sources))
+def check(noun: Noun, scripts: list[Script], sources: str, of_others: str, others: Mapping[str, Noun]) -> Iterator[str]:
+    """How a noun's file and its scripts differ, each as `<file>:<line>: <what>`. sources: all their text.
+
+    of_others: the text of what the scripts use of other nouns. others: all nouns by their words.
+    """
+    literals = set(re.findall(r"'([^'\n]*)'", sources + of_others))
     words = literals | set(re.findall(r"[a-z_]+", " ".join(literals)))
     words.update(value for script in scripts for arg in _arguments(script) for value in arg.type.values)
     for script in scripts:
         if not script.replay:
             yield f"{script.path}:1: no REPLAY: what makes a call that is sent again the same call?"
     for problem in (
-        *_check_names(noun, scripts),
+        *_check_names(noun, scripts, others),
         *_check_settings(noun, sources),
         *_check_tables(noun, scripts),
         *_check_hints(noun, scripts, words),
@@ -93,10 +103,12 @@ def check(noun: Noun, scripts: list[Script], sources: str) -> Iterator[str]:
     yield from _check_fields(noun, scripts, words)
 
 
-def _check_names(noun: Noun, scripts: list[Script]) -> Iterator[str]:
-    """Events, roles and statuses are those of the headers."""
+def _check_names(noun: Noun, scripts: list[Script], others: Mapping[str, Noun]) -> Iterator[str]:
+    """Events, roles and statuses are those of the headers. A script may add the events of a noun that it uses, too."""
     declared = {
-        "events": {event for script in scripts for event in script.events},
+        "events": {
+            event for script in scripts for event in script.events if not _is_others(event, script, noun, others)
+        },
         "roles": {script.role for script in scripts if script.role},
         "statuses": {status.name for script in scripts for status in statuses_of(script)},
     }
@@ -111,6 +123,11 @@ def _check_names(noun: Noun, scripts: list[Script]) -> Iterator[str]:
         verb, _, status = name.rpartition(".")
         if verb and status not in verbs.get(verb, ()):
             yield f"statuses: {name} is no status of a script {verb}"
+
+
+def _is_others(event: str, script: Script, noun: Noun, others: Mapping[str, Noun]) -> bool:
+    used = [others[word] for word in script.uses if word in others]
+    return event not in noun.facts["events"] and any(event in one.facts["events"] for one in used)
 
 
 def _check_settings(noun: Noun, sources: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ _TOKEN = re.compile(
     |(?P<op>\.\.\.|\.\.|==|~=|<=|>=|[-+*/%^\#<>=(){}\[\];:,.])""",
     re.X | re.S | re.A,
 )
+_LOCAL = re.compile(r"^local (?=function )", re.M)
 _BINARY = word_set("+ - * / % ^ .. == ~= < <= > >= and or")
 _BLOCK_END = frozenset(["end", "else", "elseif", "until", ""])
 
@@ -92,25 +93,54 @@ class Chunk:
     top: list[str] = field(default_factory=list)
 
 
-def parse(text: str) -> Chunk:
-    """Read one file. Raises LuaError where it is not Lua 5.1."""
-    return _Parser(text).chunk
+def parse(text: str, nouns: Container[str] = ()) -> Chunk:
+    """Read one file, in which `<noun>.<name>` is one name for each of these nouns.
+
+    Raises LuaError where it is not Lua 5.1.
+    """
+    return _Parser(text, nouns).chunk
 
 
-def substitute(text: str, called: Mapping[str, str]) -> str:
-    """The text with other expressions for functions that are not local in it, where they are called."""
+def substitute(text: str, called: Mapping[str, str], nouns: Container[str] = ()) -> str:
+    """The text with other expressions for functions that are not local in it, where they are called.
+
+    `<noun>.<name>` becomes `<noun>__<name>` everywhere.
+    """
     parts, end = [], 0
-    for token in sorted(parse(text).uses, key=lambda token: token.at):
+    for token in _uses(text, nouns):
         after = token.at + len(token.text)
-        if token.text in called and tokens(text[after:])[0].text == "(":
-            parts += [text[end : token.at], called[token.text]]
+        name = in_script(token.text)
+        if name in called and tokens(text[after:])[0].text == "(":
+            name = called[name]
+        if name != token.text:
+            parts += [text[end : token.at], name]
             end = after
     return "".join([*parts, text[end:]])
 
 
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """An include with other names for what it takes from outside, and for itself."""
+    parts, end = [], 0
+    for token in _uses(_LOCAL.sub(lambda word: " " * len(word[0]), text, count=1), ()):
+        if token.text in names:
+            parts += [text[end : token.at], names[token.text]]
+            end = token.at + len(token.text)
+    return "".join([*parts, text[end:]])
+
+
+def in_script(name: str) -> str:
+    """What `lock.grant` is called in the generated script: no other name has two underscores."""
+    return name.replace(".", "__")
+
+
+def _uses(text: str, nouns: Container[str]) -> list[Token]:
+    return sorted(parse(text, nouns).uses, key=lambda token: token.at)
+
+
 class _Parser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, nouns: Container[str]) -> None:
         self.chunk = Chunk(tokens(text))
+        self.nouns = nouns
         self.at = 0
         self.open: list[Function] = []
         self.maybe = 0  # in how many parts that may not run, one in the other
@@ -159,6 +189,8 @@ class _Parser:
     def declare(self, names: list[str]) -> None:
         function = self.open[-1]
         for name in names:
+            if name in self.nouns:
+                raise LuaError(self.token.line, f"{name} is a noun that the script uses: give the local another name")
             # A local that hides one of its own scope still takes a slot: it is kept under another key.
             scope = function.scopes[-1]
             if name in scope:
@@ -179,6 +211,16 @@ class _Parser:
         if not self.maybe:
             self.chunk.sure.add(token.text)
         return False
+
+    def of_noun(self, word: Token) -> Token:
+        """`<noun>.<name>`, of which the first part has been read."""
+        dot, name = self.token, self.chunk.tokens[self.at + 1] if self.at + 1 < len(self.chunk.tokens) else self.token
+        if dot.text != "." or name.kind != "name" or name.at != word.at + len(word.text) + 1:
+            raise LuaError(
+                word.line, f"{word.text} is a noun that the script uses: write {word.text}.<name>, without spaces"
+            )
+        self.at += 2
+        return Token("name", f"{word.text}.{name.text}", word.line, word.at)
 
     # Statements
 
@@ -365,6 +407,8 @@ class _Parser:
         else:
             bare = self.token
             self.name()
+            if bare.text in self.nouns:
+                bare = self.of_noun(bare)
             self.resolve(bare)
         while True:
             token = self.token

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
-from tests.unit.lua_tree import LUA, bundle, header, noun
+from tests.unit.lua_tree import LUA, bundle, header, noun, scan
 
 # What bundle.py adds to the lines of a source.
 _RARE = "arg_rare()."
@@ -72,14 +72,15 @@ def origins(source: str, text: str) -> dict[int, tuple[str, int]]:
     constants = sources().nouns[source.split("/", 1)[0]].constants
     generated = [as_written(line) for line in text.splitlines()]
     (script,) = (one for one in sources().scripts if one.path == source)
-    for path in [*(LUA / part.path for part in script.includes), LUA / source]:
-        lines = noun.with_constants(path.read_text(), constants).strip("\n").splitlines()
+    texts = {part.path: bundle.text_of(part) for part in script.includes}
+    texts[source] = scan.substitute((LUA / source).read_text(), {}, script.uses.values())
+    for name, own in texts.items():
+        lines = noun.with_constants(own, constants).strip("\n").splitlines()
         parts = {0: lines}
-        if path == LUA / source:
+        if name == source:
             body, _, _ = header.divided(lines)
             rest = lines.index(header.LATE_BODY) if header.LATE_BODY in lines else len(lines)
             parts = {body: lines[body:rest], rest + 1: lines[rest + 1 :]}
-        name = path.relative_to(LUA).as_posix()
         for skip, part in parts.items():
             starts = (at for at, line in enumerate(generated) if part and line == part[0])
             at = next((at for at in starts if generated[at : at + len(part)] == part), None)

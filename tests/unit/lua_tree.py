@@ -14,9 +14,10 @@ import bundle  # noqa: E402
 import header  # noqa: E402
 import lint  # noqa: E402
 import noun  # noqa: E402
+import scan  # noqa: E402
 import vectors  # noqa: E402
 
-__all__ = ["bundle", "header", "lint", "noun", "vectors"]  # the names defined below are exported anyway
+__all__ = ["bundle", "header", "lint", "noun", "scan", "vectors"]  # the names defined below are exported anyway
 
 HEADER = """\
 -- demo.run.v1: a demonstration

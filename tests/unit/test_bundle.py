@@ -44,7 +44,7 @@ from tests.unit.lua_tree import Sources, bundle
         ("ARGV a ids 1..5 ?=x\nRETURN ok", 5, "the default of ids can only be empty"),
         ("ARGV a lanes 1..5 ?=any\nRETURN ok", 5, "the default of lanes can only be empty"),
         ("ARGV a\nRETURN ok", 5, "must be 'ARGV <name> <type> [?=<default>]'"),
-        ("ARGV A id\nRETURN ok", 5, "a name must be small letters, digits and _, got 'A'"),
+        ("ARGV A id\nRETURN ok", 5, "a name must be small letters, digits and single _, got 'A'"),
         ("ARGV a id\nARGV a id\nRETURN ok", 6, "ARGV a stands in line 5 already"),
         ("ARGV end id\nRETURN ok", 5, "end is Lua's or the preamble's"),
         ("ARGV redis id\nRETURN ok", 5, "redis is Lua's or the preamble's"),

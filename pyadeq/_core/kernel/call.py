@@ -58,15 +58,43 @@ def build_call(
     groups: Mapping[str, Sequence[Item]] | None = None,
     *,
     decode: Callable[[Reply], T],
+    bases: Mapping[str, str] | None = None,
     scripts: Library | None = None,
 ) -> Call[T]:
     """Check and encode one call.
 
-    A scalar or field that is absent or None takes its default. Raises BadArgument, which names the field, the
-    value and what is allowed, and ConfigError if the keys are not all in one hash slot.
+    A scalar or field that is absent or None takes its default. bases: one for each noun that the script uses besides
+    its own, such as `{"lock": "ade:{prod}:lock:default"}`. Raises BadArgument, which names the field, the value and
+    what is allowed, and ConfigError if the keys are not all in one hash slot.
     """
     script = (scripts or library())[script_id]
-    return Call(script, _keys(script, base), _encoder(script)(scalars, groups or {}), decode)
+    if script.uses or bases:
+        keys = _keys_of_nouns(script, base, tuple(sorted((bases or {}).items())))
+    else:
+        keys = _keys(script, base)
+    return Call(script, keys, _encoder(script)(scalars, groups or {}), decode)
+
+
+@lru_cache(maxsize=4096)
+def _keys_of_nouns(script: Script, base: str, bases: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    """The keys of a script that uses other nouns, each with the base of its noun."""
+    given = dict(bases)
+    if given.keys() != set(script.uses):
+        told, wanted = (", ".join(sorted(nouns)) or "none" for nouns in (given, script.uses))
+        raise ConfigError(f"bases: {told} is not accepted by {script.id}; allowed: a base of each of {wanted}")
+    if len({base, *given.values()}) < 1 + len(given):
+        raise ConfigError(f"bases: {shown(base)} is given twice; each noun has a base of its own")
+    found = []
+    for key in script.keys:
+        noun, _, rest = key.template[1:].partition("}")
+        found.append(given.get(noun, base) + rest)
+    if len({hash_slot(key) for key in found}) > 1:
+        told = " and ".join(map(shown, [base, *(given[noun] for noun in script.uses)]))
+        raise ConfigError(
+            f"bases: {told} put the keys of {script.id} in different hash slots; put both nouns in one slot: "
+            "Adeq(slot=…)"
+        )
+    return tuple(found)
 
 
 @lru_cache(maxsize=4096)

@@ -16,12 +16,16 @@ CONTRACT: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One of the KEYS. With a suffix type it is a prefix, to which the script appends an id, lane or name."""
+    """One of the KEYS. With a suffix type it is a prefix, to which the script appends an id, lane or name.
+
+    noun: whose it is, if not of the script's own noun; its template begins with `{<noun>}` then, not with `{base}`.
+    """
 
     name: str
     type: str
     template: str
     suffix: str | None
+    noun: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,7 @@ class Script:
     """One script. Its text is read with the manifest: a package that is replaced meanwhile has others.
 
     role: whose call it is; replay: what makes a call that is sent again the same call: both as the manifest has it.
-    commands: those that it calls.
+    commands: those that it calls. uses: the other nouns whose data it reads and writes.
     """
 
     id: str
@@ -86,6 +90,7 @@ class Script:
     errors: tuple[str, ...]
     events: tuple[str, ...]
     text: str = field(repr=False)
+    uses: tuple[str, ...] = ()
 
 
 class Library:
@@ -140,7 +145,9 @@ def _script(root: Path, entry: dict[str, Any]) -> Script:
         role=entry["role"],
         replay=entry["replay"],
         commands=tuple(entry["commands"]),
-        keys=tuple(Key(one["name"], one["type"], one["template"], one.get("suffix")) for one in entry["keys"]),
+        keys=tuple(
+            Key(one["name"], one["type"], one["template"], one.get("suffix"), one.get("noun")) for one in entry["keys"]
+        ),
         args=tuple(map(_argument, entry["args"])),
         groups=tuple(
             Group(
@@ -157,6 +164,7 @@ def _script(root: Path, entry: dict[str, Any]) -> Script:
         errors=tuple(entry["errors"]),
         events=tuple(entry["events"]),
         text=root.joinpath(entry["file"]).read_bytes().decode(),
+        uses=tuple(entry.get("uses", ())),
     )
 
 
