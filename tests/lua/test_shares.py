@@ -409,3 +409,61 @@ def test_fair_shares_that_are_on_are_not_begun_again(bench: Workbench) -> None:
 def test_whether_shares_are_fair_is_a_setting(bench: Workbench, fair: bool) -> None:
     assert bench.run(bench.calls.configure(fair=fair)).fair is fair
     assert bench.run(bench.calls.configure()).fair is fair
+
+
+# what is left of an empty lane
+
+
+def test_shares_of_tasks_from_before_go_with_the_lane(bench: Workbench) -> None:
+    """A claim notes how far it came, where no place was dealt yet."""
+    bench.run(bench.calls.configure(fair=False))
+    enqueue(bench, "aab")
+    bench.run(bench.calls.configure(fair=True))
+    take(bench, 1)
+    assert bench.ask("TTL", ":shares:any") == -1
+    bench.run(bench.calls.configure(fair=False))
+    take(bench)
+    assert 0 < bench.ask("TTL", ":shares:any") <= 86_400
+    check_queue(bench)
+
+
+def test_what_comes_after_such_shares_goes_last(bench: Workbench) -> None:
+    bench.run(bench.calls.configure(fair=False))
+    enqueue(bench, "ab")
+    bench.run(bench.calls.configure(fair=True))
+    bench.run(bench.calls.configure(fair=False))
+    enqueue(bench, "c")
+    bench.run(bench.calls.configure(fair=True))
+    enqueue(bench, "d")
+    assert turns(bench) == "abcd"
+    check_queue(bench)
+
+
+@pytest.mark.parametrize("task", [{"delay": 60}, {"after": ["r000000"]}], ids=["delayed", "blocked"])
+def test_shares_that_a_repair_makes_go_with_the_lane(bench: Workbench, task: dict[str, Any]) -> None:
+    """The task gets a place though it waits elsewhere, because its own is not known any more."""
+    bench.run(bench.calls.enqueue([("r000000", Task(payload=b"x", lane="group/g"))], "r"))
+    (id,) = enqueue(bench, "a", **task)
+    for name in ("delayed", "blocked", "dependents:r000000"):
+        bench.ask("ZREM", f":{name}", id)
+    (mended,) = bench.run(bench.calls.repair([id])).tasks
+    assert mended.state == ("delayed" if "delay" in task else "blocked")
+    assert 0 < bench.ask("TTL", ":shares:any") <= 86_400
+    check_queue(bench)
+
+
+def test_shares_that_are_lost_are_made_anew_and_go_with_the_lane(bench: Workbench) -> None:
+    """As after their time, or on a server that evicts: whatever a call writes late has a time to live."""
+    bench.limit("key:k", concurrency=1)
+    for fair in (True, False):
+        bench.run(bench.calls.configure(fair=fair))
+        ids = [*enqueue(bench, "aab"), *enqueue(bench, "ab", limits=["k"]), *enqueue(bench, "c", delay=1)]
+        while bench.ask("EXISTS", ":ready:any", ":delayed", ":blocked", ":leases"):
+            bench.ask("DEL", ":shares:any")
+            leases = take(bench, 1)
+            check_queue(bench)
+            bench.ask("DEL", ":shares:any")
+            bench.run(bench.calls.ack([(lease, None) for lease in leases]))
+            check_queue(bench)
+            bench.pass_time(1000)
+        assert bench.ask("ZCARD", ":finished") == len(ids) * (1 if fair else 2)

@@ -375,6 +375,9 @@ class History:
         assert limited == picture.limited.keys(), "who is in no line says that it is"
         assert {lane.decode() for lane in found.get("lanes", NONE).value} == picture.ready.keys()
         assert not [lane for lane in picture.ready if f"wake:{lane}" not in found]
+        for name, own in found.items():
+            if name.startswith("shares:") and name.removeprefix("shares:") not in picture.ready:
+                assert own.ttl >= 0, f"{name} is of an empty lane, and never goes"
         lanes = {id: lane for lane, line in picture.ready.items() for id in line}
         assert lanes == {id: self.jobs[id].lane for id in lanes}
 

@@ -18,7 +18,6 @@ local function repair_task(ctx, id, counts)
       if keep or goes_on then redis.call('ZREM', set, id) else keep = set end
     end
   end
-  if redis.call('EXISTS', ready .. lane) == 0 then lane_emptied(ctx, lane) end
   local state = keep and states[keep]
   local score = keep == blocked and redis.call('ZSCORE', blocked, id)
   if keep then
@@ -37,6 +36,7 @@ local function repair_task(ctx, id, counts)
     drop_lease(ctx, id, held)
     state = restore_task(ctx, id, record, lease and tonumber(lease.score), counts)
   end
+  if redis.call('EXISTS', ready .. lane) == 0 then lane_emptied(ctx, lane) end  -- last: restore_wait may have made shares
   if record.limited_by and not score then
     leave_line(id, record.limited_by)
   elseif record.limited_by then
