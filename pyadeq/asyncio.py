@@ -55,8 +55,9 @@ from pyadeq.errors import (
     WaitTimeout,
     WorkerReplaced,
 )
-from pyadeq.limit_models import Limit, LimitUse
-from pyadeq.lock_models import (
+from pyadeq.models.base import Migration
+from pyadeq.models.limit import Limit, LimitUse
+from pyadeq.models.lock import (
     Capacity,
     CycleEdge,
     Detected,
@@ -76,13 +77,13 @@ from pyadeq.lock_models import (
     RequestState,
     RequestView,
 )
-from pyadeq.models import (
+from pyadeq.models.partition import Partition
+from pyadeq.models.queue import (
     Backoff,
     Bulk,
     Claimed,
     Failed,
     Lease,
-    Migration,
     Page,
     QueueStats,
     Renewal,
@@ -95,9 +96,8 @@ from pyadeq.models import (
     TaskRepair,
     TaskView,
 )
-from pyadeq.partition_models import Partition
-from pyadeq.schedule_models import At, Cron, Every, Fired, Firing, Schedule, SchedulePut
-from pyadeq.worker_models import Heartbeat, LogLine, Outcome, WorkerInfo
+from pyadeq.models.schedule import At, Cron, Every, Fired, Firing, Schedule, SchedulePut
+from pyadeq.models.worker import Heartbeat, LogLine, Outcome, WorkerInfo
 
 __all__ = [
     "Adeq",

@@ -1,17 +1,3 @@
-"""Partitions of a queue."""
+"""The models of partitions, by the name of an earlier release."""
 
-from __future__ import annotations
-
-from pyadeq.models import Model
-
-
-class Partition(Model):
-    """A part of a queue, in a hash slot of its own. tag: its name; `-` is the queue without partitions.
-
-    slot: of the cluster, 0 to 16383. current: whether new tasks belong to it; another one is left when it is empty.
-    """
-
-    tag: str
-    base: str
-    slot: int
-    current: bool
+from pyadeq.models.partition import *  # noqa: F403

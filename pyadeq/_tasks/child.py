@@ -15,7 +15,7 @@ from typing import Any
 from pyadeq._core.queue.failures import ProcessDied
 from pyadeq._tasks.context import TaskContext, running
 from pyadeq.errors import ConfigError
-from pyadeq.models import Lease, TaskView
+from pyadeq.models.queue import Lease, TaskView
 
 SPAWN = multiprocessing.get_context("spawn")
 Request = tuple[Callable[[Lease], bytes | None], Lease, str | None, str | None]

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from pyadeq._core.queue.chains import with_result
 from pyadeq._core.queue.items import Held, note
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.models import Lease, Renewal, TaskView
-from pyadeq.worker_models import ProgressStatus
+from pyadeq.models.queue import Lease, Renewal, TaskView
+from pyadeq.models.worker import ProgressStatus
 
 # Seconds from one note of a task's progress to the next.
 PAUSE = 1.0

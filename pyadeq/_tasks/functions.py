@@ -16,7 +16,8 @@ from pyadeq._tasks.executors import Executors, executors
 from pyadeq._tasks.signature import Signature
 from pyadeq.errors import ConfigError
 from pyadeq.keys import check_name
-from pyadeq.models import AfterWhen, Backoff, Earlier, Lease, Moment, Seconds, Task
+from pyadeq.models.base import Moment, Seconds
+from pyadeq.models.queue import AfterWhen, Backoff, Earlier, Lease, Task
 
 Q = ParamSpec("Q")
 P = ParamSpec("P")

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from pyadeq.errors import ConfigError
-from pyadeq.models import Seconds, to_ms
+from pyadeq.models.base import Seconds, to_ms
 
 AFTER = 30.0
 LONGEST_WAIT = 15.0  # seconds: an idle worker hears from the server every 10

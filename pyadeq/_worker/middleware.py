@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from pyadeq._tasks.executors import Executors, executors
 from pyadeq._tasks.functions import Tasks
 from pyadeq.errors import ConfigError
-from pyadeq.models import Lease
+from pyadeq.models.queue import Lease
 
 Run: TypeAlias = Callable[[Lease], Awaitable[Any]]
 """Runs a task for its lease; its result."""

@@ -19,8 +19,9 @@ from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.items import Failure, Held
 from pyadeq._core.queue.partitions import WHOLE, PartitionMap
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
-from pyadeq.models import Failed, ReleaseStatus, Renewal, Seconds, Settled, TaskView
-from pyadeq.worker_models import Heartbeat, ProgressStatus, WorkerMode
+from pyadeq.models.base import Seconds
+from pyadeq.models.queue import Failed, ReleaseStatus, Renewal, Settled, TaskView
+from pyadeq.models.worker import Heartbeat, ProgressStatus, WorkerMode
 
 T = TypeVar("T")
 

@@ -19,7 +19,8 @@ from pyadeq._core.queue.items import Failure
 from pyadeq._tasks.context import TaskContext
 from pyadeq._worker.program_run import GIVE_UP, MAX_RESULT, Ended, Lost, ProgramRun
 from pyadeq.errors import ConfigError
-from pyadeq.models import Lease, Seconds, to_ms
+from pyadeq.models.base import Seconds, to_ms
+from pyadeq.models.queue import Lease
 
 OUTPUT_MAX = 64 * 1024 * 1024
 KILL_AFTER = 5.0

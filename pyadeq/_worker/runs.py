@@ -14,7 +14,8 @@ from pyadeq._core.queue.failures import Failures, TaskFailed, failure_of, timed_
 from pyadeq._core.queue.items import MAX_BATCH_BYTES, Failure, error_bytes
 from pyadeq._tasks.context import CURRENT, TaskContext
 from pyadeq._worker.renewal.base import Interruption
-from pyadeq.models import Lease, encode
+from pyadeq.models.base import encode
+from pyadeq.models.queue import Lease
 
 Handler = Callable[[Lease], Awaitable[Any]]
 Ack = tuple[Lease, bytes]

@@ -10,7 +10,7 @@ import random
 
 from pyadeq._async.queue import Queue
 from pyadeq.errors import AdeqError, QueueDraining
-from pyadeq.models import Claimed
+from pyadeq.models.queue import Claimed
 
 # Seconds after which a worker that claims nothing looks for schedules that are new.
 LOOK_AGAIN = 10.0

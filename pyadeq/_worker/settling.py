@@ -23,7 +23,7 @@ from pyadeq._worker.renewal.base import Renewal
 from pyadeq._worker.runs import Ack, Runs
 from pyadeq._worker.scheduling import Scheduler
 from pyadeq.errors import DurabilityError
-from pyadeq.models import Failed, Lease, Settled
+from pyadeq.models.queue import Failed, Lease, Settled
 
 # Acks, fails and lanes of one call are 1,000 at most.
 MOST_SETTLED = 450

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
-from pyadeq.models import Lease
+from pyadeq.models.queue import Lease
 
 PART = 1 / 3
 """Of the lease: after this time without a move of the loop there is a warning."""

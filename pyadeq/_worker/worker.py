@@ -32,8 +32,9 @@ from pyadeq._worker.watch import Watch
 from pyadeq.errors import AdeqError, ConfigError, TransportError, WorkerReplaced
 from pyadeq.ids import default_worker_name
 from pyadeq.keys import check_name
-from pyadeq.models import Lease, Seconds, to_ms
-from pyadeq.worker_models import WorkerMode
+from pyadeq.models.base import Seconds, to_ms
+from pyadeq.models.queue import Lease
+from pyadeq.models.worker import WorkerMode
 
 Hook: TypeAlias = Callable[[], Any]
 

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from pyadeq.errors import ConfigError
-from pyadeq.models import Seconds, to_ms
+from pyadeq.models.base import Seconds, to_ms
 
 
 class Clock:

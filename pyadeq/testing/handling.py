@@ -14,7 +14,7 @@ from pyadeq._tasks.context import CURRENT, TaskContext
 from pyadeq._tasks.functions import TaskFunction, Tasks
 from pyadeq._worker.runs import stored_result
 from pyadeq.errors import ConfigError
-from pyadeq.models import Lease, TaskView
+from pyadeq.models.queue import Lease, TaskView
 from pyadeq.testing.steps import Steps
 
 Handler = Callable[[Lease], Any] | Tasks | TaskFunction[..., ..., Any, Any]

@@ -11,7 +11,7 @@ from pyadeq import Lease, Queue
 from pyadeq import asyncio as aio
 from pyadeq._core.queue.failures import FAILURES, Failures, failure_of, timed_out
 from pyadeq.errors import ConfigError
-from pyadeq.models import AckStatus, FailStatus
+from pyadeq.models.queue import AckStatus, FailStatus
 from pyadeq.testing.clock import Clock, clock_of
 from pyadeq.testing.handling import Calls, Handler, Stopped
 from pyadeq.testing.steps import Steps, drive

@@ -11,7 +11,7 @@ from typing import Any, overload
 from pyadeq import Queue, TaskFunction
 from pyadeq import asyncio as aio
 from pyadeq.errors import ConfigError
-from pyadeq.models import Lease, Task
+from pyadeq.models.queue import Lease, Task
 from pyadeq.testing.clock import clock_of
 from pyadeq.testing.handling import Calls, Handler
 from pyadeq.testing.running import WORKER

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pyadeq._async.kernel.runner import Runner
 from pyadeq._core.kernel.migration import Migrating, newest_layout, rewrite, rewriter
 from pyadeq.errors import AdeqError, LayoutError
-from pyadeq.models import Migration
+from pyadeq.models.base import Migration
 
 MOST_PASSES = 100
 Progress = Callable[[int], object] | None

@@ -22,8 +22,8 @@ from pyadeq._core.queue.items import checked_list
 from pyadeq._twins import aio_sleep, aio_takes
 from pyadeq.errors import BadArgument, DurabilityError, LockLost, TransportError
 from pyadeq.ids import new_ulid
-from pyadeq.lock_models import LockMode, LockRequest, RequestState
-from pyadeq.models import Seconds, to_ms
+from pyadeq.models.base import Seconds, to_ms
+from pyadeq.models.lock import LockMode, LockRequest, RequestState
 
 Wanted: TypeAlias = str | tuple[str, LockMode] | LockRequest
 """A resource, exclusively; with its mode; or with its mode and a number of permits."""

@@ -17,7 +17,7 @@ from pyadeq._async.lock.grant import Grant
 from pyadeq._core.lock.calls import MAX_RENEWED, LockCalls
 from pyadeq._twins import aio_Event, aio_follow, aio_Home, aio_sleep, aio_spawn, aio_Work
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
-from pyadeq.lock_models import DowngradeStatus, ReleaseLockStatus
+from pyadeq.models.lock import DowngradeStatus, ReleaseLockStatus
 
 # Seconds for which a call that tidies up is waited for, and for which it is tried after that.
 PATIENCE, PERSISTENCE = 2.0, 60.0

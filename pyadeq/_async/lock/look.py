@@ -7,7 +7,7 @@ from typing import Literal, TypedDict, Unpack
 
 from pyadeq._async.lock.base import LocksBase
 from pyadeq._core.lock.graph import LockGraph
-from pyadeq.lock_models import Edge, Hint, LockStats, LockView, RequestPage, RequestView
+from pyadeq.models.lock import Edge, Hint, LockStats, LockView, RequestPage, RequestView
 
 PAGE = 200
 WATCH = 60.0

@@ -9,8 +9,8 @@ from typing import TypedDict, Unpack
 from pyadeq._async.queue.base import QueueBase
 from pyadeq._core.kernel.options import checked_options
 from pyadeq._core.queue.items import MAX_ITEMS, checked_lanes, checked_list
-from pyadeq.models import Page, QueueStats, Settings, State, TaskView
-from pyadeq.worker_models import LogLine, Outcome, WorkerInfo
+from pyadeq.models.queue import Page, QueueStats, Settings, State, TaskView
+from pyadeq.models.worker import LogLine, Outcome, WorkerInfo
 
 MAX_WORKERS = 200
 

@@ -21,7 +21,8 @@ from pyadeq._core.queue.items import MAX_ITEMS, Failure, checked_list, unfit
 from pyadeq._twins import aio_follow, aio_sleep, aio_takes
 from pyadeq.errors import AdeqError, DurabilityError, LeaseLost
 from pyadeq.keys import check_name
-from pyadeq.models import Claimed, Failed, Lease, Renewal, Seconds, to_ms
+from pyadeq.models.base import Seconds, to_ms
+from pyadeq.models.queue import Claimed, Failed, Lease, Renewal
 
 LONGEST_WINDOW = 60.0
 MOST_KINDS = 16

@@ -7,14 +7,15 @@ from itertools import islice
 from time import monotonic
 from typing import Any, Literal
 
-from pyadeq import models
 from pyadeq._async.queue.results import Awaiting, Receipt, result_of
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.queue.items import MAX_ITEMS, EnqueueItem, by_bytes, item, refuse_single, size_of
 from pyadeq.errors import BadArgument, UnknownTask
 from pyadeq.ids import new_ulid
-from pyadeq.models import AfterWhen, Backoff, Earlier, Moment, Seconds, Task, to_ms
-from pyadeq.worker_models import Outcome
+from pyadeq.models.base import Moment, Seconds, to_ms
+from pyadeq.models.queue import AfterWhen, Backoff, Earlier, Task
+from pyadeq.models.queue import Receipt as PlainReceipt
+from pyadeq.models.worker import Outcome
 
 
 class Producing(Awaiting):
@@ -147,19 +148,17 @@ class Producing(Awaiting):
         if unknown is not None:
             raise unknown
 
-    async def _receipts(self, calls: Iterable[Call[list[models.Receipt]]]) -> list[Receipt]:
+    async def _receipts(self, calls: Iterable[Call[list[PlainReceipt]]]) -> list[Receipt]:
         try:
             return self._bound(await self._in_turn(calls))
         except UnknownTask as error:
             error.receipts = [one and self._bound([one])[0] for one in error.receipts]
             raise
 
-    def _bound(self, receipts: list[models.Receipt]) -> list[Receipt]:
+    def _bound(self, receipts: list[PlainReceipt]) -> list[Receipt]:
         return [Receipt(one.status, one.id, self) for one in receipts]
 
-    def _enqueue_calls(
-        self, tasks: Iterable[Any], rid: str | None, **pairs: Any
-    ) -> Iterable[Call[list[models.Receipt]]]:
+    def _enqueue_calls(self, tasks: Iterable[Any], rid: str | None, **pairs: Any) -> Iterable[Call[list[PlainReceipt]]]:
         """pairs: what is said of each task besides."""
         refuse_single("tasks", tasks)
         call_rid = rid or new_ulid()

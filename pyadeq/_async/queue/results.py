@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
-from pyadeq import models
 from pyadeq._async.kernel.hints import Ear
 from pyadeq._async.queue.base import QueueBase
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.queue.chains import check_readable
 from pyadeq.errors import ClientClosed, TaskCancelled, TaskDead, TaskGone, TransportError, WaitTimeout
-from pyadeq.models import Seconds, to_ms
-from pyadeq.worker_models import Outcome
+from pyadeq.models.base import Seconds, to_ms
+from pyadeq.models.queue import Receipt as PlainReceipt
+from pyadeq.models.worker import Outcome
 
 # Seconds between looks: at a task whose end is told, in case the word is lost; and, rising, at one whose end is not.
 TOLD_FIRST, TOLD, UNTOLD_FIRST, UNTOLD_LAST = 1.0, 5.0, 0.02, 1.0
@@ -67,7 +67,7 @@ class Awaiting(QueueBase):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Receipt(models.Receipt):
+class Receipt(PlainReceipt):
     """The answer to an enqueue, by which the result can be waited for."""
 
     _queue: Awaiting = field(repr=False)

@@ -13,8 +13,9 @@ from pyadeq._core.kernel.options import checked_options
 from pyadeq._core.queue.items import MAX_ITEMS, checked_list
 from pyadeq.errors import BadArgument
 from pyadeq.ids import new_ulid
-from pyadeq.models import AbandonStatus, Backoff, Bulk, CancelStatus, Migration, Repair, Retried, Seconds, Settings
-from pyadeq.worker_models import WorkerMode
+from pyadeq.models.base import Migration, Seconds
+from pyadeq.models.queue import AbandonStatus, Backoff, Bulk, CancelStatus, Repair, Retried, Settings
+from pyadeq.models.worker import WorkerMode
 
 
 class SettingsChange(TypedDict, total=False):

@@ -15,8 +15,9 @@ from pyadeq._core.kernel.slots import Slot, WorkerIdentity
 from pyadeq._core.queue.items import MAX_ITEMS, Failure, Held, checked_lanes, checked_list, held, note
 from pyadeq.errors import BadArgument, DurabilityError, LeaseLost
 from pyadeq.ids import new_ulid
-from pyadeq.models import AckStatus, Claimed, Failed, Lease, ReleaseStatus, Renewal, Seconds, Settled, Snoozed, to_ms
-from pyadeq.worker_models import Heartbeat, ProgressStatus
+from pyadeq.models.base import Seconds, to_ms
+from pyadeq.models.queue import AckStatus, Claimed, Failed, Lease, ReleaseStatus, Renewal, Settled, Snoozed
+from pyadeq.models.worker import Heartbeat, ProgressStatus
 
 log = logging.getLogger("pyadeq.queue")
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, get_args
 from pyadeq._core.kernel.call import Call, Wire, build_call
 from pyadeq._core.kernel.refusals import Refusal
 from pyadeq.errors import ConfigError
-from pyadeq.models import Seconds, to_ms
+from pyadeq.models.base import Seconds, to_ms
 
 Mode = Literal["memory", "aof", "replica"]
 LONGEST_S: Final = 45.0

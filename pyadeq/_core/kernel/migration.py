@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from pyadeq._core.kernel.call import Call, Reply, build_call
 from pyadeq._core.kernel.manifest import library
 from pyadeq.errors import ConflictError
-from pyadeq.worker_models import WorkerInfo
+from pyadeq.models.worker import WorkerInfo
 
 
 class Migrating(Protocol):

@@ -12,7 +12,8 @@ from pyadeq._core.kernel.migration import Layout, layout
 from pyadeq._core.lock import replies
 from pyadeq._core.queue.items import checked_list
 from pyadeq.errors import BadArgument
-from pyadeq.lock_models import (
+from pyadeq.models.base import Seconds, to_ms
+from pyadeq.models.lock import (
     CancelRequestStatus,
     CapacityStatus,
     CycleEdge,
@@ -31,7 +32,6 @@ from pyadeq.lock_models import (
     RequestPage,
     RequestState,
 )
-from pyadeq.models import Seconds, to_ms
 
 T = TypeVar("T")
 

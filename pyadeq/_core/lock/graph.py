@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from pyadeq.lock_models import CycleEdge, Edge
+from pyadeq.models.lock import CycleEdge, Edge
 
 
 @dataclass(frozen=True)

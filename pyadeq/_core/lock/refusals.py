@@ -13,8 +13,8 @@ from pyadeq.errors import (
     TransportError,
     WaitTimeout,
 )
-from pyadeq.lock_models import RequestState
-from pyadeq.models import Seconds, to_ms
+from pyadeq.models.base import Seconds, to_ms
+from pyadeq.models.lock import RequestState
 
 _UNAVAILABLE = {
     "no_capacity": "it has no capacity; set one with set_capacity",

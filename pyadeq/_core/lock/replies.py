@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from pyadeq._core.kernel.call import Answer
-from pyadeq.lock_models import (
+from pyadeq.models.lock import (
     Capacity,
     CycleEdge,
     Detected,

@@ -25,7 +25,8 @@ from pyadeq._core.queue.limits import LimitCalls, WeightCalls
 from pyadeq._core.queue.partition_calls import PartitionCalls
 from pyadeq._core.queue.schedules import ScheduleCalls
 from pyadeq.codec import Codec
-from pyadeq.models import (
+from pyadeq.models.base import Seconds, to_ms
+from pyadeq.models.queue import (
     AbandonStatus,
     AckStatus,
     CancelStatus,
@@ -37,16 +38,14 @@ from pyadeq.models import (
     ReleaseStatus,
     Repair,
     Retried,
-    Seconds,
     Settings,
     Settled,
     Snoozed,
     State,
     Task,
     TaskView,
-    to_ms,
 )
-from pyadeq.worker_models import Heartbeat, LogLine, Outcome, ProgressStatus, SteerStatus, WorkerInfo, WorkerMode
+from pyadeq.models.worker import Heartbeat, LogLine, Outcome, ProgressStatus, SteerStatus, WorkerInfo, WorkerMode
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyadeq.errors import PayloadError
-from pyadeq.models import TaskView
+from pyadeq.models.queue import TaskView
 
 
 def check_readable(id: str, unreadable: dict[str, str]) -> None:

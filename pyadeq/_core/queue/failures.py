@@ -28,7 +28,8 @@ from pydantic_core import ValidationError
 
 from pyadeq._core.queue.items import Failure
 from pyadeq.errors import ConfigError, RateLimited, TransportError
-from pyadeq.models import Lease, Seconds, to_ms
+from pyadeq.models.base import Seconds, to_ms
+from pyadeq.models.queue import Lease
 
 LONGEST = 315_360_000.0  # seconds: the scripts take no more, ten years
 

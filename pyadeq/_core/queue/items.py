@@ -11,7 +11,8 @@ from pydantic import BaseModel
 
 from pyadeq.errors import BadArgument
 from pyadeq.keys import ALLOWED, PATTERNS, check_name, shown
-from pyadeq.models import Backoff, Lease, Receipt, Seconds, Task, encode, to_epoch_ms, to_ms
+from pyadeq.models.base import Seconds, encode, to_epoch_ms, to_ms
+from pyadeq.models.queue import Backoff, Lease, Receipt, Task
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ from typing import Any, cast
 from pyadeq._core.kernel.call import Call, Reply, build_call
 from pyadeq._core.queue.items import unfit
 from pyadeq.errors import BadArgument
-from pyadeq.limit_models import Limit, LimitUse, Policy, SetLimitStatus
-from pyadeq.models import Seconds, to_ms
+from pyadeq.models.base import Seconds, to_ms
+from pyadeq.models.limit import Limit, LimitUse, Policy, SetLimitStatus
 
 
 class LimitCalls:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pyadeq._core.queue.items import MAX_ITEMS, EnqueueItem, by_bytes, size_of
 from pyadeq._core.queue.partitions import Home, PartitionMap, in_portions, tagged
 from pyadeq.errors import DurabilityError, PartitionsChanged, UnknownTask
-from pyadeq.models import Receipt
+from pyadeq.models.queue import Receipt
 
 PORTION = 100
 """Tasks that belong anywhere are not spread further: a call for each would cost more than they do."""

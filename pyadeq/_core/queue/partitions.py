@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from pyadeq.errors import BadArgument, ConfigError
 from pyadeq.keys import SLOTS, hash_slot, shown
-from pyadeq.models import QueueStats
-from pyadeq.worker_models import WorkerInfo
+from pyadeq.models.queue import QueueStats
+from pyadeq.models.worker import WorkerInfo
 
 MOST: Final = 512
 """Partitions of a queue."""

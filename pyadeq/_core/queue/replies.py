@@ -7,7 +7,8 @@ from typing import Any, cast
 
 from pyadeq._core.kernel.call import Reply
 from pyadeq.errors import UnknownTask
-from pyadeq.models import (
+from pyadeq.models.base import read_json
+from pyadeq.models.queue import (
     Backoff,
     Claimed,
     Failed,
@@ -23,9 +24,8 @@ from pyadeq.models import (
     Snoozed,
     TaskRepair,
     TaskView,
-    read_json,
 )
-from pyadeq.worker_models import Heartbeat, LogLine, Outcome, WorkerInfo
+from pyadeq.models.worker import Heartbeat, LogLine, Outcome, WorkerInfo
 
 WORKER_FIELDS = (
     "incarnation",

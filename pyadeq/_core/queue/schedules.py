@@ -13,8 +13,9 @@ from pyadeq._core.queue.sealing import SealedCalls
 from pyadeq._core.queue.timing import check_timing, next_time, read_timing, times, timing_text
 from pyadeq.errors import ConfigError
 from pyadeq.keys import check_name
-from pyadeq.models import Seconds, Task, encode, read_json, to_ms
-from pyadeq.schedule_models import FireStatus, Overlap, Schedule, SchedulePut, SteerScheduleStatus, Timing
+from pyadeq.models.base import Seconds, encode, read_json, to_ms
+from pyadeq.models.queue import Task
+from pyadeq.models.schedule import FireStatus, Overlap, Schedule, SchedulePut, SteerScheduleStatus, Timing
 
 # What only the one task may say that is enqueued now.
 UNFIT = ("id", "run_after", "expires_at", "parent", "after", "after_any", "gather", "idempotency_key", "reply")

@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeVar
 from pyadeq._core.queue.items import MAX_ERROR_BYTES, EnqueueItem, Sealed
 from pyadeq.codec import Codec
 from pyadeq.errors import PayloadError
-from pyadeq.models import AckStatus, Claimed, Lease, Settled, TaskView
-from pyadeq.schedule_models import Schedule
-from pyadeq.worker_models import Outcome
+from pyadeq.models.queue import AckStatus, Claimed, Lease, Settled, TaskView
+from pyadeq.models.schedule import Schedule
+from pyadeq.models.worker import Outcome
 
 T = TypeVar("T")
 V = TypeVar("V", TaskView, Outcome, Schedule)

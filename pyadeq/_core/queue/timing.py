@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 from pyadeq._core.queue.items import unfit
 from pyadeq.errors import BadArgument, ConfigError
-from pyadeq.models import Moment, to_epoch_ms, to_ms
-from pyadeq.schedule_models import At, Cron, Every, Timing
+from pyadeq.models.base import Moment, to_epoch_ms, to_ms
+from pyadeq.models.schedule import At, Cron, Every, Timing
 
 SHORTEST_PERIOD_MS = 100
 DAY = 86_400

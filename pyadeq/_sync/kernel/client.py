@@ -38,8 +38,8 @@ from pyadeq._twins import CLIENTS, sleep
 from pyadeq.codec import Codec
 from pyadeq.errors import ClientClosed, ConfigError, TransportError
 from pyadeq.keys import check_name, hint, lock_base, queue_base
-from pyadeq.lock_models import FoundDeadlock
-from pyadeq.models import Seconds
+from pyadeq.models.base import Seconds
+from pyadeq.models.lock import FoundDeadlock
 
 T = TypeVar("T")
 LONGEST_RETRY = 45.0

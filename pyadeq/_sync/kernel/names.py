@@ -15,7 +15,7 @@ from pyadeq._core.kernel.sending import backoff, pack
 from pyadeq._twins import sleep
 from pyadeq.errors import WaitTimeout
 from pyadeq.keys import PATTERNS
-from pyadeq.models import Seconds, to_ms
+from pyadeq.models.base import Seconds, to_ms
 
 SCAN_COUNT: Final = 1000
 """Keys that the server looks at in one command, which takes it less than a millisecond."""

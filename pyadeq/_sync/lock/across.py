@@ -14,8 +14,8 @@ from pyadeq._sync.lock.grant import Grant
 from pyadeq._core.lock.graph import deadlocks, steady, told, victim
 from pyadeq._core.queue.items import checked_list
 from pyadeq.errors import BadArgument
-from pyadeq.lock_models import Edge, FoundDeadlock, LockMode
-from pyadeq.models import to_ms
+from pyadeq.models.base import to_ms
+from pyadeq.models.lock import Edge, FoundDeadlock, LockMode
 
 WantedThere: TypeAlias = tuple[str, Wanted] | tuple[str, str, LockMode]
 """A domain, and what is wanted there."""

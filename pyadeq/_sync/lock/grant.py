@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from pyadeq.errors import BadArgument, LockLost
-from pyadeq.lock_models import DowngradeStatus, LockMode, LockRequest, ReleaseLockStatus, RequestState
+from pyadeq.models.lock import DowngradeStatus, LockMode, LockRequest, ReleaseLockStatus, RequestState
 
 MARGIN = 0.05
 """The part of a lease that is not counted on: clocks may run apart, and a check takes a moment to be acted upon."""

@@ -18,7 +18,7 @@ from pyadeq._sync.lock.grant import Grant
 from pyadeq._core.lock.calls import MAX_RENEWED, LockCalls
 from pyadeq._twins import Event, follow, Home, sleep, spawn, Work
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
-from pyadeq.lock_models import DowngradeStatus, ReleaseLockStatus
+from pyadeq.models.lock import DowngradeStatus, ReleaseLockStatus
 
 # Seconds for which a call that tidies up is waited for, and for which it is tried after that.
 PATIENCE, PERSISTENCE = 2.0, 60.0

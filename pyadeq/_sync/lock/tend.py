@@ -11,7 +11,8 @@ from pyadeq._sync.lock.look import LookingAtLocks
 from pyadeq._core.kernel.options import checked_options
 from pyadeq._core.lock.calls import MAX_RENEWED
 from pyadeq.ids import new_ulid
-from pyadeq.lock_models import (
+from pyadeq.models.base import Migration, Seconds
+from pyadeq.models.lock import (
     CancelRequestStatus,
     CapacityStatus,
     CycleEdge,
@@ -23,7 +24,6 @@ from pyadeq.lock_models import (
     ReleaseLockStatus,
     RequestState,
 )
-from pyadeq.models import Migration, Seconds
 
 
 class LockSettingsChange(TypedDict, total=False):

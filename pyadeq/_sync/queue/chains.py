@@ -13,7 +13,7 @@ from pyadeq._core.queue.chains import with_result
 from pyadeq._core.queue.items import checked_list, earlier_ids, refuse_single
 from pyadeq.errors import BadArgument, UnknownTask
 from pyadeq.ids import new_ulid
-from pyadeq.models import Earlier, Task, TaskView
+from pyadeq.models.queue import Earlier, Task, TaskView
 
 MOST_GATHERED = 100_000
 PAGE = 100  # each may have a result of 1 MiB

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pyadeq._sync.queue.base import QueueBase
 from pyadeq._core.queue.limits import limit_pairs
 from pyadeq.ids import new_ulid
-from pyadeq.limit_models import Limit, LimitUse, Policy, SetLimitStatus
-from pyadeq.models import Seconds
+from pyadeq.models.base import Seconds
+from pyadeq.models.limit import Limit, LimitUse, Policy, SetLimitStatus
 
 if TYPE_CHECKING:
     from pyadeq._sync.kernel.runner import Runner

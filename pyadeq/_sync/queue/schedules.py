@@ -14,8 +14,9 @@ from pyadeq._core.queue.timing import times
 from pyadeq.errors import AdeqError, BadArgument, DurabilityError, QueueDraining, TransportError
 from pyadeq.ids import new_ulid
 from pyadeq.keys import hint
-from pyadeq.models import Moment, Seconds, Task, encode, to_epoch_ms
-from pyadeq.schedule_models import Fired, Firing, Overlap, Schedule, SchedulePut, SteerScheduleStatus, Timing
+from pyadeq.models.base import Moment, Seconds, encode, to_epoch_ms
+from pyadeq.models.queue import Task
+from pyadeq.models.schedule import Fired, Firing, Overlap, Schedule, SchedulePut, SteerScheduleStatus, Timing
 
 if TYPE_CHECKING:
     from pyadeq._sync.kernel.runner import Runner

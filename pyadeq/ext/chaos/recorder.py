@@ -12,7 +12,8 @@ from typing import IO, Any, NamedTuple, Self, TypeVar
 from pyadeq import asyncio as aio
 from pyadeq import errors
 from pyadeq.ext.chaos.history import Mark, MarkKind, Op
-from pyadeq.models import (
+from pyadeq.models.base import Seconds, to_ms
+from pyadeq.models.queue import (
     AckStatus,
     Claimed,
     Failed,
@@ -21,10 +22,8 @@ from pyadeq.models import (
     ReleaseStatus,
     Renewal,
     Retried,
-    Seconds,
     Settled,
     Snoozed,
-    to_ms,
 )
 
 T = TypeVar("T")

@@ -18,8 +18,8 @@ from pyadeq.asyncio import Adeq, Grant, Queue
 from pyadeq.errors import DeadlockError, DurabilityError, LeaseLost, TransportError, WaitTimeout
 from pyadeq.ext.chaos.recorder import RecordedLocks, RecordedQueue
 from pyadeq.ids import new_ulid
-from pyadeq.lock_models import LockMode
-from pyadeq.models import Lease
+from pyadeq.models.lock import LockMode
+from pyadeq.models.queue import Lease
 
 AT_A_TIME = 8  # tasks of one worker
 OWNERS = 3  # flows that take locks in one process

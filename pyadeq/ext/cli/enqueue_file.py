@@ -30,7 +30,7 @@ from pyadeq.ext.cli.checkpoint import SUFFIX, Checkpoint, Place, Run
 from pyadeq.ext.cli.progress import Bar
 from pyadeq.ids import new_ulid
 from pyadeq.keys import shown
-from pyadeq.models import Receipt
+from pyadeq.models.queue import Receipt
 
 STDIN = Path("-")
 BATCH_LINES = 1000

@@ -17,7 +17,7 @@ from pyadeq.ext.cli.arguments import StateName
 from pyadeq.ext.cli.common import PLACE, Format, as_json, iso, print_lines, safe
 from pyadeq.ext.cli.resolve import AnyQueue
 from pyadeq.ext.cli.tables import print_fields, print_rows
-from pyadeq.models import State
+from pyadeq.models.queue import State
 
 RIGHT = ("priority", "runs")
 SPARE = ("priority", "tags", "created", "user", "runs", "kind")

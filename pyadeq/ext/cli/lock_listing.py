@@ -10,7 +10,7 @@ from typing import Any
 from pyadeq import HeldLock, Locks, RequestView
 from pyadeq.ext.cli.common import Format, iso, print_lines, safe
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.models import Model
+from pyadeq.models.base import Model
 
 PAGE = 200  # a script holds the server for as long as it takes
 TIMES = ("now", "since", "born", "granted", "until", "deadline", "heartbeat")

@@ -19,7 +19,7 @@ from pyadeq.ext.cli.lock_listing import ahead
 from pyadeq.ext.cli.resolve import AnyQueue, parts
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.keys import check_name
-from pyadeq.models import Moment
+from pyadeq.models.base import Moment
 
 PAGE = 100
 TIMES = ("next", "last", "created", "changed")

@@ -17,19 +17,10 @@ from pyadeq._core.queue.items import checked_list
 from pyadeq._core.queue.partitions import WHOLE, PartitionMap, make_tags, total
 from pyadeq.errors import ConflictError
 from pyadeq.ids import new_ulid
-from pyadeq.models import (
-    AbandonStatus,
-    CancelStatus,
-    Migration,
-    QueueStats,
-    Retried,
-    Seconds,
-    Settings,
-    State,
-    TaskView,
-)
-from pyadeq.partition_models import Partition
-from pyadeq.worker_models import LogLine, Outcome
+from pyadeq.models.base import Migration, Seconds
+from pyadeq.models.partition import Partition
+from pyadeq.models.queue import AbandonStatus, CancelStatus, QueueStats, Retried, Settings, State, TaskView
+from pyadeq.models.worker import LogLine, Outcome
 
 
 class PartitionedQueue(Putting, TakingPart, TakingCare):

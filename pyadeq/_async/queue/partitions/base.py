@@ -12,7 +12,7 @@ from pyadeq._async.queue import Queue
 from pyadeq._core.queue.partitions import WHOLE, PartitionMap
 from pyadeq.errors import TransportError
 from pyadeq.keys import hash_slot, partition_base
-from pyadeq.partition_models import Partition
+from pyadeq.models.partition import Partition
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from pyadeq._core.queue.partitions import PartitionMap
 from pyadeq._twins import aio_sleep
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
 from pyadeq.ids import new_ulid
-from pyadeq.models import Receipt, Task
+from pyadeq.models.queue import Receipt, Task
 
 LEARNS_FOR = 5.0
 """Seconds in which the map of partitions must become as new as a partition says it is."""

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue.tend import SettingsChange
-from pyadeq.limit_models import Limit
-from pyadeq.models import Settings
+from pyadeq.models.limit import Limit
+from pyadeq.models.queue import Settings
 
 
 class Given(NamedTuple):

@@ -10,7 +10,7 @@ from pyadeq._sync.kernel.runner import LONGEST_BLOCK
 from pyadeq._sync.queue.work import until_due
 from pyadeq._core.queue.items import Failure, Held, held
 from pyadeq.errors import AdeqError, DurabilityError
-from pyadeq.models import Claimed, Failed, Lease, Settled
+from pyadeq.models.queue import Claimed, Failed, Lease, Settled
 
 
 class Answer:

@@ -14,10 +14,11 @@ from pyadeq._core.queue.items import checked_list
 from pyadeq._core.queue.partitions import PartitionMap, together
 from pyadeq.errors import AdeqError, PartitionsChanged, QueueDraining, TransportError
 from pyadeq.ids import new_ulid
-from pyadeq.limit_models import Limit, LimitUse, SetLimitStatus
-from pyadeq.models import Bulk, Moment
-from pyadeq.schedule_models import Fired, Firing, Schedule, SchedulePut, SteerScheduleStatus, Timing
-from pyadeq.worker_models import WorkerInfo, WorkerMode
+from pyadeq.models.base import Moment
+from pyadeq.models.limit import Limit, LimitUse, SetLimitStatus
+from pyadeq.models.queue import Bulk
+from pyadeq.models.schedule import Fired, Firing, Schedule, SchedulePut, SteerScheduleStatus, Timing
+from pyadeq.models.worker import WorkerInfo, WorkerMode
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from pyadeq._sync.queue import Queue
 from pyadeq._sync.queue.tend import SettingsChange
-from pyadeq.limit_models import Limit
-from pyadeq.models import Settings
+from pyadeq.models.limit import Limit
+from pyadeq.models.queue import Settings
 
 
 class Given(NamedTuple):

@@ -14,7 +14,8 @@ from pyadeq._sync.queue.work import until_due
 from pyadeq._core.queue.items import Failure, Held, acked, failed, held
 from pyadeq._core.queue.partitions import PartitionMap
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
-from pyadeq.models import AckStatus, Failed, Renewal, Seconds, Settled
+from pyadeq.models.base import Seconds
+from pyadeq.models.queue import AckStatus, Failed, Renewal, Settled
 
 T = TypeVar("T")
 

@@ -14,8 +14,9 @@ from pyadeq._sync.queue.work import until_due
 from pyadeq._core.queue.items import Held, checked_lanes
 from pyadeq._core.queue.partitions import WHOLE
 from pyadeq.errors import DurabilityError, LeaseLost
-from pyadeq.models import AckStatus, Failed, Lease, ReleaseStatus, Renewal, Seconds, Snoozed, to_ms
-from pyadeq.worker_models import ProgressStatus
+from pyadeq.models.base import Seconds, to_ms
+from pyadeq.models.queue import AckStatus, Failed, Lease, ReleaseStatus, Renewal, Snoozed
+from pyadeq.models.worker import ProgressStatus
 
 T = TypeVar("T")
 

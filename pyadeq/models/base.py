@@ -1,0 +1,158 @@
+"""What the models of all nouns share: times, JSON, and two base classes.
+
+Times are seconds (float) in Python and milliseconds in Lua; points in time are seconds since the epoch on the
+server's clock.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from math import isfinite
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import to_jsonable_python
+
+from pyadeq.errors import BadArgument
+from pyadeq.keys import hint, shown
+
+Seconds: TypeAlias = float | timedelta
+Moment: TypeAlias = float | datetime
+"""Seconds since the epoch, or a datetime with a time zone."""
+
+
+MOST_LEVELS = 200
+"""How deep a value is searched for what JSON cannot hold."""
+
+
+def to_ms(field: str, seconds: Seconds) -> int:
+    """Seconds or a timedelta as whole milliseconds."""
+    value = seconds.total_seconds() if isinstance(seconds, timedelta) else seconds
+    try:
+        return round(value * 1000)
+    except (TypeError, ValueError, OverflowError):
+        raise BadArgument("ADEQ_ARG", "pyadeq", f"{field} must be seconds or a timedelta, got {value!r}") from None
+
+
+def to_epoch_ms(field: str, moment: Moment) -> int:
+    """A point in time as whole milliseconds since the epoch."""
+    if isinstance(moment, datetime):
+        if moment.tzinfo is None:
+            how = "moment.replace(tzinfo=ZoneInfo('Europe/Berlin'))"
+            what = f"{field} must have a time zone, got {moment.isoformat()}; add one: {how}"
+            raise BadArgument("ADEQ_ARG", "pyadeq", what)
+        return round(moment.timestamp() * 1000)
+    if not isinstance(moment, int | float):
+        what = f"{field} must be a datetime with a time zone, or seconds since the epoch, got {moment!r}"
+        read = "; read a text with datetime.fromisoformat" if isinstance(moment, str) else ""
+        raise BadArgument("ADEQ_ARG", "pyadeq", what + read)
+    return to_ms(field, moment)
+
+
+def encode(value: Any, name: str = "the value") -> bytes:
+    """Bytes as they are, anything else as JSON (UTF-8; no NaN or infinity). name: what it is, for the error."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
+    try:
+        return json.dumps(
+            value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=to_jsonable_python
+        ).encode()
+    except (TypeError, ValueError, RecursionError) as problem:
+        where = _not_json(value, name, set()) or str(problem)
+        raise BadArgument("ADEQ_ARG", "pyadeq", f"{name} must be bytes or JSON: {where}") from problem
+
+
+def _not_json(value: Any, path: str, above: set[int]) -> str | None:
+    """The first part of a value that JSON cannot hold, and why; of the parts only their places and types are told."""
+    if value is None or isinstance(value, bool | int):
+        return None
+    if isinstance(value, str):
+        return None if value.isprintable() or _is_utf8(value) else f"{path} has half of a surrogate pair"
+    if isinstance(value, float):
+        return None if isfinite(value) else f"{path} is {value}, which JSON has no number for"
+    if not isinstance(value, dict | list | tuple):
+        try:
+            plain = to_jsonable_python(value)
+        except Exception:
+            kind = type(value)
+            return f"{path} is of the type {kind.__module__}.{kind.__qualname__}, which JSON cannot hold"
+        return None if plain is value else _not_json(plain, path, above)
+    if id(value) in above:
+        return f"{path} contains itself"
+    if len(above) > MOST_LEVELS:
+        return f"{path[:80]}… is nested too deep"
+    above = {*above, id(value)}
+    if isinstance(value, dict):
+        for key, part in value.items():
+            if key is not None and not isinstance(key, str | int | float | bool):
+                return f"{path} has a key of the type {type(key).__qualname__}; allowed: str, int, float, bool or None"
+            if problem := _not_json(part, f"{path}.{key}", above):
+                return problem
+        return None
+    return next((found for at, part in enumerate(value) if (found := _not_json(part, f"{path}[{at}]", above))), None)
+
+
+def _is_utf8(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+class Model(BaseModel):
+    """Frozen, and strict about names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+if TYPE_CHECKING:
+
+    class Given(Model):
+        """A model that users make."""
+
+else:
+
+    class _Checking(type(BaseModel)):
+        """Makes models of which every error is a BadArgument. What pydantic validates itself keeps its own errors."""
+
+        def __call__(cls, *args: Any, **fields: Any) -> Any:
+            try:
+                return super().__call__(*args, **fields)
+            except ValidationError as error:
+                raise BadArgument("ADEQ_ARG", "pyadeq", _unfit_field(cls, error)) from None
+
+    class Given(Model, metaclass=_Checking):
+        """A model that users make."""
+
+
+def _unfit_field(model: type[BaseModel], error: ValidationError) -> str:
+    """What is wrong with the first field of a model that does not fit."""
+    problem = error.errors(include_url=False, include_context=False)[0]
+    field = ".".join(map(str, problem["loc"][:1]))
+    if problem["type"] == "extra_forbidden":
+        names = list(model.model_fields)
+        return f"{field}: {model.__name__} has no such field{hint(field, names)} Allowed: {', '.join(names)}"
+    if problem["type"] == "missing":
+        return f"{field}: {model.__name__} needs it"
+    # A payload is nobody's but the user's.
+    given = type(problem["input"]).__name__ if field in ("payload", "headers") else shown(problem["input"])
+    return f"{field}: {given} is not accepted for {model.__name__}; {problem['msg'][:1].lower()}{problem['msg'][1:]}"
+
+
+class Migration(Model):
+    """From which layout of the stored data to which, and how many entries were rewritten for it.
+
+    before: equal to layout if there was nothing to raise. Both are 0 where nothing is stored.
+    """
+
+    before: int
+    layout: int
+    rewritten: int
+
+
+def read_json(data: bytes | None) -> Any:
+    """Bytes read as JSON: None where there are none, the text where they are not JSON."""
+    if data is None or data == b"":
+        return None
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):  # what is nested too deep is not looked into
+        return data.decode(errors="replace")

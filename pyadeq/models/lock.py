@@ -1,0 +1,257 @@
+"""What goes into and comes out of a lock domain.
+
+Times are seconds (float); points in time are seconds since the epoch on the domain's clock.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from pydantic import Field
+
+from pyadeq.errors import CycleEdge as CycleEdge  # noqa: PLC0414 (for users, it belongs here too)
+from pyadeq.errors import LockMode as LockMode  # noqa: PLC0414
+from pyadeq.models.base import Given, Model
+
+LockPolicy = Literal["requester", "priority", "youngest"]
+RequestStatus = Literal[
+    "granted",
+    "queued",
+    "busy",
+    "deadlock",
+    "ended",
+    "unknown",
+    "owner_waits",
+    "unavailable",
+    "rate_limited",
+    "request_expired",
+]
+ReleaseLockStatus = Literal["released", "cancelled", "lost", "unknown"]
+CancelRequestStatus = Literal["cancelled", "released", "ended"]
+DowngradeStatus = Literal["downgraded", "lost", "waiting", "unknown"]
+RenewLockStatus = Literal["renewed", "waiting", "lost", "unknown"]
+CapacityStatus = Literal["active", "draining", "no_capacity"]
+
+
+class LockRequest(Given):
+    """A resource and how it is wanted. permits: how many of a resource that has a capacity."""
+
+    resource: str
+    mode: LockMode = "exclusive"
+    permits: int = 1
+
+
+class RequestState(Model):
+    """How a request stands: the answer to an acquire or a poll.
+
+    status: `granted` (deadline, fences); `queued` (place from 1, poll, checked); `busy`, with wait=0 and not free;
+    `deadlock` (cycle, and cycle_cut, the number of its owners that are not named);
+    `ended` (outcome); `owner_waits` (rid of the other request); `unavailable` (reason);
+    `rate_limited` (retry_after); `request_expired`, it was on its way for too long; `unknown`.
+    poll: seconds until the next poll is due. checked: False while the search for deadlocks ran over its budget.
+    """
+
+    status: RequestStatus
+    now: float
+    deadline: float | None = None
+    fences: dict[str, int] = Field(default={})
+    place: int | None = None
+    poll: float | None = None
+    checked: bool = True
+    cycle: tuple[CycleEdge, ...] = ()
+    cycle_cut: int = 0
+    outcome: str | None = None
+    rid: str | None = None
+    reason: str | None = None
+    retry_after: float | None = None
+
+
+class LockRenewal(Model):
+    """The answer to a renewal: `renewed` with the new deadline, `waiting`, `lost` or `unknown`."""
+
+    status: RenewLockStatus
+    now: float
+    deadline: float | None = None
+
+
+class Forced(Model):
+    """The answer to a forced release. rids: those that held the resource. fence: above theirs."""
+
+    rids: tuple[str, ...]
+    fence: int
+
+
+class Edge(Model):
+    """`owner` waits with `rid` for `resource` in `mode`, and `blocker` is in the way with `blocker_rid`.
+
+    held: the blocker holds the resource; otherwise it is ahead in line. Edges that follow from others are left out.
+    """
+
+    owner: str
+    rid: str
+    resource: str
+    mode: LockMode
+    permits: int = 1
+    blocker: str
+    blocker_rid: str
+    held: bool
+    domain: str | None = None
+
+
+class EdgePage(Model):
+    """Some edges, and the cursor that gets the next ones; it is empty on the last page."""
+
+    edges: list[Edge]
+    cursor: str
+    now: float
+
+
+class FoundDeadlock(Model):
+    """A deadlock that a search found, and the request that was ended for it.
+
+    cycle_cut: the number of owners of a long cycle that `cycle` does not name.
+    """
+
+    rid: str
+    cycle: tuple[CycleEdge, ...]
+    cycle_cut: int = 0
+    domain: str | None = None
+
+
+class Detected(Model):
+    """The answer to a search: how many waiters were looked at, what was found, whether there may be more."""
+
+    checked: int
+    more: bool
+    deadlocks: list[FoundDeadlock]
+
+
+class HeldLock(Model):
+    """A resource of a request, how it is wanted, and the fence of the grant; None while it waits."""
+
+    resource: str
+    mode: LockMode
+    permits: int = 1
+    fence: int | None = None
+
+
+class RequestView(Model):
+    """A request that holds or waits, with its locks.
+
+    state: `held`; `granted`, handed over and not fetched yet; `waiting`. since: when it was made; born: when its owner
+    says it began; granted: when it was; until: when its wait is over; deadline: when it ends unless there is a sign of
+    life. ttl: seconds of its lease. place: in line, from 1; None for who holds.
+    """
+
+    rid: str
+    state: Literal["waiting", "granted", "held"]
+    owner: str
+    agent: str
+    priority: int
+    since: float
+    born: float
+    ttl: float
+    until: float | None
+    granted: float | None
+    deadline: float
+    place: int | None
+    locks: tuple[HeldLock, ...]
+    purpose: str
+
+
+class RequestPage(Model):
+    """Some requests, and the cursor that gets the next ones; it is empty on the last page. now: when it was read."""
+
+    requests: list[RequestView]
+    cursor: str
+    now: float
+
+
+class Capacity(Model):
+    """How many permits a resource has, and how many are out.
+
+    status: `active`; `draining`, no more are given out; `offline`, no heartbeat came for longer than `silent` seconds.
+    heartbeat: when the last one came.
+    """
+
+    max: int
+    used: int
+    status: Literal["active", "draining", "offline"]
+    heartbeat: float
+    silent: float | None
+
+
+class LockView(Model):
+    """A resource: who holds it and who waits for it, in the order of the line.
+
+    held, waiting: how many there are; of each, not more are listed than was asked for.
+    """
+
+    resource: str
+    now: float
+    held: int
+    waiting: int
+    holders: list[RequestView]
+    waiters: list[RequestView]
+    capacity: Capacity | None = None
+
+
+class LockSettings(Model):
+    """The settings of a domain. Defaults hold where nothing is stored.
+
+    lease: how long a grant lasts that names no ttl. max_ttl: the longest ttl that a request may name. heartbeat: how
+    often clients renew what they hold, where that is sooner than every third of the lease. poll: how often waiters ask.
+    claim: how long a request that was handed the lock has to fetch it. waiter: how long one that waits may be silent.
+    priority_step: by how much each priority goes ahead. policy: who is ended in a deadlock. rate_per_minute,
+    rate_burst: acquisitions of one agent; 0 for no limit. detection: whether deadlocks are looked for. detect_visits:
+    the budget of one search for deadlocks. mirror: whether hints are also published for SUBSCRIBE.
+    """
+
+    clock: Literal["server", "test"] = "server"
+    layout: int = 1
+    lease: float = 30.0
+    max_ttl: float = 3600.0
+    heartbeat: float = 0.0
+    poll: float = 2.0
+    claim: float = 5.0
+    waiter: float = 15.0
+    priority_step: float = 5.0
+    policy: LockPolicy = "requester"
+    rate_per_minute: int = 0
+    rate_burst: int = 10
+    detection: bool = True
+    detect_visits: int = 1000
+    mirror: bool = False
+    events_max: int = 100_000
+
+
+class LockStats(Model):
+    """How much there is in a domain, and its settings.
+
+    held, waiting: requests that live; ended: those that are remembered; unchecked: those that wait and whose search for
+    deadlocks ran over its budget; capacities: resources that have one. detected: when `detect` looked for deadlocks
+    last.
+    """
+
+    now: float
+    held: int
+    waiting: int
+    ended: int
+    unchecked: int
+    capacities: int
+    settings: LockSettings
+    detected: float | None = None
+
+
+class Reaped(Model):
+    """How many requests were past their time and are ended, and whether there are more."""
+
+    ended: int
+    more: bool
+
+
+class Hint(NamedTuple):
+    """Something happened to a lock: `acquired`, `released`, `queued`, `promoted`, `expired` or `cancelled`."""
+
+    event: str
+    agent: str
