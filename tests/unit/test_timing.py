@@ -7,7 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from pyadeq import At, BadArgument, Cron, Every
@@ -474,6 +474,7 @@ def test_not_all_are_counted_at_once() -> None:
 def test_every_time_is_fired_or_counted(timing: Timing, since_ms: int, passed: int, catch_up: int) -> None:
     now_ms = since_ms + passed
     expected = times_between(timing, since_ms + 1, now_ms, 200_000)
+    assume(len(expected) < 200_000)  # ten times a second, that is five hours
     fired: list[int] = []
     missed, next_ms = 0, next_time(timing, since_ms)
     while 0 < next_ms <= now_ms and len(fired) < 5:
