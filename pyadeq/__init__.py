@@ -11,101 +11,106 @@
 `pyadeq.asyncio` has the same names, to be awaited, and the Worker.
 """
 
-from pyadeq._core.kernel.call import Call
-from pyadeq._core.kernel.manifest import Script, library
-from pyadeq._core.kernel.sending import Deferred
-from pyadeq._core.lock.calls import LockCalls
-from pyadeq._core.lock.graph import LockGraph
-from pyadeq._core.queue.calls import QueueCalls
-from pyadeq._core.queue.failures import Failures, ProcessDied, Rule, TaskFailed
-from pyadeq._core.queue.items import Failure
-from pyadeq._sync.kernel.client import Adeq
-from pyadeq._sync.kernel.pipeline import Pipeline
-from pyadeq._sync.lock import Locks
-from pyadeq._sync.lock.grant import Grant
-from pyadeq._sync.queue import Queue
-from pyadeq._sync.queue.limits import Limits
-from pyadeq._sync.queue.mailbox import Batch, Mailbox
-from pyadeq._sync.queue.partitions import PartitionedQueue
-from pyadeq._sync.queue.partitions.care import PartitionedLimits, PartitionedSchedules, PartitionedShares
-from pyadeq._sync.queue.results import Receipt
-from pyadeq._sync.queue.schedules import Schedules
-from pyadeq._sync.queue.shares import Shares
-from pyadeq._sync.queue.tasks import QueueTask
-from pyadeq._tasks.context import TaskContext
-from pyadeq._tasks.functions import TaskFunction, Tasks
+from typing import TYPE_CHECKING
+
+from pyadeq import _names
 from pyadeq._version import __version__
-from pyadeq.embedded import EmbeddedServer
-from pyadeq.errors import (
-    AdeqError,
-    BadArgument,
-    ClientClosed,
-    ClockError,
-    ConfigError,
-    ConflictError,
-    DeadlockError,
-    DurabilityError,
-    LayoutError,
-    LeaseLost,
-    LockLost,
-    LockUnavailable,
-    OwnerWaits,
-    PartitionsChanged,
-    PayloadError,
-    QueueDraining,
-    RateLimited,
-    ScriptError,
-    TaskCancelled,
-    TaskDead,
-    TaskGone,
-    TransportError,
-    UnknownTask,
-    WaitTimeout,
-    WorkerReplaced,
-)
-from pyadeq.models.base import Migration
-from pyadeq.models.limit import Limit, LimitUse
-from pyadeq.models.lock import (
-    Capacity,
-    CycleEdge,
-    Detected,
-    Edge,
-    EdgePage,
-    Forced,
-    FoundDeadlock,
-    HeldLock,
-    Hint,
-    LockRenewal,
-    LockRequest,
-    LockSettings,
-    LockStats,
-    LockView,
-    Reaped,
-    RequestPage,
-    RequestState,
-    RequestView,
-)
-from pyadeq.models.partition import Partition
-from pyadeq.models.queue import (
-    Backoff,
-    Bulk,
-    Claimed,
-    Failed,
-    Lease,
-    Page,
-    QueueStats,
-    Renewal,
-    Repair,
-    Retried,
-    Settings,
-    Settled,
-    Snoozed,
-    Task,
-    TaskRepair,
-    TaskView,
-)
-from pyadeq.models.schedule import At, Cron, Every, Fired, Firing, Schedule, SchedulePut
-from pyadeq.models.worker import Heartbeat, LogLine, Outcome, WorkerInfo
+
+if TYPE_CHECKING:
+    from pyadeq._core.kernel.call import Call
+    from pyadeq._core.kernel.manifest import Script, library
+    from pyadeq._core.kernel.sending import Deferred
+    from pyadeq._core.lock.calls import LockCalls
+    from pyadeq._core.lock.graph import LockGraph
+    from pyadeq._core.queue.calls import QueueCalls
+    from pyadeq._core.queue.failures import Failures, ProcessDied, Rule, TaskFailed
+    from pyadeq._core.queue.items import Failure
+    from pyadeq._sync.kernel.client import Adeq
+    from pyadeq._sync.kernel.pipeline import Pipeline
+    from pyadeq._sync.lock import Locks
+    from pyadeq._sync.lock.grant import Grant
+    from pyadeq._sync.queue import Queue
+    from pyadeq._sync.queue.limits import Limits
+    from pyadeq._sync.queue.mailbox import Batch, Mailbox
+    from pyadeq._sync.queue.partitions import PartitionedQueue
+    from pyadeq._sync.queue.partitions.care import PartitionedLimits, PartitionedSchedules, PartitionedShares
+    from pyadeq._sync.queue.results import Receipt
+    from pyadeq._sync.queue.schedules import Schedules
+    from pyadeq._sync.queue.shares import Shares
+    from pyadeq._sync.queue.tasks import QueueTask
+    from pyadeq._tasks.context import TaskContext
+    from pyadeq._tasks.functions import TaskFunction, Tasks
+    from pyadeq.embedded import EmbeddedServer
+    from pyadeq.errors import (
+        AdeqError,
+        BadArgument,
+        ClientClosed,
+        ClockError,
+        ConfigError,
+        ConflictError,
+        DeadlockError,
+        DurabilityError,
+        LayoutError,
+        LeaseLost,
+        LockLost,
+        LockUnavailable,
+        OwnerWaits,
+        PartitionsChanged,
+        PayloadError,
+        QueueDraining,
+        RateLimited,
+        ScriptError,
+        TaskCancelled,
+        TaskDead,
+        TaskGone,
+        TransportError,
+        UnknownTask,
+        WaitTimeout,
+        WorkerReplaced,
+    )
+    from pyadeq.models.base import Migration
+    from pyadeq.models.limit import Limit, LimitUse
+    from pyadeq.models.lock import (
+        Capacity,
+        CycleEdge,
+        Detected,
+        Edge,
+        EdgePage,
+        Forced,
+        FoundDeadlock,
+        HeldLock,
+        Hint,
+        LockRenewal,
+        LockRequest,
+        LockSettings,
+        LockStats,
+        LockView,
+        Reaped,
+        RequestPage,
+        RequestState,
+        RequestView,
+    )
+    from pyadeq.models.partition import Partition
+    from pyadeq.models.queue import (
+        Backoff,
+        Bulk,
+        Claimed,
+        Failed,
+        Lease,
+        Page,
+        QueueStats,
+        Renewal,
+        Repair,
+        Retried,
+        Settings,
+        Settled,
+        Snoozed,
+        Task,
+        TaskRepair,
+        TaskView,
+    )
+    from pyadeq.models.schedule import At, Cron, Every, Fired, Firing, Schedule, SchedulePut
+    from pyadeq.models.worker import Heartbeat, LogLine, Outcome, WorkerInfo
 
 __all__ = [
     "Adeq",
@@ -216,3 +221,10 @@ __all__ = [
     "__version__",
     "library",
 ]
+
+if not TYPE_CHECKING:  # to a type checker every name would be there
+    __getattr__ = _names.lazy(__name__, "_sync", modules=_names.MODULES)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

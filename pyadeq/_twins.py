@@ -17,8 +17,6 @@ from threading import Event, Lock
 from time import sleep
 from typing import Any
 
-from redis.exceptions import TimeoutError as ReadTimeout
-
 from pyadeq.errors import ConfigError
 
 __all__ = [
@@ -318,6 +316,8 @@ class Bell:
 
     def read(self, connection: Any, seconds: float) -> Any:
         """The next reply on a connection, its error raised; None after so long, or when the bell is rung."""
+        from redis.exceptions import TimeoutError as ReadTimeout
+
         if connection.can_read(0) or self._ready(seconds, connection._sock):
             with suppress(ReadTimeout):  # with TLS, there may be something to read that is no reply
                 return connection.read_response(disable_decoding=True, disconnect_on_error=False)

@@ -1,103 +1,108 @@
 """The asyncio twin of `pyadeq`: the same names, to be awaited where they talk to the server, and the Worker."""
 
-from pyadeq._async.kernel.client import Adeq
-from pyadeq._async.kernel.pipeline import Pipeline
-from pyadeq._async.lock import Locks
-from pyadeq._async.lock.grant import Grant
-from pyadeq._async.queue import Queue
-from pyadeq._async.queue.limits import Limits
-from pyadeq._async.queue.mailbox import Batch, Mailbox
-from pyadeq._async.queue.partitions import PartitionedQueue
-from pyadeq._async.queue.partitions.care import PartitionedLimits, PartitionedSchedules, PartitionedShares
-from pyadeq._async.queue.results import Receipt
-from pyadeq._async.queue.schedules import Schedules
-from pyadeq._async.queue.shares import Shares
-from pyadeq._async.queue.tasks import QueueTask
-from pyadeq._core.kernel.call import Call
-from pyadeq._core.kernel.manifest import Script, library
-from pyadeq._core.kernel.sending import Deferred
-from pyadeq._core.lock.calls import LockCalls
-from pyadeq._core.lock.graph import LockGraph
-from pyadeq._core.queue.calls import QueueCalls
-from pyadeq._core.queue.failures import Failures, ProcessDied, Rule, TaskFailed
-from pyadeq._core.queue.items import Failure
-from pyadeq._tasks.context import TaskContext
-from pyadeq._tasks.functions import TaskFunction, Tasks
-from pyadeq._worker.connections import client_for
-from pyadeq._worker.health import Health, HealthServer
-from pyadeq._worker.programs import Program, ProgramFailed
-from pyadeq._worker.worker import Worker
-from pyadeq.embedded import EmbeddedServer
-from pyadeq.errors import (
-    AdeqError,
-    BadArgument,
-    ClientClosed,
-    ClockError,
-    ConfigError,
-    ConflictError,
-    DeadlockError,
-    DurabilityError,
-    LayoutError,
-    LeaseLost,
-    LockLost,
-    LockUnavailable,
-    OwnerWaits,
-    PartitionsChanged,
-    PayloadError,
-    QueueDraining,
-    RateLimited,
-    ScriptError,
-    TaskCancelled,
-    TaskDead,
-    TaskGone,
-    TransportError,
-    UnknownTask,
-    WaitTimeout,
-    WorkerReplaced,
-)
-from pyadeq.models.base import Migration
-from pyadeq.models.limit import Limit, LimitUse
-from pyadeq.models.lock import (
-    Capacity,
-    CycleEdge,
-    Detected,
-    Edge,
-    EdgePage,
-    Forced,
-    FoundDeadlock,
-    HeldLock,
-    Hint,
-    LockRenewal,
-    LockRequest,
-    LockSettings,
-    LockStats,
-    LockView,
-    Reaped,
-    RequestPage,
-    RequestState,
-    RequestView,
-)
-from pyadeq.models.partition import Partition
-from pyadeq.models.queue import (
-    Backoff,
-    Bulk,
-    Claimed,
-    Failed,
-    Lease,
-    Page,
-    QueueStats,
-    Renewal,
-    Repair,
-    Retried,
-    Settings,
-    Settled,
-    Snoozed,
-    Task,
-    TaskRepair,
-    TaskView,
-)
-from pyadeq.models.schedule import At, Cron, Every, Fired, Firing, Schedule, SchedulePut
-from pyadeq.models.worker import Heartbeat, LogLine, Outcome, WorkerInfo
+from typing import TYPE_CHECKING
+
+from pyadeq import _names
+
+if TYPE_CHECKING:
+    from pyadeq._async.kernel.client import Adeq
+    from pyadeq._async.kernel.pipeline import Pipeline
+    from pyadeq._async.lock import Locks
+    from pyadeq._async.lock.grant import Grant
+    from pyadeq._async.queue import Queue
+    from pyadeq._async.queue.limits import Limits
+    from pyadeq._async.queue.mailbox import Batch, Mailbox
+    from pyadeq._async.queue.partitions import PartitionedQueue
+    from pyadeq._async.queue.partitions.care import PartitionedLimits, PartitionedSchedules, PartitionedShares
+    from pyadeq._async.queue.results import Receipt
+    from pyadeq._async.queue.schedules import Schedules
+    from pyadeq._async.queue.shares import Shares
+    from pyadeq._async.queue.tasks import QueueTask
+    from pyadeq._core.kernel.call import Call
+    from pyadeq._core.kernel.manifest import Script, library
+    from pyadeq._core.kernel.sending import Deferred
+    from pyadeq._core.lock.calls import LockCalls
+    from pyadeq._core.lock.graph import LockGraph
+    from pyadeq._core.queue.calls import QueueCalls
+    from pyadeq._core.queue.failures import Failures, ProcessDied, Rule, TaskFailed
+    from pyadeq._core.queue.items import Failure
+    from pyadeq._tasks.context import TaskContext
+    from pyadeq._tasks.functions import TaskFunction, Tasks
+    from pyadeq._worker.connections import client_for
+    from pyadeq._worker.health import Health, HealthServer
+    from pyadeq._worker.programs import Program, ProgramFailed
+    from pyadeq._worker.worker import Worker
+    from pyadeq.embedded import EmbeddedServer
+    from pyadeq.errors import (
+        AdeqError,
+        BadArgument,
+        ClientClosed,
+        ClockError,
+        ConfigError,
+        ConflictError,
+        DeadlockError,
+        DurabilityError,
+        LayoutError,
+        LeaseLost,
+        LockLost,
+        LockUnavailable,
+        OwnerWaits,
+        PartitionsChanged,
+        PayloadError,
+        QueueDraining,
+        RateLimited,
+        ScriptError,
+        TaskCancelled,
+        TaskDead,
+        TaskGone,
+        TransportError,
+        UnknownTask,
+        WaitTimeout,
+        WorkerReplaced,
+    )
+    from pyadeq.models.base import Migration
+    from pyadeq.models.limit import Limit, LimitUse
+    from pyadeq.models.lock import (
+        Capacity,
+        CycleEdge,
+        Detected,
+        Edge,
+        EdgePage,
+        Forced,
+        FoundDeadlock,
+        HeldLock,
+        Hint,
+        LockRenewal,
+        LockRequest,
+        LockSettings,
+        LockStats,
+        LockView,
+        Reaped,
+        RequestPage,
+        RequestState,
+        RequestView,
+    )
+    from pyadeq.models.partition import Partition
+    from pyadeq.models.queue import (
+        Backoff,
+        Bulk,
+        Claimed,
+        Failed,
+        Lease,
+        Page,
+        QueueStats,
+        Renewal,
+        Repair,
+        Retried,
+        Settings,
+        Settled,
+        Snoozed,
+        Task,
+        TaskRepair,
+        TaskView,
+    )
+    from pyadeq.models.schedule import At, Cron, Every, Fired, Firing, Schedule, SchedulePut
+    from pyadeq.models.worker import Heartbeat, LogLine, Outcome, WorkerInfo
 
 __all__ = [
     "Adeq",
@@ -213,3 +218,10 @@ __all__ = [
     "client_for",
     "library",
 ]
+
+if not TYPE_CHECKING:  # to a type checker every name would be there
+    __getattr__ = _names.lazy(__name__, "_async", own=_names.WORKER)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -36,6 +36,7 @@ LAYERS = {
     "embedded": RIM,
     "_renewer": WORKER,
     "_worker": WORKER,
+    "_names": PUBLIC,
     "ext": EXT,
 }
 IMPURE = {"asyncio", "random", "redis", "secrets", "select", "socket", "subprocess", "threading", "time"}

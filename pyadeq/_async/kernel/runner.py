@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from pyadeq._async.kernel.hints import Hints
 from pyadeq._async.kernel.pipeline import Pipeline
 from pyadeq._core.kernel.call import Call
 from pyadeq.codec import Codec
+
+if TYPE_CHECKING:  # which imports redis-py
+    from pyadeq._async.kernel.hints import Hints
 
 T = TypeVar("T")
 

@@ -6,13 +6,15 @@ import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from time import monotonic
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from pyadeq._async.kernel.hints import Ear
 from pyadeq._async.kernel.runner import Runner
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.lock.calls import MAX_RIDS, LockCalls
 from pyadeq.errors import ClientClosed
+
+if TYPE_CHECKING:  # which imports redis-py
+    from pyadeq._async.kernel.hints import Ear
 
 A = TypeVar("A")
 T = TypeVar("T")

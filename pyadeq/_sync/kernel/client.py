@@ -5,41 +5,35 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 from collections.abc import Iterator, Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack
-
-from redis import Redis, RedisCluster
-from redis.exceptions import RedisClusterException, RedisError
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from pyadeq._sync.kernel.blocks import with_block
-from pyadeq._sync.kernel.cluster import ClusterNodes
-from pyadeq._sync.kernel.hints import Hints
-from pyadeq._sync.kernel.names import find_names
-from pyadeq._sync.kernel.nodes import Nodes
 from pyadeq._sync.kernel.pipeline import Pipeline
-from pyadeq._sync.kernel.pools import address, no_retry, own_pool
 from pyadeq._sync.kernel.runner import LONGEST_BLOCK
-from pyadeq._sync.kernel.scripts import Scripts
-from pyadeq._sync.lock import Locks
-from pyadeq._sync.lock.acquire import AcquireOptions
-from pyadeq._sync.lock.across import WantedThere, acquire_sorted, find_deadlocks
-from pyadeq._sync.lock.grant import Grant
-from pyadeq._sync.queue import Queue
-from pyadeq._sync.queue.partitions import PartitionedQueue
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.durability import Durability
 from pyadeq._core.kernel.manifest import library
 from pyadeq._core.kernel.refusals import Refusal, is_passing, loss_error, refusal_error
 from pyadeq._core.kernel.sending import decoded, pack
-from pyadeq._twins import CLIENTS, sleep
+from pyadeq._twins import sleep
 from pyadeq.codec import Codec
-from pyadeq.errors import ClientClosed, ConfigError, TransportError
-from pyadeq.keys import check_name, hint, lock_base, queue_base
+from pyadeq.errors import ClientClosed, ConfigError
+from pyadeq.keys import check_name, lock_base, queue_base
 from pyadeq.models.base import Seconds
-from pyadeq.models.lock import FoundDeadlock
+
+if TYPE_CHECKING:  # redis-py is imported when a client is made, a noun when it is first used
+    from redis import Redis, RedisCluster
+
+    from pyadeq._sync.lock import Locks
+    from pyadeq._sync.lock.acquire import AcquireOptions
+    from pyadeq._sync.lock.across import WantedThere
+    from pyadeq._sync.lock.grant import Grant
+    from pyadeq._sync.queue import Queue
+    from pyadeq._sync.queue.partitions import PartitionedQueue
+    from pyadeq.models.lock import FoundDeadlock
 
 T = TypeVar("T")
 LONGEST_RETRY = 45.0
@@ -81,6 +75,10 @@ class Adeq:
         durability_timeout: Seconds = 1.0,
         codec: Codec | None = None,
     ) -> None:
+        from pyadeq._sync.kernel.connect import nodes_of
+        from pyadeq._sync.kernel.hints import Hints
+        from pyadeq._sync.kernel.scripts import Scripts
+
         _check_retry_for(retry_for)
         self.client = client
         self.prefix = check_name("prefix", prefix)
@@ -91,7 +89,8 @@ class Adeq:
         self._clock = clock
         self._trace = trace
         wanted = Durability.checked(durability, replicas, durability_timeout)
-        self._nodes = _nodes(client, wanted.timeout_ms / 1000 + LATE if wanted else 0.0)
+        longest_wait = wanted.timeout_ms / 1000 + LATE if wanted else 0.0
+        self._nodes = nodes_of(client, longest_wait, LONGEST_BLOCK + LATE)
         self._scripts = Scripts(self._nodes, retry_for, wanted, self.now_ms)
         self.hints = Hints(self._nodes)
         self.closed = self._has_ended = False
@@ -134,23 +133,9 @@ class Adeq:
 
         cluster: the URL is that of a node of a cluster.
         """
-        settings = {"socket_timeout": 2.0, "socket_connect_timeout": 2.0, "health_check_interval": 30, **options}
-        client: Redis | RedisCluster
-        try:
-            if cluster:
-                client = RedisCluster.from_url(url, **settings)
-            else:
-                client = Redis.from_url(url, **{"retry": no_retry(), **settings})
-                pool = client.connection_pool
-                pool.connection_class(**pool.connection_kwargs)  # an option that there is not is found here
-        except TypeError as error:
-            raise _unknown_option(error, list(inspect.signature(cls.from_url).parameters)[1:-1]) from None
-        except ValueError:  # the URL stays untold: it may hold a password
-            raise ConfigError("url: what was given is not accepted; allowed: redis://, rediss://, unix://") from None
-        except RedisClusterException as error:
-            if not isinstance(error.__cause__, RedisError):
-                raise ConfigError(f"url: it is not that of a node of a cluster: {error}") from None
-            raise TransportError(str(error), retryable=True, may_have_applied=False) from error
+        from pyadeq._sync.kernel.connect import client_of
+
+        client = client_of(url, cluster, options, list(inspect.signature(cls.from_url).parameters)[1:-1])
         adeq = cls(
             client,
             prefix=prefix,
@@ -187,6 +172,8 @@ class Adeq:
     @property
     def address(self) -> str:
         """Where the server is, as a URL without user and password: `redis://localhost:6379/0`."""
+        from pyadeq._sync.kernel.pools import address
+
         return address(self.client)
 
     @property
@@ -204,9 +191,12 @@ class Adeq:
 
     def queue(self, name: str) -> Queue:
         """The queue of that name, always the same object; on the server it is made by its first task."""
-        known = self._queues.get(name)
+        if known := self._queues.get(name):
+            return known
+        from pyadeq._sync.queue import Queue
+
         # Two threads may come at once: both get the one that is there first.
-        return known or self._queues.setdefault(name, Queue(self, name, queue_base(name, self.prefix, self.slot)))
+        return self._queues.setdefault(name, Queue(self, name, queue_base(name, self.prefix, self.slot)))
 
     def partitioned(self, name: str) -> PartitionedQueue:
         """The queue of that name in as many partitions as it has, always the same object; see `repartition`.
@@ -215,13 +205,19 @@ class Adeq:
         """
         if self.slot is not None:
             raise ConfigError("slot: a client that keeps all in one slot has no partitions; make one without")
-        known = self._partitioned.get(name)
-        return known or self._partitioned.setdefault(name, PartitionedQueue(self, name, self.prefix, self.queue(name)))
+        if known := self._partitioned.get(name):
+            return known
+        from pyadeq._sync.queue.partitions import PartitionedQueue
+
+        return self._partitioned.setdefault(name, PartitionedQueue(self, name, self.prefix, self.queue(name)))
 
     def locks(self, domain: str) -> Locks:
         """The locks of that domain, always the same object; on the server it is made by its first lock."""
-        known = self._locks.get(domain)
-        return known or self._locks.setdefault(domain, Locks(self, domain, lock_base(domain, self.prefix, self.slot)))
+        if known := self._locks.get(domain):
+            return known
+        from pyadeq._sync.lock import Locks
+
+        return self._locks.setdefault(domain, Locks(self, domain, lock_base(domain, self.prefix, self.slot)))
 
     def queues(self, *, timeout: Seconds | None = None) -> Iterator[str]:
         """Iterate over the names of the queues under the client's prefix and slot: each once, in no order.
@@ -230,10 +226,14 @@ class Adeq:
         second for a million keys. A queue that is created meanwhile may be missing. timeout: seconds; WaitTimeout if
         keys are left then.
         """
+        from pyadeq._sync.kernel.names import find_names
+
         return find_names(self._nodes, queue_base("-", self.prefix, self.slot), self._retry_for, timeout)
 
     def lock_domains(self, *, timeout: Seconds | None = None) -> Iterator[str]:
         """Iterate over the names of the lock domains under the client's prefix and slot, as `queues` does."""
+        from pyadeq._sync.kernel.names import find_names
+
         return find_names(self._nodes, lock_base("-", self.prefix, self.slot), self._retry_for, timeout)
 
     @with_block("with adeq.acquire_sorted(…) as grants: …")
@@ -247,6 +247,8 @@ class Adeq:
         several domains only in this way cannot form a deadlock across them. wait: seconds for all of it; errors as
         `Locks.acquire` has them.
         """
+        from pyadeq._sync.lock.across import acquire_sorted
+
         with acquire_sorted(self.locks, wanted, **options) as grants:
             yield grants
 
@@ -256,6 +258,8 @@ class Adeq:
         An owner is the same in all domains. Each domain finds those within itself when they form; these need somebody
         to look from time to time. Several may: all would end the same wait. None is ended that is not a deadlock.
         """
+        from pyadeq._sync.lock.across import find_deadlocks
+
         return find_deadlocks(self.locks, domains)
 
     def run(self, queue: str, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> Any:
@@ -296,11 +300,14 @@ class Adeq:
 
         longest_block: seconds that a command may block. The socket's timeout is longer by 5 s and the client's own.
         """
-        if not isinstance(self.client, Redis):
+        from pyadeq._sync.kernel.connect import client_like
+
+        made = client_like(self.client, longest_block + LATE)
+        if made is None:
             raise ConfigError("client: a cluster has no single server to block on; use block()")
         if self.closed:
             raise ClientClosed
-        return Redis.from_pool(own_pool(self.client.connection_pool, longest_block + LATE))
+        return made
 
     def block(self, keys: Sequence[str], seconds: float) -> str | None:
         """Wait until one of the lists has an element and take it; which list. None after so many seconds, at most 10.
@@ -372,35 +379,9 @@ class Adeq:
         self.close()
 
 
-def _unknown_option(error: TypeError, own: Sequence[str]) -> Exception:
-    """ConfigError where redis-py does not know an option of `from_url`; any other error as it is."""
-    unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
-    if unknown is None:
-        return error
-    name = unknown[1]
-    return ConfigError(
-        f"{name}: from_url has no such option{hint(name, own)} Allowed: {', '.join(own)}, and what the connections of "
-        "redis-py take"
-    )
-
-
 def _check_retry_for(seconds: float) -> None:
     if not 0 <= seconds <= LONGEST_RETRY:
         raise ConfigError(
             f"retry_for: {seconds!r} is not accepted; allowed: 0 to {LONGEST_RETRY:g} seconds, for a script may take a "
             "call that is sent again later for a new one"
         )
-
-
-def _nodes(client: Redis | RedisCluster, longest_wait: float) -> Nodes:
-    if isinstance(client, RedisCluster):
-        return ClusterNodes(client, longest_wait, LONGEST_BLOCK + LATE)
-    if isinstance(client, Redis):
-        return Nodes(client.connection_pool, longest_wait, LONGEST_BLOCK + LATE, address(client))
-    if isinstance(client, str):
-        raise ConfigError(
-            "client: a text is not accepted; allowed: a client of redis-py; for a URL, Adeq.from_url(url)"
-        )
-    raise ConfigError(
-        f"client: a {type(client).__module__}.{type(client).__name__} is not supported here; allowed: {CLIENTS}"
-    )

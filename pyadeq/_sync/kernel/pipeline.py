@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from pyadeq._sync.kernel.scripts import Scripts
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.sending import Deferred
 from pyadeq.errors import DurabilityError, TransportError
+
+if TYPE_CHECKING:  # which imports redis-py
+    from pyadeq._sync.kernel.scripts import Scripts
 
 T = TypeVar("T")
 

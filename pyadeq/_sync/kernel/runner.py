@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from pyadeq._sync.kernel.hints import Hints
 from pyadeq._sync.kernel.pipeline import Pipeline
 from pyadeq._core.kernel.call import Call
 from pyadeq.codec import Codec
+
+if TYPE_CHECKING:  # which imports redis-py
+    from pyadeq._sync.kernel.hints import Hints
 
 T = TypeVar("T")
 

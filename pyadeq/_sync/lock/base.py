@@ -7,13 +7,15 @@ import os
 from collections.abc import Iterator, Callable, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from pyadeq._sync.kernel.hints import Ear
 from pyadeq._sync.kernel.runner import Runner
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.lock.calls import MAX_RIDS, LockCalls
 from pyadeq.errors import ClientClosed
+
+if TYPE_CHECKING:  # which imports redis-py
+    from pyadeq._sync.kernel.hints import Ear
 
 A = TypeVar("A")
 T = TypeVar("T")

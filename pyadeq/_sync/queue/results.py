@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pyadeq._sync.kernel.hints import Ear
 from pyadeq._sync.queue.base import QueueBase
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.queue.chains import check_readable
@@ -15,6 +14,9 @@ from pyadeq.errors import ClientClosed, TaskCancelled, TaskDead, TaskGone, Trans
 from pyadeq.models.base import Seconds, to_ms
 from pyadeq.models.queue import Receipt as PlainReceipt
 from pyadeq.models.worker import Outcome
+
+if TYPE_CHECKING:  # which imports redis-py
+    from pyadeq._sync.kernel.hints import Ear
 
 # Seconds between looks: at a task whose end is told, in case the word is lost; and, rising, at one whose end is not.
 TOLD_FIRST, TOLD, UNTOLD_FIRST, UNTOLD_LAST = 1.0, 5.0, 0.02, 1.0

@@ -1,0 +1,90 @@
+"""Where the public names are. A name's module is imported when the name is first used, so `import pyadeq` is quick."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+# Module -> its public names. Type checkers read the imports in `pyadeq` and `pyadeq.asyncio`, which must be the same.
+SHARED = {
+    "pyadeq._core.kernel.call": "Call",
+    "pyadeq._core.kernel.manifest": "Script library",
+    "pyadeq._core.kernel.sending": "Deferred",
+    "pyadeq._core.lock.calls": "LockCalls",
+    "pyadeq._core.lock.graph": "LockGraph",
+    "pyadeq._core.queue.calls": "QueueCalls",
+    "pyadeq._core.queue.failures": "Failures ProcessDied Rule TaskFailed",
+    "pyadeq._core.queue.items": "Failure",
+    "pyadeq._tasks.context": "TaskContext",
+    "pyadeq._tasks.functions": "TaskFunction Tasks",
+    "pyadeq.embedded": "EmbeddedServer",
+    "pyadeq.errors": (
+        "AdeqError BadArgument ClientClosed ClockError ConfigError ConflictError DeadlockError DurabilityError "
+        "LayoutError LeaseLost LockLost LockUnavailable OwnerWaits PartitionsChanged PayloadError QueueDraining "
+        "RateLimited ScriptError TaskCancelled TaskDead TaskGone TransportError UnknownTask WaitTimeout "
+        "WorkerReplaced"
+    ),
+    "pyadeq.models.base": "Migration",
+    "pyadeq.models.limit": "Limit LimitUse",
+    "pyadeq.models.lock": (
+        "Capacity CycleEdge Detected Edge EdgePage Forced FoundDeadlock HeldLock Hint LockRenewal LockRequest "
+        "LockSettings LockStats LockView Reaped RequestPage RequestState RequestView"
+    ),
+    "pyadeq.models.partition": "Partition",
+    "pyadeq.models.queue": (
+        "Backoff Bulk Claimed Failed Lease Page QueueStats Renewal Repair Retried Settings Settled Snoozed Task "
+        "TaskRepair TaskView"
+    ),
+    "pyadeq.models.schedule": "At Cron Every Fired Firing Schedule SchedulePut",
+    "pyadeq.models.worker": "Heartbeat LogLine Outcome WorkerInfo",
+}
+# In `_sync` for `pyadeq`, in `_async` for `pyadeq.asyncio`.
+TWINS = {
+    "kernel.client": "Adeq",
+    "kernel.pipeline": "Pipeline",
+    "lock": "Locks",
+    "lock.grant": "Grant",
+    "queue": "Queue",
+    "queue.limits": "Limits",
+    "queue.mailbox": "Batch Mailbox",
+    "queue.partitions": "PartitionedQueue",
+    "queue.partitions.care": "PartitionedLimits PartitionedSchedules PartitionedShares",
+    "queue.results": "Receipt",
+    "queue.schedules": "Schedules",
+    "queue.shares": "Shares",
+    "queue.tasks": "QueueTask",
+}
+# In `pyadeq.asyncio` alone.
+WORKER = {
+    "pyadeq._worker.connections": "client_for",
+    "pyadeq._worker.health": "Health HealthServer",
+    "pyadeq._worker.programs": "Program ProgramFailed",
+    "pyadeq._worker.worker": "Worker",
+}
+# Modules of `pyadeq`, for `pyadeq.errors` after no more than `import pyadeq`.
+MODULES = (
+    "codec embedded errors ids keys limit_models lock_models models partition_models schedule_models worker_models"
+)
+
+
+def homes(twin: str, own: Mapping[str, str]) -> dict[str, str]:
+    """Name -> its module. twin: `_sync` or `_async`. own: names that the other twin does not have."""
+    places = {**SHARED, **{f"pyadeq.{twin}.{part}": found for part, found in TWINS.items()}, **own}
+    return {name: module for module, found in places.items() for name in found.split()}
+
+
+def lazy(package: str, twin: str, *, own: Mapping[str, str] = {}, modules: str = "") -> Callable[[str], object]:
+    """The `__getattr__` of a module (PEP 562): it imports a name, or a public module inside, at the first use."""
+    found = homes(twin, own)
+
+    def find(name: str) -> object:
+        if name in modules.split():
+            return import_module(f"{package}.{name}")
+        if name not in found:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(found[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return find

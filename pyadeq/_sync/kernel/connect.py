@@ -1,0 +1,72 @@
+# Generated from pyadeq/_async/kernel/connect.py by pyadeq/_unasync.py; do not edit.
+"""Where a client connects. Imported when a client is made, for redis-py takes long to import."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from redis import Redis, RedisCluster
+from redis.exceptions import RedisClusterException, RedisError
+
+from pyadeq._sync.kernel.cluster import ClusterNodes
+from pyadeq._sync.kernel.nodes import Nodes
+from pyadeq._sync.kernel.pools import address, no_retry, own_pool
+from pyadeq._twins import CLIENTS
+from pyadeq.errors import ConfigError, TransportError
+from pyadeq.keys import hint
+
+
+def client_of(url: str, cluster: bool, options: Mapping[str, Any], own: Sequence[str]) -> Redis | RedisCluster:
+    """A client of redis-py for a URL. own: the other options of `from_url`, for errors."""
+    settings = {"socket_timeout": 2.0, "socket_connect_timeout": 2.0, "health_check_interval": 30, **options}
+    try:
+        if cluster:
+            return RedisCluster.from_url(url, **settings)
+        client = Redis.from_url(url, **{"retry": no_retry(), **settings})
+        pool = client.connection_pool
+        pool.connection_class(**pool.connection_kwargs)  # an option that redis-py does not know is found here
+    except TypeError as error:
+        raise _unknown_option(error, own) from None
+    except ValueError:  # the error does not show the URL: it may hold a password
+        raise ConfigError("url: what was given is not accepted; allowed: redis://, rediss://, unix://") from None
+    except RedisClusterException as error:
+        if not isinstance(error.__cause__, RedisError):
+            raise ConfigError(f"url: it is not that of a node of a cluster: {error}") from None
+        raise TransportError(str(error), retryable=True, may_have_applied=False) from error
+    return client
+
+
+def nodes_of(client: Redis | RedisCluster, longest_wait: float, longest_block: float) -> Nodes:
+    """The nodes of a client. Seconds that the commands of a call, and blocking ones, may wait at the server."""
+    if isinstance(client, RedisCluster):
+        return ClusterNodes(client, longest_wait, longest_block)
+    if isinstance(client, Redis):
+        return Nodes(client.connection_pool, longest_wait, longest_block, address(client))
+    if isinstance(client, str):
+        raise ConfigError(
+            "client: a text is not accepted; allowed: a client of redis-py; for a URL, Adeq.from_url(url)"
+        )
+    raise ConfigError(
+        f"client: a {type(client).__module__}.{type(client).__name__} is not supported here; allowed: {CLIENTS}"
+    )
+
+
+def client_like(client: Redis | RedisCluster, longest_wait: float) -> Redis | None:
+    """Another client of the same server with connections of its own, where commands may wait; None for a cluster."""
+    if not isinstance(client, Redis):
+        return None
+    return Redis.from_pool(own_pool(client.connection_pool, longest_wait))
+
+
+def _unknown_option(error: TypeError, own: Sequence[str]) -> Exception:
+    """ConfigError where redis-py does not know an option of `from_url`; any other error as it is."""
+    unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+    if unknown is None:
+        return error
+    name = unknown[1]
+    return ConfigError(
+        f"{name}: from_url has no such option{hint(name, own)} Allowed: {', '.join(own)}, and what the connections of "
+        "redis-py take"
+    )
