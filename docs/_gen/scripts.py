@@ -71,10 +71,11 @@ def server_errors(_: str = "") -> str:
 def event_names(noun: str) -> str:
     """A table of a noun's events, each with the scripts that write it."""
     writers: dict[str, list[str]] = {}
-    for script in of(noun):
-        for event in script["events"]:
-            writers.setdefault(event, []).append(f"[{script['verb']}](scripts/{script['id']}.md)")
     means = load_manifest()["nouns"][noun]["events"]
+    for script in load_manifest()["scripts"]:
+        knows = noun in (script["noun"], *script.get("uses", ()))
+        for event in (one for one in script["events"] if knows and one in means):
+            writers.setdefault(event, []).append(f"[{script['verb']}](scripts/{script['id']}.md)")
     rows = [(f"`{event}`", means[event], ", ".join(writers[event])) for event in sorted(writers)]
     return _table(("event", "means", "written by"), rows)
 
@@ -112,10 +113,19 @@ def _facts(script: dict[str, Any]) -> list[tuple[str, str]]:
         ("call it with", "`EVALSHA_RO` or `EVALSHA`" if script["read_only"] else "`EVALSHA`"),
         ("role", _role(script["role"])),
         ("flags", flags or "none: refused on a replica, and when memory is full"),
-        ("layout", str(script["layout"])),
+        *_uses(script),
         ("sent again", REPLAYS[script["replay"]]),
         ("cost", script["cost"]),
     ]
+
+
+def _uses(script: dict[str, Any]) -> list[tuple[str, str]]:
+    """The layouts of the data that it knows, and which other nouns have some of it."""
+    if "uses" not in script:
+        return [("layout", str(script["layout"]))]
+    layouts = ", ".join(f"`{noun}` {layout}" for noun, layout in script["layouts"].items())
+    others = ", ".join(f"`{noun}`" for noun in script["uses"])
+    return [("uses", f"{others}: replace `{{<noun>}}` by a base in the same hash slot"), ("layouts", layouts)]
 
 
 def _role(role: str) -> str:

@@ -5,6 +5,8 @@ No script of ours uses another noun yet, so this one is built for the test, from
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from shutil import copytree, ignore_patterns
@@ -17,6 +19,7 @@ from pyadeq import access
 from pyadeq._core.kernel.call import Answer, Call, Reply, build_call, parse_reply
 from pyadeq._core.kernel.manifest import Library
 from pyadeq.errors import ConfigError
+from pyadeq.ext.bindings import generate, languages, model
 from tests.lua import sources
 from tests.lua.lock_workbench import LockBench
 from tests.lua.test_access import is_old
@@ -214,6 +217,46 @@ def test_who_may_make_the_call_may_write_to_both_nouns(two: Two, monkeypatch: py
         finally:
             server("AUTH", "default", "")
             server("ACL", "DELUSER", "modest")
+
+
+WRITTEN = {
+    "typescript": ("queue.js", "handOver(bases, args, options) {", '"{lock}:requests"'),
+    "rust": ("src/queue.rs", "pub struct HandOverArgs", '"{lock}:requests"'),
+    "go": ("queue/scripts.go", "scriptHandOver", " {lock}:requests "),
+}
+
+
+@pytest.mark.parametrize("language", languages())
+def test_a_client_in_another_language_takes_both_bases(
+    scripts: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, language: str
+) -> None:
+    monkeypatch.setattr(model, "library", lambda: scripts)
+    generate(language, tmp_path)
+    path, *parts = WRITTEN[language]
+    text = (tmp_path / path).read_text()
+    assert all(part in text for part in parts)
+    every = "".join(one.read_text() for one in tmp_path.rglob("*.*") if one.suffix in (".ts", ".rs", ".go"))
+    takes = {"typescript": "bases: HandOverBases,", "rust": "lock: &crate::lock::Keys,", "go": "lockBase string, "}
+    assert takes[language] in every
+    assert "lock_requests" not in every  # it is no key of the queue
+
+
+def test_the_page_of_the_script_says_what_it_uses(scripts: Library) -> None:
+    program = (
+        "import json, sys; sys.path.insert(0, sys.argv[1]); import scripts\n"
+        "manifest = json.load(open(sys.argv[2])); scripts.load_manifest = lambda: manifest\n"
+        "(script,) = (one for one in manifest['scripts'] if 'uses' in one)\n"
+        "print(scripts.script_page(script, manifest), scripts.event_names('lock'), scripts.event_names('queue'))"
+    )
+    paths = (str(LUA.parent / "docs/_gen"), str(scripts.root / "manifest.json"))
+    page = subprocess.run([sys.executable, "-c", program, *paths], check=True, capture_output=True, text=True).stdout
+    for row in (
+        "| uses | `lock`: replace `{<noun>}` by a base in the same hash slot |",
+        "| layouts | `queue` 1, `lock` 1 |",
+        "| `lock_requests` | hash | `{lock}:requests` |",
+    ):
+        assert row in page
+    assert "[hand_over](scripts/queue.hand_over.v1.md)" in page.partition("| `lock.released` |")[2].partition("\n")[0]
 
 
 def test_a_change_of_a_source_is_made_in_the_script_that_uses_it(

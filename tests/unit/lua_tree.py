@@ -13,11 +13,14 @@ sys.path.insert(0, str(LUA / "tools"))
 import bundle  # noqa: E402
 import header  # noqa: E402
 import lint  # noqa: E402
+import model  # noqa: E402
 import noun  # noqa: E402
 import scan  # noqa: E402
+import uses  # noqa: E402
 import vectors  # noqa: E402
 
-__all__ = ["bundle", "header", "lint", "noun", "scan", "vectors"]  # the names defined below are exported anyway
+# The names that are defined below are exported anyway.
+__all__ = ["bundle", "header", "lint", "model", "noun", "scan", "uses", "vectors"]
 
 HEADER = """\
 -- demo.run.v1: a demonstration

@@ -13,7 +13,7 @@ from lupa.lua51 import LuaRuntime
 from pyadeq._core.kernel.call import Call, build_call
 from pyadeq._core.kernel.manifest import Library
 from pyadeq.errors import ConfigError
-from tests.unit.lua_tree import LUA, NOUN, Sources, lint
+from tests.unit.lua_tree import LUA, NOUN, Sources, bundle, lint, model, uses
 
 DEMO = "-- demo.run.v1: x\n--\n"
 KEYS = """\
@@ -120,17 +120,14 @@ def test_a_late_body_uses_another_noun(two: Sources) -> None:
 
 
 def test_numbers_of_another_noun_are_its_own(two: Sources) -> None:
-    own = NOUN.replace('"demo"', '"lock"').replace("{demo:", "{lock:").replace("15", "77")
-    (two.root / "lock/noun.toml").write_text(own)
-    two.include(
-        "wait", "-- wait(): x\nlocal function wait() return DEFAULT_lease_ms .. DEFAULT_how end\n", "lock/include"
-    )
-    two.script(RUN, BODY.replace("'ok'", "'ok', lock.wait()"), header=DEMO)
-    with pytest.raises(Exception, match=r"lock/noun\.toml"):  # which no script of the noun fits: there is none
-        two.build()
-    text = "-- wait(): x\nlocal function wait() return DEFAULT_none end\n"
+    text = "-- wait(): x\nlocal function wait() return DEFAULT_lease_ms .. DEFAULT_how .. 'DEFAULT_how' end\n"
+    include = model.Include("wait", "lock/include/wait.lua", text, {"DEFAULT_lease_ms": 2, "DEFAULT_how": 2}, set())
+    found, _ = uses.of_noun("lock", "lock", {"wait": include}, {}, {"DEFAULT_lease_ms": "77"})
+    written = bundle.text_of(found["lock__wait"])
+    assert "local function lock__wait() return 77 .. lock__DEFAULT_how .. 'DEFAULT_how' end" in written
     two.include("wait", text, "lock/include")
-    assert "lock/include/wait.lua:2: lock__DEFAULT_none is no parameter" in two.errors()
+    two.script(RUN, BODY.replace("'ok'", "'ok', lock.wait()"), header=DEMO)  # lock has no noun.toml
+    assert "lock/include/wait.lua:2: lock__DEFAULT_lease_ms is no parameter" in two.errors()
 
 
 def test_the_linter_knows_the_keys_of_each_noun(two: Sources) -> None:

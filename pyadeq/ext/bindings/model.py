@@ -56,7 +56,7 @@ def _script(entry: dict[str, Any], text: str) -> dict[str, Any]:
     for one in args:
         if one["name"] == "rid" and entry["id"] not in CALLERS_RID:
             one["type"] = "rid"
-    return {**entry, "args": args, "text": text, "path": f"lua/{entry['id']}.lua"}
+    return {"uses": [], **entry, "args": args, "text": text, "path": f"lua/{entry['id']}.lua"}
 
 
 def _noun(facts: dict[str, Any], scripts: list[dict[str, Any]]) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def _noun(facts: dict[str, Any], scripts: list[dict[str, Any]]) -> dict[str, Any
 
 
 def _keys(noun: str, scripts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    keys = [key for script in scripts for key in script["keys"] if key["type"] != "gate"]
+    keys = [key for script in scripts for key in script["keys"] if key["type"] != "gate" and "noun" not in key]
     found = {(key["name"], key["template"]): key for key in keys}
     check_names("keys", noun, [name for name, _ in found])
     return sorted(found.values(), key=lambda key: str(key["name"]))
