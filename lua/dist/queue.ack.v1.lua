@@ -132,16 +132,6 @@ end
 
 local arg_rare
 
--- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
--- it is not shown; the server deletes it later, by its own clock.
--- EARLY
-local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[32]
-  ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
-  redis.call('SET', reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
-    'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
-  redis.pcall('SPUBLISH', channel .. id, how)
-end
-
 -- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
 -- trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[34]
@@ -159,10 +149,15 @@ local function emit(ctx, event, id, detail) local events = KEYS[34]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- end_leases(ctx, ids): nobody holds these tasks any more.
+-- on_unlease(ctx, ids): generated from lua/queue/noun.toml: calls the hooks of limits.
+local function on_unlease(ctx, ids)
+  if ctx.limits then arg_rare().limits_on_unlease(ctx, ids) end
+end
+
+-- end_leases(ctx, ids): end the leases of these tasks.
 local function end_leases(ctx, ids) local running, leases = KEYS[2], KEYS[3]
   if #ids == 0 then return end
-  if ctx.limits then arg_rare().free_limits(ctx, ids) end
+  on_unlease(ctx, ids)
   -- at most 1,000: items, or leases of a sweep
   redis.call('HDEL', running, unpack(ids))
   redis.call('ZREM', leases, unpack(ids))
@@ -213,14 +208,10 @@ local function ack_tasks(ctx, ids, tokens, results, counts) local running, task,
       if answers[i][1] == 'completed' and arg_rare().has_other_result(ctx, id, token, results[i], ended[id]) then answers[i] = { 'already' } end
     else
       local bar = find(lease, '|', #token, true)
-      local ran, tied, awaited, own_ms = sub(lease, bar + 1), find(lease, ' ties', #token, true), nil, nil
+      local ran, tied, own_ms = sub(lease, bar + 1), find(lease, ' ties', #token, true), nil
       local started_ms, attempt = match(ran, '^(%d+) (%d+)')
-      if tied and tied < bar then awaited, own_ms = arg_rare().release_holds(ctx, id, 'c') end
+      if tied and tied < bar then own_ms = tonumber(arg_rare().on_end(ctx, id, 'completed', results[i]).result_ms) end
       answers[i] = keep_result(ctx, id, results[i], own_ms, kept) and completed or dropped
-      if awaited then
-        local fits = #results[i] <= 4096 or not arg_rare().is_full()
-        answer_waiters(ctx, id, fits and 'completed' or 'result_dropped', fits and results[i] or '')
-      end
       redis.call('HSET', task .. id, 'settled', token .. ' ' .. answers[i][1], 'ran', ran)
       local at = #done + 1
       local traced = find(lease, ' trace=', #token, true)
@@ -255,6 +246,16 @@ local function add_counts(counts) local counters = KEYS[33]
       for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
     end
   end
+end
+
+-- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
+-- it is not shown; the server deletes it later, by its own clock.
+-- EARLY
+local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[32]
+  ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
+  redis.call('SET', reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
+  redis.pcall('SPUBLISH', channel .. id, how)
 end
 
 -- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
@@ -368,40 +369,73 @@ local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1
   ctx.noted = true
 end
 
--- leave_order(ctx, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
--- the next one has come, which propagate_ends tells it.
-local function leave_order(ctx, id, key) local order = KEYS[23]
-  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
-  redis.call('ZREM', order .. key, id)
-  if first[1] == id and first[3] then note_end(ctx, 'o', id, first[3] .. ' ' .. first[4]) end
+-- chains_on_end(ctx, id, own, how): note the end for the parent that gathers the task, and for the tasks that wait for it.
+-- READS awaited gathered parent
+-- WHEN own.awaited or own.gathered
+local function chains_on_end(ctx, id, own, how) local task = KEYS[4]
+  redis.call('HDEL', task .. id, 'awaited', 'gathered')
+  local well = how == 'completed' or how == 'result_dropped'
+  note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered)
 end
 
--- release_holds(ctx, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
--- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
--- somebody waits for its reply, and for how long its result is kept.
-local function release_holds(ctx, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[18]
+-- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
+-- READS unique scope
+local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[14], KEYS[18]
   redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
   local fields, mine = {}, {}
-  if own[1] then fields[1] = 'unique:' .. own[1] end
-  if own[2] then fields[#fields + 1] = 'scope:' .. own[2] end
+  if own.unique then fields[1] = 'unique:' .. own.unique end
+  if own.scope then fields[#fields + 1] = 'scope:' .. own.scope end
   local held = fields[1] and redis.call('HMGET', once, unpack(fields)) or {}  -- at most 2: as above
   for i, field in ipairs(fields) do
     if held[i] == id then mine[#mine + 1] = field end
   end
   if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
-  if own[5] or own[6] then
-    redis.call('HDEL', task .. id, 'awaited', 'gathered')
-    note_end(ctx, how, id, own[6] and own[7] .. ' ' .. own[6])
-  end
-  if own[8] then leave_order(ctx, id, own[8]) end
-  return own[3], own[4] and tonumber(own[4])
+end
+
+-- order_on_end(ctx, id, own): take the task out of the line of its ordering key. If it was the first, it is the turn of the
+-- next one. propagate_ends tells it.
+-- READS ordering_key
+-- WHEN own.ordering_key
+local function order_on_end(ctx, id, own) local order = KEYS[23]
+  local line = order .. own.ordering_key
+  local first = redis.call('ZRANGE', line, 0, 1, 'WITHSCORES')
+  redis.call('ZREM', line, id)
+  if first[1] == id and first[3] then note_end(ctx, 'o', id, first[3] .. ' ' .. first[4]) end
+end
+
+-- is_full(): whether the server has reached its maxmemory. Asked only for large results: INFO takes a few microseconds. It is
+-- asked between writes, where nothing may fail: a user who may not use INFO is taken for one whose server is not full.
+local function is_full()
+  local info = redis.pcall('INFO', 'memory')
+  if type(info) ~= 'string' then return false end
+  local used, max = string.match(info, 'used_memory:(%d+)'), string.match(info, 'maxmemory:([1-9]%d*)')
+  return max and tonumber(used) >= tonumber(max)
+end
+
+-- replies_on_end(ctx, id, how, value): answer the clients that wait for the task's reply. If the server is full, they do not
+-- get a result above 4 KiB.
+-- READS reply
+-- WHEN own.reply and value
+local function replies_on_end(ctx, id, how, value)
+  if how == 'completed' and #value > 4096 and is_full() then how, value = 'result_dropped', '' end
+  answer_waiters(ctx, id, how, value)
+end
+
+-- on_end(ctx, id, how, value): generated from lua/queue/noun.toml: calls the hooks of holds, chains, order, replies.
+local function on_end(ctx, id, how, value) local task = KEYS[4]
+  local row = redis.call('HMGET', task .. id, 'unique', 'scope', 'awaited', 'gathered', 'parent', 'ordering_key', 'reply', 'result_ms')
+  local own = { unique = row[1], scope = row[2], awaited = row[3], gathered = row[4], parent = row[5], ordering_key = row[6], reply = row[7], result_ms = row[8] }
+  holds_on_end(ctx, id, own)
+  if own.awaited or own.gathered then chains_on_end(ctx, id, own, how) end
+  if own.ordering_key then order_on_end(ctx, id, own) end
+  if own.reply and value then replies_on_end(ctx, id, how, value) end
+  return own
 end
 
 -- cancel_task(ctx, id, tied, counts, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- EARLY
 local function cancel_task(ctx, id, tied, counts, detail) local task, finished = KEYS[4], KEYS[15]
-  if tied and release_holds(ctx, id, 'f') then answer_waiters(ctx, id, 'cancelled', '') end
+  if tied then on_end(ctx, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', ctx.now_text)
   redis.call('ZADD', finished, ctx.now, id)
   emit(ctx, 'task.cancelled', id, detail or '')
@@ -730,6 +764,18 @@ local function drain_limit_queues(ctx, keys, again) local blocked, deadlines, li
   end
 end
 
+-- has_other_result(ctx, id, token, value, first): whether the task that this token has completed has another result than this. first:
+-- the one that it got in this call, or nil. Where its result was not kept, or is gone, nobody knows: false. What is read is not
+-- longer than what was sent.
+local function has_other_result(ctx, id, token, value, first) local task, result = KEYS[4], KEYS[6]
+  local row = redis.call('HMGET', task .. id, 'created_ms', 'result_ms', 'settled')
+  if not row[1] or string.find(row[3] or '', token .. ' ', 1, true) ~= 1 then return false end  -- an older task of this id
+  if first then return first ~= value end
+  local length = redis.call('STRLEN', result .. id)
+  if length == 0 then return value ~= '' and not row[2] and not ctx.result_ms end
+  return length ~= #value or redis.call('GET', result .. id) ~= value
+end
+
 -- held_limits(lease): the keys of the limits that a lease holds, an entry of `running` or nil, with commas between them. Plain searches,
 -- because an entry may have 5 KB, which a pattern goes over more than once.
 local function held_limits(lease)
@@ -739,8 +785,20 @@ local function held_limits(lease)
   return string.match(string.sub(lease, from + 8, bar - 1), '^%S*')
 end
 
--- free_limits(ctx, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
-local function free_limits(ctx, ids) local running, holding, limit_lines = KEYS[2], KEYS[26], KEYS[28]
+-- join_traces(traces, count): the trace of an event of so many tasks: the one that all have, or one for each with spaces between, `-`
+-- where there is none.
+local function join_traces(traces, count)
+  local same = true
+  for i = 1, count do
+    traces[i] = traces[i] or '-'
+    same = same and traces[i] == traces[1]
+  end
+  return same and traces[1] or table.concat(traces, ' ')
+end
+
+-- limits_on_unlease(ctx, ids): the tasks no longer count for their limits, and the next tasks in line may start.
+-- WHEN ctx.limits
+local function limits_on_unlease(ctx, ids) local running, holding, limit_lines = KEYS[2], KEYS[26], KEYS[28]
   local freed, keys, lined = {}, {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
     for key in string.gmatch(held_limits(lease), '[^,]+') do
@@ -761,42 +819,10 @@ local function free_limits(ctx, ids) local running, holding, limit_lines = KEYS[
   if #lined > 0 then drain_limit_queues(ctx, lined) end
 end
 
--- has_other_result(ctx, id, token, value, first): whether the task that this token has completed has another result than this. first:
--- the one that it got in this call, or nil. Where its result was not kept, or is gone, nobody knows: false. What is read is not
--- longer than what was sent.
-local function has_other_result(ctx, id, token, value, first) local task, result = KEYS[4], KEYS[6]
-  local row = redis.call('HMGET', task .. id, 'created_ms', 'result_ms', 'settled')
-  if not row[1] or string.find(row[3] or '', token .. ' ', 1, true) ~= 1 then return false end  -- an older task of this id
-  if first then return first ~= value end
-  local length = redis.call('STRLEN', result .. id)
-  if length == 0 then return value ~= '' and not row[2] and not ctx.result_ms end
-  return length ~= #value or redis.call('GET', result .. id) ~= value
-end
-
--- is_full(): whether the server has reached its maxmemory. Asked only for large results: INFO takes a few microseconds. It is
--- asked between writes, where nothing may fail: a user who may not use INFO is taken for one whose server is not full.
-local function is_full()
-  local info = redis.pcall('INFO', 'memory')
-  if type(info) ~= 'string' then return false end
-  local used, max = string.match(info, 'used_memory:(%d+)'), string.match(info, 'maxmemory:([1-9]%d*)')
-  return max and tonumber(used) >= tonumber(max)
-end
-
--- join_traces(traces, count): the trace of an event of so many tasks: the one that all have, or one for each with spaces between, `-`
--- where there is none.
-local function join_traces(traces, count)
-  local same = true
-  for i = 1, count do
-    traces[i] = traces[i] or '-'
-    same = same and traces[i] == traces[1]
-  end
-  return same and traces[1] or table.concat(traces, ' ')
-end
-
 -- move_to_dead(ctx, event, id, reason, tied, counts, error, shown): move a task to the dead set; the caller has taken it out of the
 -- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
 local function move_to_dead(ctx, event, id, reason, tied, counts, error, shown) local dead = KEYS[16]
-  if tied and release_holds(ctx, id, 'f') then answer_waiters(ctx, id, 'dead ' .. reason, error or '') end
+  if tied then on_end(ctx, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, ctx.now, id)
   emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
   counts.dead = (counts.dead or 0) + 1
@@ -1020,7 +1046,7 @@ local function trim_set(ctx, set, keep_ms, max, limit, counts) local dead = KEYS
   return count
 end
 
-  arg_made = { release_holds = release_holds, free_limits = free_limits, has_other_result = has_other_result, is_full = is_full, join_traces = join_traces, propagate_ends = propagate_ends, settled_before = settled_before, trim_set = trim_set }
+  arg_made = { is_full = is_full, on_end = on_end, has_other_result = has_other_result, join_traces = join_traces, limits_on_unlease = limits_on_unlease, propagate_ends = propagate_ends, settled_before = settled_before, trim_set = trim_set }
   return arg_made
 end
 

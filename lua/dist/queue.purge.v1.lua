@@ -220,14 +220,6 @@ local function leave_line(id, key) local task, waiting, limit_lines = KEYS[2], K
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
 end
 
--- leave_order(ctx, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
--- the next one has come, which propagate_ends tells it.
-local function leave_order(ctx, id, key) local order = KEYS[20]
-  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
-  redis.call('ZREM', order .. key, id)
-  if first[1] == id and first[3] then arg_rare().note_end(ctx, 'o', id, first[3] .. ' ' .. first[4]) end
-end
-
 -- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
 local function sweep_once(ctx, limit) local once, once_due = KEYS[15], KEYS[16]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
@@ -280,28 +272,6 @@ local function open_queue() local config = KEYS[1]
     ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
   return ctx
-end
-
--- release_holds(ctx, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
--- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
--- somebody waits for its reply, and for how long its result is kept.
-local function release_holds(ctx, id, how) local task, deadlines, once = KEYS[2], KEYS[12], KEYS[15]
-  redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
-  local fields, mine = {}, {}
-  if own[1] then fields[1] = 'unique:' .. own[1] end
-  if own[2] then fields[#fields + 1] = 'scope:' .. own[2] end
-  local held = fields[1] and redis.call('HMGET', once, unpack(fields)) or {}  -- at most 2: as above
-  for i, field in ipairs(fields) do
-    if held[i] == id then mine[#mine + 1] = field end
-  end
-  if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
-  if own[5] or own[6] then
-    redis.call('HDEL', task .. id, 'awaited', 'gathered')
-    arg_rare().note_end(ctx, how, id, own[6] and own[7] .. ' ' .. own[6])
-  end
-  if own[8] then leave_order(ctx, id, own[8]) end
-  return own[3], own[4] and tonumber(own[4])
 end
 
 -- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
@@ -373,6 +343,69 @@ local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1
   ctx.noted = true
 end
 
+-- chains_on_end(ctx, id, own, how): note the end for the parent that gathers the task, and for the tasks that wait for it.
+-- READS awaited gathered parent
+-- WHEN own.awaited or own.gathered
+local function chains_on_end(ctx, id, own, how) local task = KEYS[2]
+  redis.call('HDEL', task .. id, 'awaited', 'gathered')
+  local well = how == 'completed' or how == 'result_dropped'
+  note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered)
+end
+
+-- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
+-- READS unique scope
+local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[12], KEYS[15]
+  redis.call('ZREM', deadlines, id)
+  local fields, mine = {}, {}
+  if own.unique then fields[1] = 'unique:' .. own.unique end
+  if own.scope then fields[#fields + 1] = 'scope:' .. own.scope end
+  local held = fields[1] and redis.call('HMGET', once, unpack(fields)) or {}  -- at most 2: as above
+  for i, field in ipairs(fields) do
+    if held[i] == id then mine[#mine + 1] = field end
+  end
+  if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
+end
+
+-- is_full(): whether the server has reached its maxmemory. Asked only for large results: INFO takes a few microseconds. It is
+-- asked between writes, where nothing may fail: a user who may not use INFO is taken for one whose server is not full.
+local function is_full()
+  local info = redis.pcall('INFO', 'memory')
+  if type(info) ~= 'string' then return false end
+  local used, max = string.match(info, 'used_memory:(%d+)'), string.match(info, 'maxmemory:([1-9]%d*)')
+  return max and tonumber(used) >= tonumber(max)
+end
+
+-- order_on_end(ctx, id, own): take the task out of the line of its ordering key. If it was the first, it is the turn of the
+-- next one. propagate_ends tells it.
+-- READS ordering_key
+-- WHEN own.ordering_key
+local function order_on_end(ctx, id, own) local order = KEYS[20]
+  local line = order .. own.ordering_key
+  local first = redis.call('ZRANGE', line, 0, 1, 'WITHSCORES')
+  redis.call('ZREM', line, id)
+  if first[1] == id and first[3] then note_end(ctx, 'o', id, first[3] .. ' ' .. first[4]) end
+end
+
+-- replies_on_end(ctx, id, how, value): answer the clients that wait for the task's reply. If the server is full, they do not
+-- get a result above 4 KiB.
+-- READS reply
+-- WHEN own.reply and value
+local function replies_on_end(ctx, id, how, value)
+  if how == 'completed' and #value > 4096 and is_full() then how, value = 'result_dropped', '' end
+  answer_waiters(ctx, id, how, value)
+end
+
+-- on_end(ctx, id, how, value): generated from lua/queue/noun.toml: calls the hooks of holds, chains, order, replies.
+local function on_end(ctx, id, how, value) local task = KEYS[2]
+  local row = redis.call('HMGET', task .. id, 'unique', 'scope', 'awaited', 'gathered', 'parent', 'ordering_key', 'reply', 'result_ms')
+  local own = { unique = row[1], scope = row[2], awaited = row[3], gathered = row[4], parent = row[5], ordering_key = row[6], reply = row[7], result_ms = row[8] }
+  holds_on_end(ctx, id, own)
+  if own.awaited or own.gathered then chains_on_end(ctx, id, own, how) end
+  if own.ordering_key then order_on_end(ctx, id, own) end
+  if own.reply and value then replies_on_end(ctx, id, how, value) end
+  return own
+end
+
 -- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
 -- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
 -- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
@@ -407,7 +440,7 @@ local function shorten_family(ctx, id) local task, children, ends = KEYS[2], KEY
   end
 end
 
-  arg_made = { note_end = note_end, shorten_family = shorten_family }
+  arg_made = { on_end = on_end, shorten_family = shorten_family }
   return arg_made
 end
 
@@ -438,7 +471,7 @@ for i, set in ipairs(sets) do
     work = work - 4 - tags - (own[1] and 3 or 0)
     for field = 2, 9 do work = work - (own[field] and field ~= 5 and field ~= 6 and 2 or 0) end
     local key = own[2] and 'key:' .. own[2]
-    if own[1] and release_holds(ctx, id, 'f') and set ~= finished and set ~= dead then answer_waiters(ctx, id, 'removed', '') end
+    if own[1] then arg_rare().on_end(ctx, id, 'removed', set ~= finished and set ~= dead and '' or nil) end
     if key and string.find(redis.call('HGET', once, key) or '', id .. ' ', 1, true) == 1 then
       redis.call('HDEL', once, key)
       redis.call('ZREM', once_due, key)

@@ -406,6 +406,15 @@ local function await_others(ctx, id, own, place) local task, blocked, deadlines,
   begin_chains(ctx)
 end
 
+-- chains_on_end(ctx, id, own, how): note the end for the parent that gathers the task, and for the tasks that wait for it.
+-- READS awaited gathered parent
+-- WHEN own.awaited or own.gathered
+local function chains_on_end(ctx, id, own, how) local task = KEYS[4]
+  redis.call('HDEL', task .. id, 'awaited', 'gathered')
+  local well = how == 'completed' or how == 'result_dropped'
+  note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered)
+end
+
 -- delay_until(ctx, due_ms, id, lane): put a task aside.
 local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
   redis.call('ZADD', delayed, due_ms, id)
@@ -423,49 +432,75 @@ local function drop_lease(ctx, id, held) local running, leases, holding, limit_l
   redis.call('ZREM', leases, id)
 end
 
--- leave_order(ctx, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
--- the next one has come, which propagate_ends tells it.
-local function leave_order(ctx, id, key) local order = KEYS[22]
-  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
-  redis.call('ZREM', order .. key, id)
-  if first[1] == id and first[3] then note_end(ctx, 'o', id, first[3] .. ' ' .. first[4]) end
-end
-
--- release_holds(ctx, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
--- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
--- somebody waits for its reply, and for how long its result is kept.
-local function release_holds(ctx, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[17]
+-- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
+-- READS unique scope
+local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[14], KEYS[17]
   redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
   local fields, mine = {}, {}
-  if own[1] then fields[1] = 'unique:' .. own[1] end
-  if own[2] then fields[#fields + 1] = 'scope:' .. own[2] end
+  if own.unique then fields[1] = 'unique:' .. own.unique end
+  if own.scope then fields[#fields + 1] = 'scope:' .. own.scope end
   local held = fields[1] and redis.call('HMGET', once, unpack(fields)) or {}  -- at most 2: as above
   for i, field in ipairs(fields) do
     if held[i] == id then mine[#mine + 1] = field end
   end
   if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
-  if own[5] or own[6] then
-    redis.call('HDEL', task .. id, 'awaited', 'gathered')
-    note_end(ctx, how, id, own[6] and own[7] .. ' ' .. own[6])
-  end
-  if own[8] then leave_order(ctx, id, own[8]) end
-  return own[3], own[4] and tonumber(own[4])
 end
 
--- end_ties(ctx, id, record, how): end what a task that has ended may hold still: its keys, its deadline, its place among those of its
--- ordering key; and answer those that wait for its reply, unless there is an answer. What was done before is not done again.
+-- order_on_end(ctx, id, own): take the task out of the line of its ordering key. If it was the first, it is the turn of the
+-- next one. propagate_ends tells it.
+-- READS ordering_key
+-- WHEN own.ordering_key
+local function order_on_end(ctx, id, own) local order = KEYS[22]
+  local line = order .. own.ordering_key
+  local first = redis.call('ZRANGE', line, 0, 1, 'WITHSCORES')
+  redis.call('ZREM', line, id)
+  if first[1] == id and first[3] then note_end(ctx, 'o', id, first[3] .. ' ' .. first[4]) end
+end
+
+-- is_full(): whether the server has reached its maxmemory. Asked only for large results: INFO takes a few microseconds. It is
+-- asked between writes, where nothing may fail: a user who may not use INFO is taken for one whose server is not full.
+local function is_full()
+  local info = redis.pcall('INFO', 'memory')
+  if type(info) ~= 'string' then return false end
+  local used, max = string.match(info, 'used_memory:(%d+)'), string.match(info, 'maxmemory:([1-9]%d*)')
+  return max and tonumber(used) >= tonumber(max)
+end
+
+-- replies_on_end(ctx, id, how, value): answer the clients that wait for the task's reply. If the server is full, they do not
+-- get a result above 4 KiB.
+-- READS reply
+-- WHEN own.reply and value
+local function replies_on_end(ctx, id, how, value)
+  if how == 'completed' and #value > 4096 and is_full() then how, value = 'result_dropped', '' end
+  answer_waiters(ctx, id, how, value)
+end
+
+-- on_end(ctx, id, how, value): generated from lua/queue/noun.toml: calls the hooks of holds, chains, order, replies.
+local function on_end(ctx, id, how, value) local task = KEYS[4]
+  local row = redis.call('HMGET', task .. id, 'unique', 'scope', 'awaited', 'gathered', 'parent', 'ordering_key', 'reply', 'result_ms')
+  local own = { unique = row[1], scope = row[2], awaited = row[3], gathered = row[4], parent = row[5], ordering_key = row[6], reply = row[7], result_ms = row[8] }
+  holds_on_end(ctx, id, own)
+  if own.awaited or own.gathered then chains_on_end(ctx, id, own, how) end
+  if own.ordering_key then order_on_end(ctx, id, own) end
+  if own.reply and value then replies_on_end(ctx, id, how, value) end
+  return own
+end
+
+-- end_ties(ctx, id, record, how): end what a task that has ended may still hold, see on_end. The clients that wait for its reply
+-- get an answer, unless they have one. What was done before is not done again.
 local function end_ties(ctx, id, record, how) local result, reply = KEYS[6], KEYS[8]
-  local tied = record.ties and release_holds(ctx, id, (how == 'completed' or how == 'result_dropped') and 'c' or 'f')
-  if tied and redis.call('EXISTS', reply .. id) == 0 then
-    local word, value = how, ''
-    if how == 'dead' then word, value = 'dead ' .. (record.reason or 'damaged'), record.error or '' end
-    if how == 'completed' then
-      local fits = redis.call('STRLEN', result .. id) <= 4096
-      word, value = fits and how or 'result_dropped', fits and redis.call('GET', result .. id) or ''
+  if not record.ties then return end
+  local value
+  if record.reply and redis.call('EXISTS', reply .. id) == 0 then
+    value = how == 'dead' and record.error or ''
+    if how == 'completed' and redis.call('STRLEN', result .. id) > 4096 then
+      how = 'result_dropped'
+    elseif how == 'completed' then
+      value = redis.call('GET', result .. id) or ''
     end
-    answer_waiters(ctx, id, word, value)
   end
+  if how == 'dead' then how = 'dead ' .. (record.reason or 'damaged') end
+  on_end(ctx, id, how, value)
 end
 
 -- ended_how(record): how a task ended, where its record proves that it has: completed, result_dropped, cancelled or dead; else

@@ -210,40 +210,10 @@ local function emit(ctx, event, id, detail) local events = KEYS[34]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- leave_order(ctx, id, key): take a task that has ended out of the line of its ordering key. If it was the first, the turn of
--- the next one has come, which propagate_ends tells it.
-local function leave_order(ctx, id, key) local order = KEYS[23]
-  local first = redis.call('ZRANGE', order .. key, 0, 1, 'WITHSCORES')
-  redis.call('ZREM', order .. key, id)
-  if first[1] == id and first[3] then arg_rare().note_end(ctx, 'o', id, first[3] .. ' ' .. first[4]) end
-end
-
--- release_holds(ctx, id, how): end what a task holds while it waits or runs: its keys and its deadline. Only tasks
--- with `ties` in their record have any. Its end, `c` for completed or `f`, is noted for those that wait for it. Whether
--- somebody waits for its reply, and for how long its result is kept.
-local function release_holds(ctx, id, how) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[18]
-  redis.call('ZREM', deadlines, id)
-  local own = redis.call('HMGET', task .. id, 'unique', 'scope', 'reply', 'result_ms', 'awaited', 'gathered', 'parent', 'ordering_key')
-  local fields, mine = {}, {}
-  if own[1] then fields[1] = 'unique:' .. own[1] end
-  if own[2] then fields[#fields + 1] = 'scope:' .. own[2] end
-  local held = fields[1] and redis.call('HMGET', once, unpack(fields)) or {}  -- at most 2: as above
-  for i, field in ipairs(fields) do
-    if held[i] == id then mine[#mine + 1] = field end
-  end
-  if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
-  if own[5] or own[6] then
-    redis.call('HDEL', task .. id, 'awaited', 'gathered')
-    arg_rare().note_end(ctx, how, id, own[6] and own[7] .. ' ' .. own[6])
-  end
-  if own[8] then leave_order(ctx, id, own[8]) end
-  return own[3], own[4] and tonumber(own[4])
-end
-
 -- cancel_task(ctx, id, tied, counts, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- EARLY
 local function cancel_task(ctx, id, tied, counts, detail) local task, finished = KEYS[4], KEYS[15]
-  if tied and release_holds(ctx, id, 'f') then answer_waiters(ctx, id, 'cancelled', '') end
+  if tied then arg_rare().on_end(ctx, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', ctx.now_text)
   redis.call('ZADD', finished, ctx.now, id)
   emit(ctx, 'task.cancelled', id, detail or '')
@@ -257,10 +227,15 @@ local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
   if due_ms - ctx.now < 10000 then push_due(lane) end
 end
 
--- end_leases(ctx, ids): nobody holds these tasks any more.
+-- on_unlease(ctx, ids): generated from lua/queue/noun.toml: calls the hooks of limits.
+local function on_unlease(ctx, ids)
+  if ctx.limits then arg_rare().limits_on_unlease(ctx, ids) end
+end
+
+-- end_leases(ctx, ids): end the leases of these tasks.
 local function end_leases(ctx, ids) local running, leases = KEYS[2], KEYS[3]
   if #ids == 0 then return end
-  if ctx.limits then arg_rare().free_limits(ctx, ids) end
+  on_unlease(ctx, ids)
   -- at most 1,000: items, or leases of a sweep
   redis.call('HDEL', running, unpack(ids))
   redis.call('ZREM', leases, unpack(ids))
@@ -645,6 +620,15 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit, count
   return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
 end
 
+-- chains_on_end(ctx, id, own, how): note the end for the parent that gathers the task, and for the tasks that wait for it.
+-- READS awaited gathered parent
+-- WHEN own.awaited or own.gathered
+local function chains_on_end(ctx, id, own, how) local task = KEYS[4]
+  redis.call('HDEL', task .. id, 'awaited', 'gathered')
+  local well = how == 'completed' or how == 'result_dropped'
+  note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered)
+end
+
 -- drain_limit_queue(ctx, key, line, batch): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
 -- most. line: what peek_lines read of it. What becomes ready, who is not blocked any more, the score of the line, and the lines that end,
 -- go into the batch.
@@ -807,8 +791,32 @@ local function held_limits(lease)
   return string.match(string.sub(lease, from + 8, bar - 1), '^%S*')
 end
 
--- free_limits(ctx, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
-local function free_limits(ctx, ids) local running, holding, limit_lines = KEYS[2], KEYS[26], KEYS[28]
+-- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
+-- READS unique scope
+local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[14], KEYS[18]
+  redis.call('ZREM', deadlines, id)
+  local fields, mine = {}, {}
+  if own.unique then fields[1] = 'unique:' .. own.unique end
+  if own.scope then fields[#fields + 1] = 'scope:' .. own.scope end
+  local held = fields[1] and redis.call('HMGET', once, unpack(fields)) or {}  -- at most 2: as above
+  for i, field in ipairs(fields) do
+    if held[i] == id then mine[#mine + 1] = field end
+  end
+  if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
+end
+
+-- is_full(): whether the server has reached its maxmemory. Asked only for large results: INFO takes a few microseconds. It is
+-- asked between writes, where nothing may fail: a user who may not use INFO is taken for one whose server is not full.
+local function is_full()
+  local info = redis.pcall('INFO', 'memory')
+  if type(info) ~= 'string' then return false end
+  local used, max = string.match(info, 'used_memory:(%d+)'), string.match(info, 'maxmemory:([1-9]%d*)')
+  return max and tonumber(used) >= tonumber(max)
+end
+
+-- limits_on_unlease(ctx, ids): the tasks no longer count for their limits, and the next tasks in line may start.
+-- WHEN ctx.limits
+local function limits_on_unlease(ctx, ids) local running, holding, limit_lines = KEYS[2], KEYS[26], KEYS[28]
   local freed, keys, lined = {}, {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
     for key in string.gmatch(held_limits(lease), '[^,]+') do
@@ -829,10 +837,41 @@ local function free_limits(ctx, ids) local running, holding, limit_lines = KEYS[
   if #lined > 0 then drain_limit_queues(ctx, lined) end
 end
 
+-- order_on_end(ctx, id, own): take the task out of the line of its ordering key. If it was the first, it is the turn of the
+-- next one. propagate_ends tells it.
+-- READS ordering_key
+-- WHEN own.ordering_key
+local function order_on_end(ctx, id, own) local order = KEYS[23]
+  local line = order .. own.ordering_key
+  local first = redis.call('ZRANGE', line, 0, 1, 'WITHSCORES')
+  redis.call('ZREM', line, id)
+  if first[1] == id and first[3] then note_end(ctx, 'o', id, first[3] .. ' ' .. first[4]) end
+end
+
+-- replies_on_end(ctx, id, how, value): answer the clients that wait for the task's reply. If the server is full, they do not
+-- get a result above 4 KiB.
+-- READS reply
+-- WHEN own.reply and value
+local function replies_on_end(ctx, id, how, value)
+  if how == 'completed' and #value > 4096 and is_full() then how, value = 'result_dropped', '' end
+  answer_waiters(ctx, id, how, value)
+end
+
+-- on_end(ctx, id, how, value): generated from lua/queue/noun.toml: calls the hooks of holds, chains, order, replies.
+local function on_end(ctx, id, how, value) local task = KEYS[4]
+  local row = redis.call('HMGET', task .. id, 'unique', 'scope', 'awaited', 'gathered', 'parent', 'ordering_key', 'reply', 'result_ms')
+  local own = { unique = row[1], scope = row[2], awaited = row[3], gathered = row[4], parent = row[5], ordering_key = row[6], reply = row[7], result_ms = row[8] }
+  holds_on_end(ctx, id, own)
+  if own.awaited or own.gathered then chains_on_end(ctx, id, own, how) end
+  if own.ordering_key then order_on_end(ctx, id, own) end
+  if own.reply and value then replies_on_end(ctx, id, how, value) end
+  return own
+end
+
 -- move_to_dead(ctx, event, id, reason, tied, counts, error, shown): move a task to the dead set; the caller has taken it out of the
 -- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
 local function move_to_dead(ctx, event, id, reason, tied, counts, error, shown) local dead = KEYS[16]
-  if tied and release_holds(ctx, id, 'f') then answer_waiters(ctx, id, 'dead ' .. reason, error or '') end
+  if tied then on_end(ctx, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, ctx.now, id)
   emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
   counts.dead = (counts.dead or 0) + 1
@@ -971,7 +1010,7 @@ local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEY
   end
 end
 
-  arg_made = { note_end = note_end, free_limits = free_limits, propagate_ends = propagate_ends, shorten_family = shorten_family }
+  arg_made = { limits_on_unlease = limits_on_unlease, on_end = on_end, propagate_ends = propagate_ends, shorten_family = shorten_family }
   return arg_made
 end
 

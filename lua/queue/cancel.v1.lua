@@ -19,7 +19,7 @@
 -- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   11 + 11n commands, 1 more for trees, 3 for one in the line of a limit, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m); at most 21,000 commands, 200,000 steps
--- EARLY  find_set lane_emptied leave_order push_control read_record state_of trim_set release_holds
+-- EARLY  find_set lane_emptied push_control read_record state_of trim_set
 -- LATE   line_up
 
 local ctx, refused = open_queue()

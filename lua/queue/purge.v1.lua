@@ -16,7 +16,7 @@
 -- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   24 + 4n commands, 3 for one in the line of a limit, 8 more for unique and idempotency key, 1 for each user, tag and parent, 5 for one that others wait for, O(n log m); at most 2,800 commands, 19,000 steps
--- EARLY  emit lane_emptied leave_line leave_order release_holds
+-- EARLY  emit lane_emptied leave_line
 
 local ctx, refused = open_queue()
 if refused then return refused end
@@ -43,7 +43,7 @@ for i, set in ipairs(sets) do
     work = work - 4 - tags - (own[1] and 3 or 0)
     for field = 2, 9 do work = work - (own[field] and field ~= 5 and field ~= 6 and 2 or 0) end
     local key = own[2] and 'key:' .. own[2]
-    if own[1] and release_holds(ctx, id, 'f') and set ~= finished and set ~= dead then answer_waiters(ctx, id, 'removed', '') end
+    if own[1] then on_end(ctx, id, 'removed', set ~= finished and set ~= dead and '' or nil) end
     if key and string.find(redis.call('HGET', once, key) or '', id .. ' ', 1, true) == 1 then
       redis.call('HDEL', once, key)
       redis.call('ZREM', once_due, key)

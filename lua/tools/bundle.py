@@ -13,10 +13,11 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import seams
 from closure import resolve
 from header import BuildError, read_include, read_script
 from keys import FILE as KEYS_FILE
@@ -109,11 +110,15 @@ def load(root: Path) -> Sources:
             if noun := read_noun(root, folder.name):
                 nouns[folder.name] = noun
             keys[folder.name] = read_keys(root, folder.name)
-        except (NounError, KeysError) as error:
+            includes += seams.dispatchers(noun, includes) if noun else []
+        except (NounError, KeysError, BuildError) as error:
             problems.append(str(error))
             continue
         visible = _visible(includes, folder.name)
         problems += _twins(includes, folder.name)
+        for one in visible.values():
+            if not one.generated:
+                problems += seams.direct_calls(visible, one.path, one.free)
         problems += [
             f"{visible[name].path}:1: {name} is a key of {folder.name}: take another name"
             for name in sorted(keys[folder.name].keys() & visible.keys())
@@ -125,6 +130,7 @@ def load(root: Path) -> Sources:
             noun = nouns.get(path.parent.name)
             script = read_script(root, path.relative_to(root).as_posix(), noun, called)
             script.constants = noun.constants if noun else {}
+            problems += seams.direct_calls(_visible(includes, script.noun), script.path, script.free)
             scripts.append(script)
             _check_errors(script, errors["script"])
             if not problems:
@@ -135,7 +141,11 @@ def load(root: Path) -> Sources:
         problems.append(f"{root}: no sources: there is no <noun>/<verb>.v<N>.lua")
     wanted = {include.path for script in scripts for include in script.includes}
     if not problems:
-        problems += [f"{include.path}:1: no script uses it" for include in includes if include.path not in wanted]
+        problems += [
+            f"{include.path}:1: no script uses {include.name if include.generated else 'it'}"
+            for include in includes
+            if include.path not in wanted
+        ]
     if not problems:
         for noun in nouns.values():
             problems += check_noun(noun, *_of(noun, scripts), nouns)
@@ -348,15 +358,15 @@ def _rare(script: Script, rare: list[Include], usual: list[Include]) -> tuple[li
     )
 
 
-def build(root: Path) -> dict[str, str]:
-    """Every generated file: path below `root` -> text. Raises BuildErrors."""
+def build(root: Path, without: tuple[str, ...] = ()) -> dict[str, str]:
+    """Every generated file: path below `root` -> text. without: features to leave out. Raises BuildErrors."""
     sources = load(root)
     files: dict[str, str] = {}
     entries: list[dict[str, Any]] = []
     problems: list[str] = []
     for script in sources.scripts:
         try:
-            text = bundle(script)
+            text = bundle(replace(script, includes=seams.without(script.includes, sources.nouns, without)))
         except BuildError as error:
             problems.append(str(error))
             continue

@@ -57,12 +57,20 @@ def read_text(root: Path, path: str) -> str:
     return text
 
 
+def is_hook(path: Path) -> bool:
+    """Whether an include is what a feature does at a seam, see seams.py."""
+    return path.stem.startswith("on_")
+
+
 def read_include(root: Path, path: str) -> Include:
+    name = Path(path).stem
+    if is_hook(Path(path)):
+        name = f"{Path(path).parent.name}_{name}"
     text = read_text(root, path)
     lines = text.splitlines()
     first = _INCLUDE_FIRST.fullmatch(lines[0].removeprefix("-- "))
-    if not lines[0].startswith("-- ") or first is None or first[1] != Path(path).stem:
-        raise BuildError(path, 1, f"must be '-- {Path(path).stem}(<parameters>): <text>', got {lines[0]!r}")
+    if not lines[0].startswith("-- ") or first is None or first[1] != name:
+        raise BuildError(path, 1, f"must be '-- {name}(<parameters>): <text>', got {lines[0]!r}")
     made = ""
     for number, line in enumerate(lines, 1):
         if not line.startswith("--"):
@@ -82,6 +90,12 @@ def read_include(root: Path, path: str) -> Include:
     for name, at in chunk.written.items():
         raise BuildError(path, at, f"{name} is assigned, but an include changes only its own locals")
     return Include(first[1], path, text, chunk.free, chunk.sure, made)
+
+
+def parameters(include: Include) -> tuple[str, ...]:
+    """The names of its parameters."""
+    first = _INCLUDE_FIRST.match(include.text.removeprefix("-- "))
+    return tuple(_words(first[2])) if first else ()
 
 
 def divided(lines: list[str]) -> tuple[int, str, str]:

@@ -61,7 +61,7 @@ def lint(root: Path) -> list[str]:
     sources = load(root)
     found: list[str] = []
     facts: dict[str, Facts] = {}
-    for path, most in [(i.path, MOST_INCLUDE_LINES) for i in sources.includes] + [
+    for path, most in [(i.path, MOST_INCLUDE_LINES) for i in sources.includes if not i.generated] + [
         (s.path, MOST_LINES) for s in sources.scripts
     ]:
         text = (root / path).read_text()
@@ -72,7 +72,7 @@ def lint(root: Path) -> list[str]:
         every = tokens(text)
         found += _check_tokens(facts[path], every) + check_bounds(path, text, every)
     for script in sources.scripts:
-        parts = [facts[script.path], *(facts[include.path] for include in script.includes)]
+        parts = [facts[script.path], *(facts[one.path] for one in script.includes if not one.generated)]
         found += _check_script(script, sources, parts)
         if script.uses:
             found += _check_opens(script, (root / script.path).read_text(), facts)

@@ -196,3 +196,5 @@ class Include:
     made: str = ""  # early or late, whichever script it is in
     noun: str = ""  # whose it is, if not of the script's own noun
     names: Mapping[str, str] = field(default_factory=dict)  # then: what the script calls the names of its text
+
+    generated: bool = False  # by seams.py

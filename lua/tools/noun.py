@@ -23,6 +23,7 @@ _TABLES = (
     "word", "plural", "title", "method", "field", "bases", "names", "roles", "events", "settings", "texts", "tables",
     "counters", "hints", "waits", "statuses",
 )  # fmt: skip
+_MAY = {"lua", "seams"}
 _CONSTANT = re.compile(r"\b(?:DEFAULT|WAIT)_[a-z0-9_]+\b")
 
 Entry = dict[str, Any]
@@ -59,7 +60,7 @@ def read_noun(root: Path, word: str) -> Noun | None:
         facts = tomllib.loads((root / path).read_text())
     except tomllib.TOMLDecodeError as error:
         raise NounError(f"{path}:1: {error}") from None
-    if sorted(facts.keys() - {"lua"}) != sorted(_TABLES):
+    if sorted(facts.keys() - _MAY) != sorted(_TABLES):
         raise NounError(f"{path}:1: must have {', '.join(_TABLES)}, got {', '.join(facts)}")
     if facts["word"] != word:
         raise NounError(f"{path}:1: word must be {word}, as the folder")

@@ -157,6 +157,16 @@ def repair_lost_and_dropped(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1)
+def repair_lost_and_dropped_with_a_follower(bench: Workbench, n: int) -> AnyCall:
+    leases = bench.lease(n)
+    bench.fill(n, after=[lease.id for lease in leases])
+    for lease in leases:
+        bench.ask("HSET", f":task:{lease.id}", "settled", f"{lease.token} result_dropped")
+        bench.ask("HDEL", ":running", lease.id)
+    return bench.calls.repair(lose(bench, "leases", [lease.id for lease in leases]))
+
+
+@scenario(1)
 def repair_lost_and_dead_for_a_reason_of_ours(bench: Workbench, n: int) -> AnyCall:
     ids = lose(bench, "ready:any", bench.fill(4, reply=True))
     for id, reason in zip(ids, ("crash_loop", "damaged", "expired", "other"), strict=True):

@@ -1,14 +1,16 @@
--- end_ties(ctx, id, record, how): end what a task that has ended may hold still: its keys, its deadline, its place among those of its
--- ordering key; and answer those that wait for its reply, unless there is an answer. What was done before is not done again.
+-- end_ties(ctx, id, record, how): end what a task that has ended may still hold, see on_end. The clients that wait for its reply
+-- get an answer, unless they have one. What was done before is not done again.
 local function end_ties(ctx, id, record, how)
-  local tied = record.ties and release_holds(ctx, id, (how == 'completed' or how == 'result_dropped') and 'c' or 'f')
-  if tied and redis.call('EXISTS', reply .. id) == 0 then
-    local word, value = how, ''
-    if how == 'dead' then word, value = 'dead ' .. (record.reason or 'damaged'), record.error or '' end
-    if how == 'completed' then
-      local fits = redis.call('STRLEN', result .. id) <= 4096
-      word, value = fits and how or 'result_dropped', fits and redis.call('GET', result .. id) or ''
+  if not record.ties then return end
+  local value
+  if record.reply and redis.call('EXISTS', reply .. id) == 0 then
+    value = how == 'dead' and record.error or ''
+    if how == 'completed' and redis.call('STRLEN', result .. id) > 4096 then
+      how = 'result_dropped'
+    elseif how == 'completed' then
+      value = redis.call('GET', result .. id) or ''
     end
-    answer_waiters(ctx, id, word, value)
   end
+  if how == 'dead' then how = 'dead ' .. (record.reason or 'damaged') end
+  on_end(ctx, id, how, value)
 end

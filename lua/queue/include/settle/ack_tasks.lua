@@ -13,14 +13,10 @@ local function ack_tasks(ctx, ids, tokens, results, counts)
       if answers[i][1] == 'completed' and has_other_result(ctx, id, token, results[i], ended[id]) then answers[i] = { 'already' } end
     else
       local bar = find(lease, '|', #token, true)
-      local ran, tied, awaited, own_ms = sub(lease, bar + 1), find(lease, ' ties', #token, true), nil, nil
+      local ran, tied, own_ms = sub(lease, bar + 1), find(lease, ' ties', #token, true), nil
       local started_ms, attempt = match(ran, '^(%d+) (%d+)')
-      if tied and tied < bar then awaited, own_ms = release_holds(ctx, id, 'c') end
+      if tied and tied < bar then own_ms = tonumber(on_end(ctx, id, 'completed', results[i]).result_ms) end
       answers[i] = keep_result(ctx, id, results[i], own_ms, kept) and completed or dropped
-      if awaited then
-        local fits = #results[i] <= 4096 or not is_full()
-        answer_waiters(ctx, id, fits and 'completed' or 'result_dropped', fits and results[i] or '')
-      end
       redis.call('HSET', task .. id, 'settled', token .. ' ' .. answers[i][1], 'ran', ran)
       local at = #done + 1
       local traced = find(lease, ' trace=', #token, true)

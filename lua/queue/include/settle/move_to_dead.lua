@@ -1,7 +1,7 @@
 -- move_to_dead(ctx, event, id, reason, tied, counts, error, shown): move a task to the dead set; the caller has taken it out of the
 -- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
 local function move_to_dead(ctx, event, id, reason, tied, counts, error, shown)
-  if tied and release_holds(ctx, id, 'f') then answer_waiters(ctx, id, 'dead ' .. reason, error or '') end
+  if tied then on_end(ctx, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, ctx.now, id)
   emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
   counts.dead = (counts.dead or 0) + 1

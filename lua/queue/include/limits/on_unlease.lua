@@ -1,5 +1,6 @@
--- free_limits(ctx, ids): the leases of these tasks end: they count for their limits no more, and the next in line may start.
-local function free_limits(ctx, ids)
+-- limits_on_unlease(ctx, ids): the tasks no longer count for their limits, and the next tasks in line may start.
+-- WHEN ctx.limits
+local function limits_on_unlease(ctx, ids)
   local freed, keys, lined = {}, {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
     for key in string.gmatch(held_limits(lease), '[^,]+') do
