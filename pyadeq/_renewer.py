@@ -28,9 +28,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from pyadeq._async.queue import Queue
 from pyadeq._worker.connections import Settings, connect
-from pyadeq._worker.partitions import Partitions
+from pyadeq._worker.partitions import queue_by
 from pyadeq._worker.renewal.base import Heard
 from pyadeq._worker.renewal.loop import LoopRenewal
 
@@ -47,9 +46,7 @@ class Renewer(LoopRenewal):
 
     def __init__(self, settings: Settings, busy: Callable[[], int], heard: Callable[[Heard], None]) -> None:
         adeq = connect(settings["client"])
-        name: str = settings["queue"]
-        base: str | None = settings["base"]
-        queue: Any = Queue(adeq, name, base) if base else Partitions(adeq.partitioned(name))
+        queue = queue_by(adeq, settings["queue"], settings["base"])
         super().__init__(queue, settings["worker"], settings["lease"], busy, heard)
         self.moved = monotonic()  # when the parent's loop last did
         self._parent: int = settings["parent"]

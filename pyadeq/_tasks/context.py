@@ -34,7 +34,7 @@ class TaskQueue(Protocol):
 
     async def progress_many(self, notes: Sequence[tuple[Held, dict[str, Any]]]) -> list[ProgressStatus]: ...
 
-    async def _gathered_page(self, id: str, cursor: str) -> tuple[list[TaskView], str]: ...
+    async def gathered_page(self, id: str, cursor: str) -> tuple[list[TaskView], str]: ...
 
 
 class TaskContext:
@@ -171,7 +171,7 @@ class TaskContext:
         """For `gathered`: some of the children, and the cursor that gets the next ones."""
         if self._queue is None:
             raise ConfigError(f"{NO_QUEUE}; in a test, make it with one of pyadeq.asyncio: TaskContext(lease, queue)")
-        return await self._queue._gathered_page(self.id, cursor)
+        return await self._queue.gathered_page(self.id, cursor)
 
     def gathered_page_now(self, cursor: str) -> tuple[list[TaskView], str]:
         """The same from a thread."""

@@ -16,6 +16,7 @@ from pyadeq._async.queue import Queue
 from pyadeq._sync.kernel.client import Adeq as SyncAdeq
 from pyadeq._sync.queue import Queue as SyncQueue
 from pyadeq._twins import aio_cluster_connections, cluster_connections
+from pyadeq._worker.queue import WorkerQueue
 from pyadeq.errors import ConfigError
 
 # What belongs to a pool, what only says who connects, and retries, which are pyadeq's own.
@@ -31,9 +32,9 @@ RETRY_FOR = 1.0
 Settings = dict[str, Any]
 
 
-def client_of(queue: Queue) -> Adeq:
+def client_of(queue: WorkerQueue) -> Adeq:
     """The client that a queue was made by."""
-    adeq = queue._runner
+    adeq = queue.adeq
     assert isinstance(adeq, Adeq)
     return adeq
 
@@ -57,7 +58,7 @@ def client_for(queue: Queue | SyncQueue, source: str = "") -> Adeq:
 
     source: who makes the calls, where that client does not say.
     """
-    adeq: Any = queue._runner
+    adeq: Any = queue.adeq
     options = {**adeq._options, "source": adeq.source or source}
     if isinstance(adeq, Adeq):
         return Adeq(adeq.client, **options)

@@ -7,7 +7,7 @@ import random
 from collections.abc import Awaitable, Callable
 
 from pyadeq._async.kernel.runner import LONGEST_BLOCK
-from pyadeq._async.queue import Queue
+from pyadeq._worker.queue import WorkerQueue
 from pyadeq._worker.renewal.base import SHORTEST_LEASE
 from pyadeq.errors import TransportError
 
@@ -27,7 +27,7 @@ class Listener:
 
     def __init__(
         self,
-        queue: Queue,
+        queue: WorkerQueue,
         worker: str,
         *,
         claim: Callable[[float], Awaitable[str | None]],

@@ -10,6 +10,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from pyadeq._async.kernel.client import Adeq
+from pyadeq._async.kernel.runner import Runner
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue.partitions import PartitionedQueue
 from pyadeq._async.queue.partitions.base import PATIENCE
@@ -18,9 +19,10 @@ from pyadeq._async.queue.partitions.waits import Waits
 from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.items import Failure, Held
 from pyadeq._core.queue.partitions import WHOLE, PartitionMap
+from pyadeq._worker.queue import WorkerQueue
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
 from pyadeq.models.base import Seconds
-from pyadeq.models.queue import Failed, ReleaseStatus, Renewal, Settled, TaskView
+from pyadeq.models.queue import AckStatus, Failed, ReleaseStatus, Renewal, Settled, TaskView
 from pyadeq.models.worker import Heartbeat, ProgressStatus, WorkerMode
 
 T = TypeVar("T")
@@ -32,11 +34,19 @@ class Partitions:
     def __init__(self, queue: PartitionedQueue) -> None:
         self.name = queue.name
         self.calls: QueueCalls = queue.part(WHOLE).calls
-        self._runner = queue._runner
         self._queue = queue
         self._about: dict[str, Any] = {}
         self._known: set[str] = set()  # the partitions where the worker is registered
         self._waits = Waits(self._listen, self._give_back)
+
+    @property
+    def base(self) -> None:
+        """None: each partition has a base of its own."""
+
+    @property
+    def adeq(self) -> Runner:
+        """The client that the queue was made by."""
+        return self._queue._runner
 
     @property
     def schedules(self) -> PartitionedSchedules:
@@ -217,7 +227,7 @@ class Partitions:
             raise unconfirmed
         return merged
 
-    async def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[Any]:
+    async def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[AckStatus]:
         """See `Queue.ack_many`."""
         return await self._queue.ack_many(acks)
 
@@ -237,12 +247,12 @@ class Partitions:
         """See `Queue.progress_many`."""
         return await self._queue._in_each(notes, lambda note: note[0], lambda queue, some: queue.progress_many(some))
 
-    async def _gathered_page(self, id: str, cursor: str) -> tuple[list[TaskView], str]:
+    async def gathered_page(self, id: str, cursor: str) -> tuple[list[TaskView], str]:
         *others, last = (await self._map()).places_of_id(id)
         for tag in others:
             if (await self._queue.part(tag).outcome(id)).status != "not_found":
-                return await self._queue.part(tag)._gathered_page(id, cursor)
-        return await self._queue.part(last)._gathered_page(id, cursor)
+                return await self._queue.part(tag).gathered_page(id, cursor)
+        return await self._queue.part(last).gathered_page(id, cursor)
 
     # Partitions
 
@@ -280,8 +290,11 @@ def _first(heard: dict[str, str]) -> str | None:
     return min(heard.values(), default=None)
 
 
-def same_queue(adeq: Adeq, queue: Queue | Partitions) -> Any:
-    """A queue as it is known by another client."""
-    if isinstance(queue, Partitions):
-        return Partitions(adeq.partitioned(queue.name))
-    return Queue(adeq, queue.name, queue.base)
+def worker_queue(queue: Queue | PartitionedQueue) -> WorkerQueue:
+    """A queue as a worker needs it. Type checkers see here, and in `queue_by`, that both are a WorkerQueue."""
+    return Partitions(queue) if isinstance(queue, PartitionedQueue) else queue
+
+
+def queue_by(adeq: Adeq, name: str, base: str | None) -> WorkerQueue:
+    """A queue as a worker of this client needs it. base: None for all partitions of one."""
+    return Partitions(adeq.partitioned(name)) if base is None else Queue(adeq, name, base)

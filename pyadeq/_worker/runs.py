@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pyadeq._async.queue import Queue
 from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.failures import Failures, TaskFailed, failure_of, timed_out
 from pyadeq._core.queue.items import MAX_BATCH_BYTES, Failure, error_bytes
 from pyadeq._tasks.context import CURRENT, TaskContext
+from pyadeq._worker.queue import WorkerQueue
 from pyadeq._worker.renewal.base import Interruption
 from pyadeq.models.base import encode
 from pyadeq.models.queue import Lease
@@ -46,7 +46,7 @@ class Runs:
 
     def __init__(
         self,
-        queue: Queue,
+        queue: WorkerQueue,
         worker: str,
         handler: Handler,
         *,

@@ -8,7 +8,7 @@ import logging
 import math
 import random
 
-from pyadeq._async.queue import Queue
+from pyadeq._worker.queue import WorkerQueue
 from pyadeq.errors import AdeqError, QueueDraining
 from pyadeq.models.queue import Claimed
 
@@ -22,7 +22,7 @@ log = logging.getLogger("pyadeq.worker")
 class Scheduler:
     """Fires what is due while it runs, as claims and its own looks tell when that is."""
 
-    def __init__(self, queue: Queue) -> None:
+    def __init__(self, queue: WorkerQueue) -> None:
         self._queue = queue
         self._at = math.inf  # on the loop's clock
         self._heard = 0.0

@@ -14,11 +14,11 @@ from time import monotonic
 from typing import Any
 
 from pyadeq._async.kernel.runner import LONGEST_BLOCK
-from pyadeq._async.queue import Queue
 from pyadeq._async.queue.work import until_due
 from pyadeq._core.queue.items import MAX_ITEMS, Failure, held
 from pyadeq._worker.listener import Listener
 from pyadeq._worker.outage import LAST_CALL, Outage
+from pyadeq._worker.queue import WorkerQueue
 from pyadeq._worker.renewal.base import Renewal
 from pyadeq._worker.runs import Ack, Runs
 from pyadeq._worker.scheduling import Scheduler
@@ -83,7 +83,7 @@ class Settling:
 
     def __init__(
         self,
-        queue: Queue,
+        queue: WorkerQueue,
         claims: Claims,
         wanted: Wanted,
         runs: Runs,

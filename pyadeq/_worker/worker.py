@@ -22,7 +22,7 @@ from pyadeq._worker.health import Health
 from pyadeq._worker.listener import Listener
 from pyadeq._worker.middleware import prepare
 from pyadeq._worker.outage import LAST_CALL, Outage
-from pyadeq._worker.partitions import Partitions
+from pyadeq._worker.partitions import Partitions, worker_queue
 from pyadeq._worker.renewal import renewal_class
 from pyadeq._worker.renewal.base import SHORTEST_LEASE, Heard
 from pyadeq._worker.runs import Runs
@@ -93,7 +93,7 @@ class Worker:
             raise ConfigError(
                 f"queue: a {type(queue).__name__} is not accepted; allowed: a Queue of pyadeq.asyncio.Adeq"
             )
-        all_of_it: Any = Partitions(queue) if isinstance(queue, PartitionedQueue) else queue
+        asked = worker_queue(queue)
         if isinstance(handler, Queue):
             handler = handler.tasks
         prepared: Callable[[Lease], Awaitable[Any]] = prepare(handler, middleware)
@@ -110,7 +110,7 @@ class Worker:
             if called is not None and not callable(called):
                 raise ConfigError(f"{hook}: {called!r} is not accepted; allowed: a function, or None")
         self.queue = queue
-        self._queue = all_of_it
+        self._queue = asked
         self.group = group if group is None else check_name("group", group)
         if instance is not None and group is None:
             raise ConfigError("instance: it goes with a group; name the group, too")
@@ -131,7 +131,7 @@ class Worker:
         self._outage = Outage()
         clean_up = max(CLEAN_UP, getattr(handler, "clean_up", 0.0))
         self._runs = Runs(
-            all_of_it,
+            asked,
             self.name,
             prepared,
             failures=failures,
@@ -139,15 +139,15 @@ class Worker:
             timeout=own_timeout,
             changed=self._pulse.beat,
         )
-        self._renewal = renewal_class(renew)(all_of_it, self.name, self._lease, lambda: self._runs.busy, self._hear)
+        self._renewal = renewal_class(renew)(asked, self.name, self._lease, lambda: self._runs.busy, self._hear)
         self._listener = Listener(
-            all_of_it, self.name, claim=self._claim, woken=self._go_on, asked=self._ask, broken=self._break
+            asked, self.name, claim=self._claim, woken=self._go_on, asked=self._ask, broken=self._break
         )
-        self._scheduler = Scheduler(all_of_it)
+        self._scheduler = Scheduler(asked)
         self._watch = Watch(lambda: self._moved, lambda: self._listener.lease, self._runs.lease_of)
         claims = Claims(self.name, self.lanes, lane_first, self._lease)
         self._settling = Settling(
-            all_of_it,
+            asked,
             claims,
             self._wanted,
             self._runs,
@@ -305,7 +305,7 @@ class Worker:
             await self._renewal.stop()
 
     async def _register(self) -> str:
-        name: str = await self._queue.register(
+        return await self._queue.register(
             self.name,
             capacity=self.concurrency,
             group=self.group,
@@ -313,7 +313,6 @@ class Worker:
             capabilities=self.capabilities,
             lanes=self.lanes,
         )
-        return name
 
     async def _leave(self) -> None:
         """Settle what has ended, give back what is held, and be forgotten."""

@@ -76,13 +76,13 @@ class Chaining(Producing, Looking):
         """
         cursor = ""
         while True:
-            tasks, cursor = self._gathered_page(id, cursor)
+            tasks, cursor = self.gathered_page(id, cursor)
             for task in tasks:
                 yield with_result(task)
             if not cursor:
                 return
 
-    def _gathered_page(self, id: str, cursor: str) -> tuple[list[TaskView], str]:
+    def gathered_page(self, id: str, cursor: str) -> tuple[list[TaskView], str]:
         """Some of them, and the cursor that gets the next ones; it is empty on the last page."""
         page = self.list(parent=id, cursor=cursor, limit=PAGE)
         found = self.get_many([task.id for task in page.tasks])

@@ -8,8 +8,8 @@ import logging
 from collections.abc import Callable, Iterable
 from time import monotonic
 
-from pyadeq._async.queue import Queue
 from pyadeq._core.queue.items import Held
+from pyadeq._worker.queue import WorkerQueue
 from pyadeq._worker.renewal.base import SHORTEST_LEASE, Heard, Interruption
 from pyadeq.errors import AdeqError, DurabilityError
 
@@ -25,7 +25,7 @@ class LoopRenewal:
     """
 
     def __init__(
-        self, queue: Queue, worker: str, lease: float, busy: Callable[[], int], heard: Callable[[Heard], None]
+        self, queue: WorkerQueue, worker: str, lease: float, busy: Callable[[], int], heard: Callable[[Heard], None]
     ) -> None:
         self.held: dict[str, Held] = {}
         self._queue = queue

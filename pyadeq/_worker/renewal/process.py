@@ -14,10 +14,9 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
-from pyadeq._async.queue import Queue
 from pyadeq._core.queue.items import Held
 from pyadeq._worker.connections import client_of, describe
-from pyadeq._worker.partitions import Partitions
+from pyadeq._worker.queue import WorkerQueue
 from pyadeq._worker.renewal.base import Heard, Interruption
 from pyadeq._worker.renewal.thread import ThreadRenewal
 from pyadeq.errors import ConfigError
@@ -45,7 +44,7 @@ class ProcessRenewal:
 
     def __init__(
         self,
-        queue: Queue,
+        queue: WorkerQueue,
         worker: str,
         lease: float,
         busy: Callable[[], int],
@@ -56,7 +55,7 @@ class ProcessRenewal:
         self._settings: dict[str, Any] = {
             "client": describe(client_of(queue)),
             "queue": queue.name,
-            "base": None if isinstance(queue, Partitions) else queue.base,
+            "base": queue.base,
             "worker": worker,
             "lease": lease,
             "patience": patience,

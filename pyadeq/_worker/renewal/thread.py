@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 
-from pyadeq._async.queue import Queue
 from pyadeq._core.queue.items import Held
 from pyadeq._worker.connections import another, client_of
-from pyadeq._worker.partitions import same_queue
+from pyadeq._worker.partitions import queue_by
+from pyadeq._worker.queue import WorkerQueue
 from pyadeq._worker.renewal.base import Heard
 from pyadeq._worker.renewal.loop import LoopRenewal
 
@@ -25,10 +25,10 @@ class ThreadRenewal:
     """
 
     def __init__(
-        self, queue: Queue, worker: str, lease: float, busy: Callable[[], int], heard: Callable[[Heard], None]
+        self, queue: WorkerQueue, worker: str, lease: float, busy: Callable[[], int], heard: Callable[[Heard], None]
     ) -> None:
         self._adeq = another(client_of(queue))
-        self._renewal = LoopRenewal(same_queue(self._adeq, queue), worker, lease, busy, self._hear)
+        self._renewal = LoopRenewal(queue_by(self._adeq, queue.name, queue.base), worker, lease, busy, self._hear)
         self._heard = heard
         self._lease = 0.0
         self._stopping = asyncio.Event()
