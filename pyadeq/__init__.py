@@ -28,16 +28,25 @@ if TYPE_CHECKING:
     from pyadeq._sync.kernel.client import Adeq
     from pyadeq._sync.kernel.pipeline import Pipeline
     from pyadeq._sync.lock import Locks
+    from pyadeq._sync.lock.admin import LockAdmin
     from pyadeq._sync.lock.grant import Grant
+    from pyadeq._sync.lock.inspect import LockInspect
     from pyadeq._sync.queue import Queue
+    from pyadeq._sync.queue.admin import QueueAdmin
+    from pyadeq._sync.queue.chains import QueueChains
+    from pyadeq._sync.queue.dead import QueueDead
+    from pyadeq._sync.queue.inspect import QueueInspect
+    from pyadeq._sync.queue.leases import QueueLeases
     from pyadeq._sync.queue.limits import Limits
     from pyadeq._sync.queue.mailbox import Batch, Mailbox
     from pyadeq._sync.queue.partitions import PartitionedQueue
     from pyadeq._sync.queue.partitions.care import PartitionedLimits, PartitionedSchedules, PartitionedShares
     from pyadeq._sync.queue.results import Receipt
     from pyadeq._sync.queue.schedules import Schedules
+    from pyadeq._sync.queue.settings import QueueSettings
     from pyadeq._sync.queue.shares import Shares
     from pyadeq._sync.queue.tasks import QueueTask
+    from pyadeq._sync.queue.workers import QueueWorkers
     from pyadeq._tasks.context import TaskContext
     from pyadeq._tasks.functions import TaskFunction, Tasks
     from pyadeq.embedded import EmbeddedServer
@@ -154,8 +163,10 @@ __all__ = [
     "Limit",
     "LimitUse",
     "Limits",
+    "LockAdmin",
     "LockCalls",
     "LockGraph",
+    "LockInspect",
     "LockLost",
     "LockRenewal",
     "LockRequest",
@@ -180,10 +191,17 @@ __all__ = [
     "Pipeline",
     "ProcessDied",
     "Queue",
+    "QueueAdmin",
     "QueueCalls",
+    "QueueChains",
+    "QueueDead",
     "QueueDraining",
+    "QueueInspect",
+    "QueueLeases",
+    "QueueSettings",
     "QueueStats",
     "QueueTask",
+    "QueueWorkers",
     "RateLimited",
     "Reaped",
     "Receipt",

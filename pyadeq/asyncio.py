@@ -8,16 +8,25 @@ if TYPE_CHECKING:
     from pyadeq._async.kernel.client import Adeq
     from pyadeq._async.kernel.pipeline import Pipeline
     from pyadeq._async.lock import Locks
+    from pyadeq._async.lock.admin import LockAdmin
     from pyadeq._async.lock.grant import Grant
+    from pyadeq._async.lock.inspect import LockInspect
     from pyadeq._async.queue import Queue
+    from pyadeq._async.queue.admin import QueueAdmin
+    from pyadeq._async.queue.chains import QueueChains
+    from pyadeq._async.queue.dead import QueueDead
+    from pyadeq._async.queue.inspect import QueueInspect
+    from pyadeq._async.queue.leases import QueueLeases
     from pyadeq._async.queue.limits import Limits
     from pyadeq._async.queue.mailbox import Batch, Mailbox
     from pyadeq._async.queue.partitions import PartitionedQueue
     from pyadeq._async.queue.partitions.care import PartitionedLimits, PartitionedSchedules, PartitionedShares
     from pyadeq._async.queue.results import Receipt
     from pyadeq._async.queue.schedules import Schedules
+    from pyadeq._async.queue.settings import QueueSettings
     from pyadeq._async.queue.shares import Shares
     from pyadeq._async.queue.tasks import QueueTask
+    from pyadeq._async.queue.workers import QueueWorkers
     from pyadeq._core.kernel.call import Call
     from pyadeq._core.kernel.manifest import Script, library
     from pyadeq._core.kernel.sending import Deferred
@@ -148,8 +157,10 @@ __all__ = [
     "Limit",
     "LimitUse",
     "Limits",
+    "LockAdmin",
     "LockCalls",
     "LockGraph",
+    "LockInspect",
     "LockLost",
     "LockRenewal",
     "LockRequest",
@@ -176,10 +187,17 @@ __all__ = [
     "Program",
     "ProgramFailed",
     "Queue",
+    "QueueAdmin",
     "QueueCalls",
+    "QueueChains",
+    "QueueDead",
     "QueueDraining",
+    "QueueInspect",
+    "QueueLeases",
+    "QueueSettings",
     "QueueStats",
     "QueueTask",
+    "QueueWorkers",
     "RateLimited",
     "Reaped",
     "Receipt",

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any
 
 from pyadeq._async.kernel.runner import LONGEST_BLOCK
-from pyadeq._async.queue.work import until_due
+from pyadeq._async.queue.leases import until_due
 from pyadeq._core.queue.items import MAX_ITEMS, Failure, held
 from pyadeq._worker.listener import Listener
 from pyadeq._worker.outage import LAST_CALL, Outage

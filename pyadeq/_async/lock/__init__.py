@@ -2,9 +2,113 @@
 
 from __future__ import annotations
 
+import builtins
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import TypedDict, Unpack
+
+from pyadeq._async.kernel.migration import migrate
+from pyadeq._async.kernel.runner import Runner
 from pyadeq._async.lock.acquire import Acquiring
-from pyadeq._async.lock.tend import TendingLocks
+from pyadeq._async.lock.admin import LockAdmin
+from pyadeq._async.lock.inspect import LockInspect
+from pyadeq._core.kernel.areas import forward
+from pyadeq._core.kernel.options import checked_options
+from pyadeq.ids import new_ulid
+from pyadeq.models.base import Migration, Seconds
+from pyadeq.models.lock import Hint, LockPolicy, LockSettings, ReleaseLockStatus
+
+WATCH = 60.0
 
 
-class Locks(Acquiring, TendingLocks):
-    """The locks of a domain. `calls` builds the same calls for pipelines: `pipe.add(locks.calls.stats())`."""
+class LockSettingsChange(TypedDict, total=False):
+    """What can be set for a domain; see LockSettings."""
+
+    lease: Seconds
+    max_ttl: Seconds
+    heartbeat: Seconds
+    poll: Seconds
+    claim: Seconds
+    waiter: Seconds
+    priority_step: Seconds
+    policy: LockPolicy
+    rate_per_minute: int
+    rate_burst: int
+    detection: bool
+    detect_visits: int
+    mirror: bool
+    events_max: int
+
+
+class Locks(Acquiring):
+    """The locks of a domain. `calls` builds the same calls for pipelines: `pipe.add(locks.calls.stats())`.
+
+    Its areas are `inspect` and `admin`. Their methods are also methods of the domain.
+    """
+
+    def __init__(self, runner: Runner, name: str, base: str) -> None:
+        super().__init__(runner, name, base)
+        self.inspect = LockInspect(self)
+        self.admin = LockAdmin(self)
+
+    show = forward("inspect", LockInspect.show)
+    list = forward("inspect", LockInspect.list)
+    iterate = forward("inspect", LockInspect.iterate)
+    edges = forward("inspect", LockInspect.edges)
+    graph = forward("inspect", LockInspect.graph)
+    stats = forward("inspect", LockInspect.stats)
+
+    poll = forward("admin", LockAdmin.poll)
+    renew = forward("admin", LockAdmin.renew)
+    cancel = forward("admin", LockAdmin.cancel)
+    force_release = forward("admin", LockAdmin.force_release)
+    reap = forward("admin", LockAdmin.reap)
+    detect = forward("admin", LockAdmin.detect)
+    abort = forward("admin", LockAdmin.abort)
+    set_capacity = forward("admin", LockAdmin.set_capacity)
+    heartbeat = forward("admin", LockAdmin.heartbeat)
+    heartbeat_many = forward("admin", LockAdmin.heartbeat_many)
+    drain = forward("admin", LockAdmin.drain)
+    remove = forward("admin", LockAdmin.remove)
+
+    async def release(self, rids: Sequence[str]) -> builtins.list[ReleaseLockStatus]:
+        """Give back what requests hold, `lost` where they held it no more; one that waits is `cancelled`."""
+        return await self._in_batches(self.calls.release, rids)
+
+    async def offline(self, *, owner: str | None = None, agent: str | None = None) -> builtins.list[str]:
+        """Give back all that an owner holds, or all owners of an agent, and end all waits. Answers the rids.
+
+        For a flow or a process that goes, or is known to be gone. Requests that arrive later are not ended.
+        """
+        rids: builtins.list[str] = []
+        while True:
+            ended, more = await self._runner.send(self.calls.offline(new_ulid(), owner=owner, agent=agent))
+            rids += ended
+            if not more:
+                return rids
+
+    async def migrate(self, *, progress: Callable[[int], object] | None = None) -> Migration:
+        """Bring what is stored to the layout of this release; older ones are refused from then on.
+
+        Upgrade every client of the domain first: there is no way back. Safe while they are at work, and to say again.
+        progress: told after each call how many entries are rewritten by then.
+        """
+        before = (await self.stats()).settings.layout
+        return await migrate(self._runner, "lock", self.calls, before, progress)
+
+    async def configure(self, *, clock: str | None = None, **settings: Unpack[LockSettingsChange]) -> LockSettings:
+        """Change settings of the domain and answer all of them; what is not given stays as it is."""
+        checked_options(settings, LockSettingsChange.__annotations__, besides=("clock",))
+        return await self._runner.send(self.calls.configure(clock=clock, **settings))
+
+    async def watch(self, resource: str) -> AsyncIterator[Hint]:
+        """What happens to a lock, as it happens, until the client is closed: then AdeqError. Some may be missed:
+        the event stream has all.
+        """
+        async with self._listening(resource) as ear:
+            while True:
+                words = await ear.wait(WATCH)
+                self._check_open()
+                for word in words:
+                    event, colon, agent = word.partition(":")
+                    if colon:
+                        yield Hint(event, agent)

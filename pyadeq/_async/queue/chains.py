@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from typing import Any
 
-from pyadeq._async.queue.look import Looking
+from pyadeq._async.queue.inspect import QueueInspect
 from pyadeq._async.queue.produce import Producing, as_task
 from pyadeq._async.queue.results import Receipt
 from pyadeq._core.queue.chains import with_result
@@ -19,8 +19,12 @@ PAGE = 100  # each may have a result of 1 MiB
 KEYS = ("idempotency_key", "unique", "scope")
 
 
-class Chaining(Producing, Looking):
-    """The part of a queue that those use whose tasks wait for others."""
+class QueueChains:
+    """`queue.chains`: tasks that wait for others."""
+
+    def __init__(self, queue: Producing, inspect: QueueInspect) -> None:
+        self._queue = queue
+        self._inspect = inspect
 
     async def chain(self, tasks: Iterable[Any], *, after: Earlier = (), rid: str | None = None) -> list[Receipt]:
         """Put tasks in line that run one after the other: Task models, or payloads. Any number; 1,000 a call.
@@ -35,7 +39,7 @@ class Chaining(Producing, Looking):
         steps: Iterable[Task] = _steps(tasks, earlier_ids(after), rid)
         if isinstance(tasks, list | tuple):
             steps = list(steps)
-        return await self.enqueue_many(steps, rid=rid)
+        return await self._queue.enqueue_many(steps, rid=rid)
 
     async def gather(self, tasks: Iterable[Any], then: Any = None, *, rid: str | None = None) -> Receipt:
         """Put tasks in line that run side by side, and `then`, which starts when all of them are completed.
@@ -56,12 +60,12 @@ class Chaining(Producing, Looking):
             _refuse(f"then.gather: {last.gather!r} is not accepted; it is how many tasks there are: leave it out")
         rid = rid or new_ulid()
         id = last.id or rid
-        call = self.calls.enqueue([(id, _with(last, id=id, gather=len(children)))], f"{rid}.then")
-        calls = list(self._enqueue_calls(_children(children, id), rid, needs_parent=True))
-        (receipt,) = await self._receipts([call])
+        call = self._queue.calls.enqueue([(id, _with(last, id=id, gather=len(children)))], f"{rid}.then")
+        calls = list(self._queue._enqueue_calls(_children(children, id), rid, needs_parent=True))
+        (receipt,) = await self._queue._receipts([call])
         if receipt.status == "created":
             try:
-                await self._receipts(calls)
+                await self._queue._receipts(calls)
             except UnknownTask as error:
                 error.add_note(f"{error.missing!r} is what gathers it: the server has lost it, or it was deleted since")
                 raise
@@ -83,8 +87,8 @@ class Chaining(Producing, Looking):
 
     async def gathered_page(self, id: str, cursor: str) -> tuple[list[TaskView], str]:
         """Some of them, and the cursor that gets the next ones; it is empty on the last page."""
-        page = await self.list(parent=id, cursor=cursor, limit=PAGE)
-        found = await self.get_many([task.id for task in page.tasks])
+        page = await self._inspect.list(parent=id, cursor=cursor, limit=PAGE)
+        found = await self._inspect.get_many([task.id for task in page.tasks])
         return [task for task in found if task is not None], page.cursor
 
 

@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from pyadeq._async.queue.results import Awaiting, Receipt, result_of
 from pyadeq._core.kernel.call import Call
-from pyadeq._core.queue.items import MAX_ITEMS, EnqueueItem, by_bytes, item, refuse_single, size_of
+from pyadeq._core.queue.items import MAX_ITEMS, EnqueueItem, by_bytes, checked_list, item, refuse_single, size_of
 from pyadeq.errors import BadArgument, UnknownTask
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Moment, Seconds, to_ms
-from pyadeq.models.queue import AfterWhen, Backoff, Earlier, Task
+from pyadeq.models.queue import AfterWhen, Backoff, CancelStatus, Earlier, Task
 from pyadeq.models.queue import Receipt as PlainReceipt
 from pyadeq.models.worker import Outcome
 
@@ -147,6 +147,19 @@ class Producing(Awaiting):
                 yield receipt
         if unknown is not None:
             raise unknown
+
+    async def cancel(self, id: str, tree: bool = False) -> CancelStatus:
+        """`cancelled` at once if it waits or is dead; `cancelling` if it runs: its worker hears it at once.
+
+        tree: its children too, and theirs, whatever becomes of itself: 100 of them at once, the others by the next
+        claims of the queue's workers. Children that are dead stay so.
+        """
+        return (await self.cancel_many([id], tree))[0]
+
+    async def cancel_many(self, ids: Sequence[str], tree: bool = False) -> list[CancelStatus]:
+        """Cancel many tasks; a status for each, as `cancel` answers it."""
+        ids = checked_list("ids", ids)
+        return await self._in_batches(lambda some: self.calls.cancel(some, new_ulid(), tree=tree), ids)
 
     async def _receipts(self, calls: Iterable[Call[list[PlainReceipt]]]) -> list[Receipt]:
         try:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, cast, overload
 
-from pyadeq._async.kernel.runner import Runner
 from pyadeq._async.queue.produce import Producing
 from pyadeq._async.queue.results import Receipt, result_of
 from pyadeq._tasks.context import TaskContext
-from pyadeq._tasks.functions import Decorator, DecoratorOptions, Executor, TaskFunction, TaskOptions, Tasks
+from pyadeq._tasks.functions import Decorator, DecoratorOptions, Executor, TaskFunction, TaskOptions
 
 Q = ParamSpec("Q")
 P = ParamSpec("P")
@@ -52,33 +51,6 @@ class QueueTask(TaskFunction[Q, P, C, T]):
         id, outcome = await self._queue.run_to_end(self.signature.dump(args, kwargs), **options)
         result_of(id, outcome)
         return cast(T, self.signature.load_result(outcome.data or b""))
-
-
-class Handling(Producing):
-    """The part of a queue that has functions for its tasks."""
-
-    def __init__(self, runner: Runner, name: str, base: str) -> None:
-        super().__init__(runner, name, base)
-        self._tasks = Tasks()
-
-    @property
-    def tasks(self) -> Tasks:
-        """The functions by the kinds of task that they run: the handler for a Worker."""
-        return self._tasks
-
-    @property
-    def task(self) -> QueueTaskDecorator:
-        """Decorate a function: its calls can be enqueued here, and `queue.tasks`, given to a Worker, runs them.
-
-        `@queue.task`, or with options: `@queue.task(name="mail.send", timeout=60, max_attempts=5)`, which are those of
-        `enqueue`; name: the kind, the function's name if it is not given; executor: for a plain function, `thread` or
-        `process`. A parameter that is a TaskContext is given it, and is no argument; as the first one, for mypy too.
-        """
-        return QueueTaskDecorator(lambda *of: self._tasks.add(QueueTask(self, *of)))
-
-    def bind(self, task: TaskFunction[Q, P, C, T]) -> QueueTask[Q, P, C, T]:
-        """A function of a free `Tasks`, or of another queue, with this queue to enqueue into."""
-        return QueueTask(self, task.function, task.kind, task.executor, task._options)
 
 
 class QueueTaskDecorator(Decorator):

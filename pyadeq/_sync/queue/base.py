@@ -17,28 +17,12 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 
-class QueueBase:
-    """A queue by its name, on one server."""
+class Area:
+    """A part of a queue: its calls, and how they are sent."""
 
-    def __init__(self, runner: Runner, name: str, base: str) -> None:
-        self.name = name
-        self.base = base
-        self.calls = QueueCalls(base, runner.now_ms, runner.source, runner.trace, runner.codec)
+    def __init__(self, runner: Runner, calls: QueueCalls) -> None:
         self._runner = runner
-        self._identities = Identities(runner, self.calls)
-
-    @property
-    def adeq(self) -> Runner:
-        """The client that the queue was made by."""
-        return self._runner
-
-    @property
-    def default_worker(self) -> str:
-        """The name under which this process claims where none is given."""
-        return self._identities.own_name()
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.base!r}>"
+        self._calls = calls
 
     def _in_batches(self, call: Callable[[Sequence[T]], Call[list[A]]], items: Sequence[T]) -> list[A]:
         """One call for every 1,000 items; their answers in order."""
@@ -69,3 +53,27 @@ class QueueBase:
             unknown.receipts = answers
             raise unknown
         return answers
+
+
+class QueueBase(Area):
+    """A queue by its name, on one server."""
+
+    def __init__(self, runner: Runner, name: str, base: str) -> None:
+        self.name = name
+        self.base = base
+        self.calls = QueueCalls(base, runner.now_ms, runner.source, runner.trace, runner.codec)
+        super().__init__(runner, self.calls)
+        self._identities = Identities(runner, self.calls)
+
+    @property
+    def adeq(self) -> Runner:
+        """The client that the queue was made by."""
+        return self._runner
+
+    @property
+    def default_worker(self) -> str:
+        """The name under which this process claims where none is given."""
+        return self._identities.own_name()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.base!r}>"

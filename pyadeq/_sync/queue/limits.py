@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyadeq._sync.queue.base import QueueBase
 from pyadeq._core.queue.limits import limit_pairs
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Seconds
@@ -64,12 +63,3 @@ class Limits:
         """How many tasks of a key run and wait, and which limit holds for it."""
         _, _, (use,) = self._runner.send(self._calls.limits([key]))
         return use
-
-
-class Limiting(QueueBase):
-    """The part of a queue that has limits."""
-
-    @property
-    def limits(self) -> Limits:
-        """Its limits."""
-        return Limits(self._runner, self.calls)

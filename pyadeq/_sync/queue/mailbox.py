@@ -5,19 +5,16 @@ from __future__ import annotations
 
 import json
 import logging
-import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import monotonic
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from pyadeq._sync.queue.identities import LAST_WORD
-from pyadeq._sync.queue.produce import Producing
+from pyadeq._sync.queue.areas import QueueAreas
+from pyadeq._sync.queue.leases import until_due
 from pyadeq._sync.queue.results import Receipt
-from pyadeq._sync.queue.tend import Tending
-from pyadeq._sync.queue.work import Working, check_lease, until_due
-from pyadeq._core.kernel.slots import Slot, WorkerIdentity
+from pyadeq._sync.queue.workers import check_lease
 from pyadeq._core.queue.items import MAX_ITEMS, Failure, checked_list, unfit
 from pyadeq._twins import follow, sleep, takes
 from pyadeq.errors import AdeqError, DurabilityError, LeaseLost
@@ -52,7 +49,7 @@ class Batch:
     deadline: float
     settled: bool
 
-    def __init__(self, queue: Mailing, worker: str, claimed: Claimed, leases: list[Lease], left: int) -> None:
+    def __init__(self, queue: QueueAreas, worker: str, claimed: Claimed, leases: list[Lease], left: int) -> None:
         self.id = leases[0].token.rpartition("/")[0]
         self.items = [_item(lease.data) for lease in leases]
         self.leases = leases
@@ -89,7 +86,7 @@ class Batch:
         keeps it. delay: seconds until the retry; None: the backoff. timeout: seconds for the next run. alert: tell
         people, by an event. LeaseLost if some are no longer held; the others are failed.
         """
-        answers = self._queue._fail_alike(
+        answers = self._queue.leases._fail_alike(
             [
                 Failure(lease, error, reason, retryable, delay=delay, timeout=timeout, alert=alert)
                 for lease in self.leases
@@ -164,7 +161,7 @@ class Mailbox:
 
     def __init__(
         self,
-        queue: Mailing,
+        queue: QueueAreas,
         scope: str,
         window: Seconds,
         max_items: int,
@@ -254,7 +251,7 @@ class Mailbox:
         while True:
             unconfirmed: DurabilityError | None = None
             try:
-                claimed = self._queue._claim_in_window(
+                claimed = self._queue.leases._claim_in_window(
                     self._worker, self.max_items, self.lane, self._lease, self.window, self.alone_kinds
                 )
             except DurabilityError as error:
@@ -292,7 +289,7 @@ class Mailbox:
         if leases:
             fails = [Failure(lease, "the codec does not accept it", reason="PayloadError") for lease in leases]
             with suppress(DurabilityError):  # what is lost with its primary is refused once more
-                self._queue._fail_alike(fails)
+                self._queue.leases._fail_alike(fails)
 
     def _settled(self, leases: list[Lease]) -> list[Lease]:
         """Complete all, and answer those that were still held: the others will come to somebody else."""
@@ -318,66 +315,6 @@ class Mailbox:
                 rest()
         except Exception:
             log.exception("%s of %r", name, self)
-
-
-class Mailing(Producing, Working, Tending):
-    """The part of a queue that has mailboxes."""
-
-    def mailbox(
-        self,
-        scope: str,
-        *,
-        window: Seconds = 0.05,
-        max_items: int = 100,
-        lease: Seconds = 0,
-        worker: str | None = None,
-        settle_at_once: bool = False,
-        alone_kinds: Sequence[str] = (),
-        on_enqueued: Callable[[Any, Receipt], object] | None = None,
-        on_dequeued: Callable[[Batch], object] | None = None,
-        on_blocked: Callable[[str, int], object] | None = None,
-        on_cleared: Callable[[str, int], object] | None = None,
-    ) -> Mailbox:
-        """The messages of one scope, a conversation's for instance, to be taken in batches.
-
-        window: seconds, at most 60, that the first in line waits for more. max_items: of one batch, at most 1,000.
-        lease: seconds, 0 for the queue's setting; worker: a name to claim under, if not this process's own.
-        settle_at_once: a batch is completed when it is taken, as it is gone from a queue in memory: what its taker
-        loses is lost.
-        alone_kinds: at most 16 kinds of items that are not merged with others. Such an item is a batch of its own, in
-        its place; when it is the first in line, it does not wait for the window.
-
-        The callbacks are given (item, receipt), (batch), (reason, how many wait) and (reason, how many were deleted).
-        They may be coroutine functions in asyncio, and are over before the call is. Their exceptions are logged.
-        """
-        callbacks = Callbacks(on_enqueued, on_dequeued, on_blocked, on_cleared)
-        return Mailbox(self, scope, window, max_items, lease, worker, settle_at_once, alone_kinds, callbacks)
-
-    def _fail_alike(self, fails: Sequence[Failure]) -> list[Failed]:
-        """End attempts that went wrong, with the same part of chance in all their backoffs."""
-        jitter = random.randint(0, 1_000_000)
-        return self._in_batches(lambda some: self.calls.fail(some, [jitter] * len(some)), fails)
-
-    def _claim_in_window(
-        self,
-        worker: str | None,
-        limit: int,
-        lane: str,
-        lease: Seconds,
-        window: Seconds,
-        alone_kinds: Sequence[str],
-    ) -> Claimed:
-        """One claim in a lane. Where it is broken off, what the server has given for it goes back at once."""
-
-        def give_back(identity: WorkerIdentity, slot: Slot) -> None:
-            given = self._runner.send(
-                self.calls.settle(identity.worker, identity.incarnation, slot.index, slot.n, lanes=[lane]), LAST_WORD
-            )
-            self.release_many(given.claimed.leases)
-
-        return self._claim(
-            worker, give_back, limit=limit, lanes=[lane], lease=lease, window=window, alone_kinds=alone_kinds
-        )
 
 
 def _item(data: bytes) -> Any:

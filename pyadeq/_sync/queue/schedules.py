@@ -8,7 +8,6 @@ from collections.abc import Iterator, Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from pyadeq._sync.queue.produce import Producing
 from pyadeq._core.queue.schedules import UNFIT, due_now, firing_id, known_timing, times_between
 from pyadeq._core.queue.timing import times
 from pyadeq.errors import AdeqError, BadArgument, DurabilityError, QueueDraining, TransportError
@@ -208,15 +207,6 @@ class Schedules:
             status = self._runner.send(self._calls.trigger(found[0], id, new_ulid(), at))
             if status != "stale":
                 return Firing(schedule=name, at=moment, status=status, id=None if status == "skipped" else id)
-
-
-class Scheduling(Producing):
-    """The part of a queue that has schedules."""
-
-    @property
-    def schedules(self) -> Schedules:
-        """Its schedules."""
-        return Schedules(self._runner, self.calls)
 
 
 def _task_of(payload: Any, options: dict[str, Any]) -> Task:

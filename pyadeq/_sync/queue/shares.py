@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyadeq._sync.queue.base import QueueBase
 from pyadeq._core.queue.limits import weight_pct
 from pyadeq.ids import new_ulid
 
@@ -42,12 +41,3 @@ class Shares:
             weights |= found
             if not cursor:
                 return dict(sorted(weights.items()))
-
-
-class Sharing(QueueBase):
-    """The part of a queue that has fair shares."""
-
-    @property
-    def shares(self) -> Shares:
-        """The weights of its users."""
-        return Shares(self._runner, self.calls)

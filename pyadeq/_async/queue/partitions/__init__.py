@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Unpack
 
 from pyadeq._async.queue import Queue
-from pyadeq._async.queue.look import TaskFilter
+from pyadeq._async.queue.inspect import TaskFilter
 from pyadeq._async.queue.partitions.care import TakingCare
 from pyadeq._async.queue.partitions.put import Putting
 from pyadeq._async.queue.partitions.settings import settle_in
 from pyadeq._async.queue.partitions.work import TakingPart
-from pyadeq._async.queue.tend import SettingsChange
+from pyadeq._async.queue.settings import SettingsChange
 from pyadeq._core.kernel.migration import newest_layout, refuse_older
 from pyadeq._core.queue.items import checked_list
 from pyadeq._core.queue.partitions import WHOLE, PartitionMap, make_tags, total

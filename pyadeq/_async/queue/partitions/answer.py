@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyadeq._async.kernel.runner import LONGEST_BLOCK
-from pyadeq._async.queue.work import until_due
+from pyadeq._async.queue.leases import until_due
 from pyadeq._core.queue.items import Failure, Held, held
 from pyadeq.errors import AdeqError, DurabilityError
 from pyadeq.models.queue import Claimed, Failed, Lease, Settled

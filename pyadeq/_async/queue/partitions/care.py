@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, TypeVar, Unpack
 
 from pyadeq._async.queue import Queue
-from pyadeq._async.queue.look import TaskFilter
+from pyadeq._async.queue.inspect import TaskFilter
 from pyadeq._async.queue.partitions.base import PartitionedBase
 from pyadeq._async.queue.schedules import PATIENCE, Schedules
 from pyadeq._core.queue.items import checked_list

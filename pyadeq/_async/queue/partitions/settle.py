@@ -7,9 +7,9 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from pyadeq._async.queue import Queue
+from pyadeq._async.queue.leases import until_due
 from pyadeq._async.queue.partitions.answer import Answer
 from pyadeq._async.queue.partitions.base import LEAST_REST, PartitionedBase
-from pyadeq._async.queue.work import until_due
 from pyadeq._core.queue.items import Failure, Held, acked, failed, held
 from pyadeq._core.queue.partitions import PartitionMap
 from pyadeq.errors import AdeqError, DurabilityError, TransportError

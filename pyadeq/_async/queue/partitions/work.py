@@ -7,9 +7,9 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from pyadeq._async.queue import Queue
+from pyadeq._async.queue.leases import until_due
 from pyadeq._async.queue.partitions.settle import Settling
 from pyadeq._async.queue.partitions.waits import Waits
-from pyadeq._async.queue.work import until_due
 from pyadeq._core.queue.items import Held, checked_lanes
 from pyadeq._core.queue.partitions import WHOLE
 from pyadeq.errors import DurabilityError, LeaseLost

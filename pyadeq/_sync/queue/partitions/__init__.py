@@ -7,12 +7,12 @@ from collections.abc import Iterator, Callable, Sequence
 from typing import Any, Unpack
 
 from pyadeq._sync.queue import Queue
-from pyadeq._sync.queue.look import TaskFilter
+from pyadeq._sync.queue.inspect import TaskFilter
 from pyadeq._sync.queue.partitions.care import TakingCare
 from pyadeq._sync.queue.partitions.put import Putting
 from pyadeq._sync.queue.partitions.settings import settle_in
 from pyadeq._sync.queue.partitions.work import TakingPart
-from pyadeq._sync.queue.tend import SettingsChange
+from pyadeq._sync.queue.settings import SettingsChange
 from pyadeq._core.kernel.migration import newest_layout, refuse_older
 from pyadeq._core.queue.items import checked_list
 from pyadeq._core.queue.partitions import WHOLE, PartitionMap, make_tags, total

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyadeq._sync.kernel.runner import LONGEST_BLOCK
-from pyadeq._sync.queue.work import until_due
+from pyadeq._sync.queue.leases import until_due
 from pyadeq._core.queue.items import Failure, Held, held
 from pyadeq.errors import AdeqError, DurabilityError
 from pyadeq.models.queue import Claimed, Failed, Lease, Settled

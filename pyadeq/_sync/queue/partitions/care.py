@@ -7,7 +7,7 @@ from collections.abc import Iterator, Callable, Sequence
 from typing import Any, TypeVar, Unpack
 
 from pyadeq._sync.queue import Queue
-from pyadeq._sync.queue.look import TaskFilter
+from pyadeq._sync.queue.inspect import TaskFilter
 from pyadeq._sync.queue.partitions.base import PartitionedBase
 from pyadeq._sync.queue.schedules import PATIENCE, Schedules
 from pyadeq._core.queue.items import checked_list

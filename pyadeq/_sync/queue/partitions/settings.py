@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from pyadeq._sync.queue import Queue
-from pyadeq._sync.queue.tend import SettingsChange
+from pyadeq._sync.queue.settings import SettingsChange
 from pyadeq.models.limit import Limit
 from pyadeq.models.queue import Settings
 

@@ -8,9 +8,9 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from pyadeq._sync.queue import Queue
+from pyadeq._sync.queue.leases import until_due
 from pyadeq._sync.queue.partitions.answer import Answer
 from pyadeq._sync.queue.partitions.base import LEAST_REST, PartitionedBase
-from pyadeq._sync.queue.work import until_due
 from pyadeq._core.queue.items import Failure, Held, acked, failed, held
 from pyadeq._core.queue.partitions import PartitionMap
 from pyadeq.errors import AdeqError, DurabilityError, TransportError

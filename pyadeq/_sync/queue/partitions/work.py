@@ -8,9 +8,9 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from pyadeq._sync.queue import Queue
+from pyadeq._sync.queue.leases import until_due
 from pyadeq._sync.queue.partitions.settle import Settling
 from pyadeq._sync.queue.partitions.waits import Waits
-from pyadeq._sync.queue.work import until_due
 from pyadeq._core.queue.items import Held, checked_lanes
 from pyadeq._core.queue.partitions import WHOLE
 from pyadeq.errors import DurabilityError, LeaseLost

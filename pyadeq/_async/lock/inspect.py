@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import AsyncIterator
 from typing import Literal, TypedDict, Unpack
 
 from pyadeq._async.lock.base import LocksBase
 from pyadeq._core.lock.graph import LockGraph
-from pyadeq.models.lock import Edge, Hint, LockStats, LockView, RequestPage, RequestView
+from pyadeq.models.lock import Edge, LockStats, LockView, RequestPage, RequestView
 
 PAGE = 200
-WATCH = 60.0
 
 
 class LockFilter(TypedDict, total=False):
@@ -22,16 +22,20 @@ class LockFilter(TypedDict, total=False):
     state: Literal["all", "held", "waiting"]
 
 
-class LookingAtLocks(LocksBase):
-    """The part of a lock domain that those use who look. Nothing here changes anything."""
+class LockInspect:
+    """`locks.inspect`: who holds, who waits, and for whom. Nothing here changes anything."""
+
+    def __init__(self, locks: LocksBase) -> None:
+        self._runner = locks._runner
+        self._calls = locks.calls
 
     async def show(self, resource: str, limit: int = 100) -> LockView:
         """A resource: who holds it, and who waits for it in which order, up to limit of them."""
-        return await self._runner.send(self.calls.show(resource, limit))
+        return await self._runner.send(self._calls.show(resource, limit))
 
     async def list(self, *, cursor: str = "", limit: int = 100, **filter: Unpack[LockFilter]) -> RequestPage:
         """One page of those who hold or wait. A page may be empty though there are more: the cursor tells."""
-        return await self._runner.send(self.calls.list(cursor=cursor, limit=limit, **filter))
+        return await self._runner.send(self._calls.list(cursor=cursor, limit=limit, **filter))
 
     async def iterate(self, **filter: Unpack[LockFilter]) -> AsyncIterator[RequestView]:
         """All that `list` finds, page by page."""
@@ -46,10 +50,10 @@ class LookingAtLocks(LocksBase):
 
     async def edges(self) -> tuple[Edge, ...]:
         """Who waits for whom. What follows from other edges is left out."""
-        edges: list[Edge] = []
+        edges: builtins.list[Edge] = []
         cursor = ""
         while True:
-            page = await self._runner.send(self.calls.edges(cursor))
+            page = await self._runner.send(self._calls.edges(cursor))
             edges += page.edges
             cursor = page.cursor
             if not cursor:
@@ -61,17 +65,4 @@ class LookingAtLocks(LocksBase):
 
     async def stats(self) -> LockStats:
         """How much there is of what."""
-        return await self._runner.send(self.calls.stats())
-
-    async def watch(self, resource: str) -> AsyncIterator[Hint]:
-        """What happens to a lock, as it happens, until the client is closed: then AdeqError. Some may be missed:
-        the event stream has all.
-        """
-        async with self._listening(resource) as ear:
-            while True:
-                words = await ear.wait(WATCH)
-                self._check_open()
-                for word in words:
-                    event, colon, agent = word.partition(":")
-                    if colon:
-                        yield Hint(event, agent)
+        return await self._runner.send(self._calls.stats())

@@ -1,17 +1,17 @@
-# Generated from pyadeq/_async/lock/look.py by pyadeq/_unasync.py; do not edit.
+# Generated from pyadeq/_async/lock/inspect.py by pyadeq/_unasync.py; do not edit.
 """Looking into a lock domain: who holds, who waits, for whom, and what happens."""
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator
 from typing import Literal, TypedDict, Unpack
 
 from pyadeq._sync.lock.base import LocksBase
 from pyadeq._core.lock.graph import LockGraph
-from pyadeq.models.lock import Edge, Hint, LockStats, LockView, RequestPage, RequestView
+from pyadeq.models.lock import Edge, LockStats, LockView, RequestPage, RequestView
 
 PAGE = 200
-WATCH = 60.0
 
 
 class LockFilter(TypedDict, total=False):
@@ -23,16 +23,20 @@ class LockFilter(TypedDict, total=False):
     state: Literal["all", "held", "waiting"]
 
 
-class LookingAtLocks(LocksBase):
-    """The part of a lock domain that those use who look. Nothing here changes anything."""
+class LockInspect:
+    """`locks.inspect`: who holds, who waits, and for whom. Nothing here changes anything."""
+
+    def __init__(self, locks: LocksBase) -> None:
+        self._runner = locks._runner
+        self._calls = locks.calls
 
     def show(self, resource: str, limit: int = 100) -> LockView:
         """A resource: who holds it, and who waits for it in which order, up to limit of them."""
-        return self._runner.send(self.calls.show(resource, limit))
+        return self._runner.send(self._calls.show(resource, limit))
 
     def list(self, *, cursor: str = "", limit: int = 100, **filter: Unpack[LockFilter]) -> RequestPage:
         """One page of those who hold or wait. A page may be empty though there are more: the cursor tells."""
-        return self._runner.send(self.calls.list(cursor=cursor, limit=limit, **filter))
+        return self._runner.send(self._calls.list(cursor=cursor, limit=limit, **filter))
 
     def iterate(self, **filter: Unpack[LockFilter]) -> Iterator[RequestView]:
         """All that `list` finds, page by page."""
@@ -47,10 +51,10 @@ class LookingAtLocks(LocksBase):
 
     def edges(self) -> tuple[Edge, ...]:
         """Who waits for whom. What follows from other edges is left out."""
-        edges: list[Edge] = []
+        edges: builtins.list[Edge] = []
         cursor = ""
         while True:
-            page = self._runner.send(self.calls.edges(cursor))
+            page = self._runner.send(self._calls.edges(cursor))
             edges += page.edges
             cursor = page.cursor
             if not cursor:
@@ -62,17 +66,4 @@ class LookingAtLocks(LocksBase):
 
     def stats(self) -> LockStats:
         """How much there is of what."""
-        return self._runner.send(self.calls.stats())
-
-    def watch(self, resource: str) -> Iterator[Hint]:
-        """What happens to a lock, as it happens, until the client is closed: then AdeqError. Some may be missed:
-        the event stream has all.
-        """
-        with self._listening(resource) as ear:
-            while True:
-                words = ear.wait(WATCH)
-                self._check_open()
-                for word in words:
-                    event, colon, agent = word.partition(":")
-                    if colon:
-                        yield Hint(event, agent)
+        return self._runner.send(self._calls.stats())

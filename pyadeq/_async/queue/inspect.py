@@ -6,13 +6,11 @@ import builtins
 from collections.abc import AsyncIterator, Sequence
 from typing import TypedDict, Unpack
 
-from pyadeq._async.queue.base import QueueBase
+from pyadeq._async.queue.base import Area
 from pyadeq._core.kernel.options import checked_options
 from pyadeq._core.queue.items import MAX_ITEMS, checked_lanes, checked_list
-from pyadeq.models.queue import Page, QueueStats, Settings, State, TaskView
-from pyadeq.models.worker import LogLine, Outcome, WorkerInfo
-
-MAX_WORKERS = 200
+from pyadeq.models.queue import Page, QueueStats, State, TaskView
+from pyadeq.models.worker import LogLine, Outcome
 
 
 class TaskFilter(TypedDict, total=False):
@@ -27,8 +25,8 @@ class TaskFilter(TypedDict, total=False):
     lane: str | None
 
 
-class Looking(QueueBase):
-    """The part of a queue that those use who look. Nothing here changes anything."""
+class QueueInspect(Area):
+    """`queue.inspect`: tasks and numbers. Nothing here changes anything."""
 
     async def get(self, id: str) -> TaskView | None:
         """A task as it is now, with payload and result; None if there is none."""
@@ -39,48 +37,24 @@ class Looking(QueueBase):
         ids = checked_list("ids", ids)
         found: list[TaskView | None] = []
         while len(found) < len(ids):
-            found += await self._runner.send(self.calls.get(ids[len(found) : len(found) + MAX_ITEMS]))
+            found += await self._runner.send(self._calls.get(ids[len(found) : len(found) + MAX_ITEMS]))
         return found
 
     async def outcome(self, id: str) -> Outcome:
         """How a task ended, if it has; also of one whose record is gone, where it was enqueued with reply=True."""
-        return (await self._runner.send(self.calls.outcome([id])))[0]
+        return (await self._runner.send(self._calls.outcome([id])))[0]
 
     async def log(self, id: str) -> builtins.list[LogLine]:
         """The last lines, at most 100, that the runs of a task have logged, the oldest first."""
-        return await self._runner.send(self.calls.log(id))
-
-    async def worker(self, name: str) -> WorkerInfo | None:
-        """A live worker by its name; None if there is none."""
-        found, _ = await self._runner.send(self.calls.workers(name=name))
-        return found[0] if found else None
-
-    async def workers(self, *, group: str | None = None, capability: str | None = None) -> builtins.list[WorkerInfo]:
-        """The live workers by name: all, or those of a group or with a capability.
-
-        A worker is alive if it was seen within the last 30 s, or what the setting `presence` says.
-        """
-        found: dict[str, WorkerInfo] = {}
-        cursor = ""
-        while True:
-            page, cursor = await self._runner.send(
-                self.calls.workers(group=group, capability=capability, cursor=cursor, limit=MAX_WORKERS)
-            )
-            found |= {worker.name: worker for worker in page}
-            if not cursor:
-                return [found[name] for name in sorted(found)]
+        return await self._runner.send(self._calls.log(id))
 
     async def length(self, lanes: Sequence[str] = ("any",)) -> builtins.list[int]:
         """How many tasks are in line in each of these lanes, ready to be taken."""
-        return await self._in_batches(self.calls.length, checked_lanes(lanes))
+        return await self._in_batches(self._calls.length, checked_lanes(lanes))
 
     async def stats(self) -> QueueStats:
         """How many tasks are in each state, how many workers are alive, and the totals since the queue began."""
-        return await self._runner.send(self.calls.stats())
-
-    async def settings(self) -> Settings:
-        """All settings of the queue; defaults, if there is none yet."""
-        return await self._runner.send(self.calls.settings())
+        return await self._runner.send(self._calls.stats())
 
     async def list(
         self, state: State | None = None, *, cursor: str = "", limit: int = 100, **filter: Unpack[TaskFilter]
@@ -92,7 +66,7 @@ class Looking(QueueBase):
         page may be empty though there are more: the cursor tells.
         """
         checked_options(filter, TaskFilter.__annotations__, besides=("state", "cursor", "limit"))
-        return await self._runner.send(self.calls.list(state, cursor=cursor, limit=limit, **filter))
+        return await self._runner.send(self._calls.list(state, cursor=cursor, limit=limit, **filter))
 
     async def iterate(self, state: State | None = None, **filter: Unpack[TaskFilter]) -> AsyncIterator[TaskView]:
         """All tasks that `list` finds, page by page: each once that stays where it is meanwhile."""

@@ -1,4 +1,4 @@
-"""Working: claims and what becomes of their leases."""
+"""Leases of tasks: claims, and what becomes of them."""
 
 from __future__ import annotations
 
@@ -8,22 +8,30 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any
 
-from pyadeq._async.kernel.runner import LONGEST_BLOCK
-from pyadeq._async.queue.base import QueueBase
+from pyadeq._async.kernel.runner import LONGEST_BLOCK, Runner
+from pyadeq._async.queue.base import Area
+from pyadeq._async.queue.identities import LAST_WORD, Identities
+from pyadeq._async.queue.workers import QueueWorkers, check_lease
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.slots import Slot, WorkerIdentity
-from pyadeq._core.queue.items import MAX_ITEMS, Failure, Held, checked_lanes, checked_list, held, note
-from pyadeq.errors import BadArgument, DurabilityError, LeaseLost
+from pyadeq._core.queue.calls import QueueCalls
+from pyadeq._core.queue.items import Failure, Held, checked_lanes, held, note
+from pyadeq.errors import LeaseLost
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Seconds, to_ms
 from pyadeq.models.queue import AckStatus, Claimed, Failed, Lease, ReleaseStatus, Renewal, Settled, Snoozed
-from pyadeq.models.worker import Heartbeat, ProgressStatus
+from pyadeq.models.worker import ProgressStatus
 
 log = logging.getLogger("pyadeq.queue")
 
 
-class Working(QueueBase):
-    """The part of a queue that workers use."""
+class QueueLeases(Area):
+    """`queue.leases`: claims, and what becomes of the leases."""
+
+    def __init__(self, runner: Runner, calls: QueueCalls, identities: Identities, workers: QueueWorkers) -> None:
+        super().__init__(runner, calls)
+        self._identities = identities
+        self._workers = workers
 
     async def claim(
         self,
@@ -72,10 +80,10 @@ class Working(QueueBase):
         check_lease(lease)
 
         def call(identity: WorkerIdentity, slot: Slot) -> Call[Claimed]:
-            return self.calls.claim(identity.worker, identity.incarnation, slot.index, slot.n, lease=lease, **claim)
+            return self._calls.claim(identity.worker, identity.incarnation, slot.index, slot.n, lease=lease, **claim)
 
         return await self._identities.run(
-            worker or self.default_worker, call, lambda claimed: claimed.status, given_up=given_up
+            worker or self._identities.own_name(), call, lambda claimed: claimed.status, given_up=given_up
         )
 
     async def settle(
@@ -100,7 +108,7 @@ class Working(QueueBase):
         jitters = _jitters(fails)
 
         def call(identity: WorkerIdentity, slot: Slot) -> Call[Settled]:
-            return self.calls.settle(
+            return self._calls.settle(
                 identity.worker,
                 identity.incarnation,
                 slot.index,
@@ -116,7 +124,7 @@ class Working(QueueBase):
             )
 
         return await self._identities.run(
-            worker or self.default_worker, call, lambda settled: settled.claimed.status, retry_for, resumes=True
+            worker or self._identities.own_name(), call, lambda settled: settled.claimed.status, retry_for, resumes=True
         )
 
     async def settle_when_woken(
@@ -138,7 +146,7 @@ class Working(QueueBase):
         """
 
         def call(identity: WorkerIdentity, slot: Slot, claims: bool) -> Call[Settled]:
-            return self.calls.settle(
+            return self._calls.settle(
                 identity.worker,
                 identity.incarnation,
                 slot.index,
@@ -174,12 +182,13 @@ class Working(QueueBase):
         return self._waker(await self._runner.block(self._wakers(worker, lanes), seconds))
 
     def _wakers(self, worker: str | None, lanes: Sequence[str]) -> list[str]:
-        control = [f"{self.base}:control:{worker}"] if worker else []
-        return control + [f"{self.base}:wake:{lane}" for lane in lanes]
+        control = [f"{self._calls.base}:control:{worker}"] if worker else []
+        return control + [f"{self._calls.base}:wake:{lane}" for lane in lanes]
 
     def _waker(self, key: str | None) -> str | None:
         """The lane of a key, or "" for control."""
-        return key and ("" if key.startswith(f"{self.base}:control:") else key.removeprefix(f"{self.base}:wake:"))
+        base = self._calls.base
+        return key and ("" if key.startswith(f"{base}:control:") else key.removeprefix(f"{base}:wake:"))
 
     async def ack(self, lease: Held, result: Any = None) -> AckStatus:
         """Complete a task and keep its result; a status as `ack_many` has it. LeaseLost if the lease is not this one.
@@ -198,7 +207,7 @@ class Working(QueueBase):
         `completed`; `result_dropped`, completed by a full server that kept no result above 4 KiB; `already`, completed
         before under this lease with another result, which stays; `lease_lost`.
         """
-        return await self._in_batches(self.calls.ack, acks)
+        return await self._in_batches(self._calls.ack, acks)
 
     async def fail(
         self,
@@ -224,7 +233,7 @@ class Working(QueueBase):
 
     async def fail_many(self, fails: Sequence[Failure]) -> list[Failed]:
         """End many attempts; an answer for each, `lease_lost` where the lease is another's."""
-        return await self._in_batches(lambda some: self.calls.fail(some, _jitters(some)), fails)
+        return await self._in_batches(lambda some: self._calls.fail(some, _jitters(some)), fails)
 
     async def heartbeat(self, lease: Held, extend: Seconds = 0) -> Renewal:
         """Prolong a lease by `extend` seconds from now (0: the queue's setting). LeaseLost if it is past its deadline.
@@ -237,31 +246,7 @@ class Working(QueueBase):
 
     async def heartbeat_many(self, leases: Sequence[Held], *, extend: Seconds = 0, worker: str = "") -> list[Renewal]:
         """Prolong many leases; an answer for each. worker: whose sign of life it is, if anybody's."""
-        return (await self.beat(leases, extend=extend, worker=worker)).renewals if leases else []
-
-    async def beat(
-        self, leases: Sequence[Held], *, worker: str, extend: Seconds = 0, busy: int | None = None
-    ) -> Heartbeat:
-        """Prolong many leases, if there are any, show the worker, and hear what is wanted of it.
-
-        busy: how many tasks it holds, for those who look.
-        """
-        check_lease(extend, "extend")
-        renewals: list[Renewal] = []
-        unconfirmed: DurabilityError | None = None
-        for start in range(0, len(leases) or 1, MAX_ITEMS):
-            try:
-                heard = await self._runner.send(
-                    self.calls.heartbeat(leases[start : start + MAX_ITEMS], worker, extend, busy)
-                )
-            except DurabilityError as error:
-                heard, unconfirmed = error.answer, error
-            renewals += heard.renewals
-        heard = heard.model_copy(update={"renewals": renewals})
-        if unconfirmed is not None:
-            unconfirmed.answer = heard
-            raise unconfirmed
-        return heard
+        return (await self._workers.beat(leases, extend=extend, worker=worker)).renewals if leases else []
 
     async def progress(
         self,
@@ -289,7 +274,7 @@ class Working(QueueBase):
 
     async def release_many(self, leases: Sequence[Held]) -> list[ReleaseStatus]:
         """Give many tasks back; a status for each, `released`, `cancelled` or `lease_lost`."""
-        return await self._in_batches(self.calls.release, leases)
+        return await self._in_batches(self._calls.release, leases)
 
     async def snooze(self, lease: Held, delay: Seconds) -> Snoozed:
         """Put a task aside for so many seconds; no attempt is spent. LeaseLost if the lease is another's."""
@@ -299,40 +284,37 @@ class Working(QueueBase):
 
     async def snooze_many(self, leases: Sequence[tuple[Held, Seconds]]) -> list[Snoozed]:
         """Put many tasks aside, each a lease with its seconds; an answer for each."""
-        return await self._in_batches(self.calls.snooze, leases)
+        return await self._in_batches(self._calls.snooze, leases)
 
     async def progress_many(self, notes: Sequence[tuple[Held, Mapping[str, Any]]]) -> list[ProgressStatus]:
         """Say how far tasks have come; a status for each. Several notes may be of one lease: lines of its log."""
-        return await self._in_batches(lambda some: self.calls.progress(some, new_ulid()), notes)
+        return await self._in_batches(lambda some: self._calls.progress(some, new_ulid()), notes)
 
-    async def register(
+    async def _fail_alike(self, fails: Sequence[Failure]) -> list[Failed]:
+        """End attempts that went wrong, with the same part of chance in all their backoffs."""
+        jitter = random.randint(0, 1_000_000)
+        return await self._in_batches(lambda some: self._calls.fail(some, [jitter] * len(some)), fails)
+
+    async def _claim_in_window(
         self,
-        worker: str | None = None,
-        *,
-        capacity: int | None = None,
-        group: str | None = None,
-        instance: str | None = None,
-        capabilities: Sequence[str] = (),
-        lanes: Sequence[str] = (),
-    ) -> str:
-        """Make a worker known under a new incarnation; an older one of the same name is `stale` from then on.
+        worker: str | None,
+        limit: int,
+        lane: str,
+        lease: Seconds,
+        window: Seconds,
+        alone_kinds: Sequence[str],
+    ) -> Claimed:
+        """One claim in a lane. Where it is broken off, what the server has given for it goes back at once."""
 
-        capacity: tasks at a time. group, instance, capabilities and lanes: by which others find it.
-        """
-        name = worker or self.default_worker
-        about = {
-            "capacity": capacity,
-            "group": group,
-            "instance": instance,
-            "capabilities": checked_list("capabilities", capabilities) or None,
-            "lanes": checked_lanes(lanes) if lanes else None,
-        }
-        await self._identities.register(name, about)
-        return name
+        async def give_back(identity: WorkerIdentity, slot: Slot) -> None:
+            given = await self._runner.send(
+                self._calls.settle(identity.worker, identity.incarnation, slot.index, slot.n, lanes=[lane]), LAST_WORD
+            )
+            await self.release_many(given.claimed.leases)
 
-    async def deregister(self, worker: str | None = None, reason: str = "stopped", leases: Sequence[Held] = ()) -> str:
-        """Forget a worker and take back these leases of it, at most 1,000; others stay until they end."""
-        return await self._identities.deregister(worker or self.default_worker, reason, leases)
+        return await self._claim(
+            worker, give_back, limit=limit, lanes=[lane], lease=lease, window=window, alone_kinds=alone_kinds
+        )
 
 
 def until_due(claimed: Claimed) -> float:
@@ -345,16 +327,6 @@ def _check(lease: Held, status: str) -> None:
         id, _ = held(lease)
         raise LeaseLost(
             f"the lease of task {id!r} is lost: it ran out or was settled under another token; nothing was changed"
-        )
-
-
-def check_lease(seconds: Seconds, name: str = "lease") -> None:
-    """Refuse what is no time to hold a lease."""
-    if 0 != to_ms(name, seconds) < 1000:
-        raise BadArgument(
-            "ADEQ_ARG",
-            "pyadeq",
-            f"{name}: {seconds!r} is not accepted; allowed: 0 (the queue's setting), or 1 s and more",
         )
 
 

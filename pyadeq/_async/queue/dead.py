@@ -1,0 +1,64 @@
+"""Tasks that have failed for good, the dead-letter queue: a new start, or deletion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Unpack
+
+from pyadeq._async.kernel.runner import Runner
+from pyadeq._async.queue.base import Area
+from pyadeq._async.queue.inspect import QueueInspect, TaskFilter
+from pyadeq._core.queue.calls import QueueCalls
+from pyadeq._core.queue.items import MAX_ITEMS, checked_list
+from pyadeq.ids import new_ulid
+from pyadeq.models.queue import AbandonStatus, Bulk, Retried
+
+
+class QueueDead(Area):
+    """`queue.dead`: retries dead tasks, or deletes them."""
+
+    def __init__(self, runner: Runner, calls: QueueCalls, inspect: QueueInspect) -> None:
+        super().__init__(runner, calls)
+        self._inspect = inspect
+
+    async def retry(self, id: str) -> Retried:
+        """Put a dead task in line again as if it had not run; `conflict` if its unique key is taken."""
+        return (await self.retry_many([id]))[0]
+
+    async def retry_many(self, ids: Sequence[str]) -> list[Retried]:
+        """Put many dead tasks in line again; an answer for each."""
+        return await self._in_batches(lambda some: self._calls.retry(some, new_ulid()), checked_list("ids", ids))
+
+    async def retry_all(self, *, dry_run: bool = False, **filter: Unpack[TaskFilter]) -> Bulk:
+        """Put all dead tasks in line again that fit the filter and died before now; dry_run only counts them."""
+        return await self._for_all(
+            None if dry_run else self.retry_many, lambda answer: answer.status == "retried", filter
+        )
+
+    async def abandon(self, id: str) -> AbandonStatus:
+        """Delete a dead task."""
+        return (await self.abandon_many([id]))[0]
+
+    async def abandon_many(self, ids: Sequence[str]) -> list[AbandonStatus]:
+        """Delete many dead tasks; a status for each."""
+        return await self._in_batches(lambda some: self._calls.abandon(some, new_ulid()), checked_list("ids", ids))
+
+    async def abandon_all(self, *, dry_run: bool = False, **filter: Unpack[TaskFilter]) -> Bulk:
+        """Delete all dead tasks that fit the filter and died before now; dry_run only counts them."""
+        return await self._for_all(None if dry_run else self.abandon_many, lambda status: status == "abandoned", filter)
+
+    async def _for_all(
+        self, act: Callable[[Sequence[str]], Any] | None, done: Callable[[Any], bool], filter: TaskFilter
+    ) -> Bulk:
+        """Page by page; what dies on the way is left alone, or a task that fails at once would never let this end."""
+        cursor, began, matched, count = "", 0.0, 0, 0
+        while True:
+            page = await self._inspect.list("dead", cursor=cursor, limit=MAX_ITEMS, **filter)
+            began = began or page.now
+            ids = [task.id for task in page.tasks if task.ended is not None and task.ended <= began]
+            matched += len(ids)
+            if act is not None and ids:
+                count += sum(map(done, await act(ids)))
+            cursor = page.cursor
+            if not cursor:
+                return Bulk(matched=matched, done=count)

@@ -1,0 +1,51 @@
+"""The settings of a queue."""
+
+from __future__ import annotations
+
+from typing import TypedDict, Unpack
+
+from pyadeq._async.queue.base import Area
+from pyadeq._core.kernel.options import checked_options
+from pyadeq.ids import new_ulid
+from pyadeq.models.base import Seconds
+from pyadeq.models.queue import Backoff, Settings
+
+
+class SettingsChange(TypedDict, total=False):
+    """What can be set for a queue; see Settings."""
+
+    lease: Seconds
+    max_attempts: int
+    max_crashes: int
+    backoff: Backoff
+    events_max: int
+    events_keep: Seconds
+    events_error_max: int
+    presence: Seconds
+    finished_keep: Seconds
+    finished_max: int
+    dead_keep: Seconds
+    dead_max: int
+    result_ttl: Seconds
+    reply_ttl: Seconds
+    idempotency: Seconds
+    timeout: Seconds
+    timeout_grace: Seconds
+    fair: bool
+
+
+class QueueSettings(Area):
+    """`queue.settings`: to read and to change them. Called, it is `get`."""
+
+    async def __call__(self) -> Settings:
+        """As `get`."""
+        return await self.get()
+
+    async def get(self) -> Settings:
+        """All settings of the queue; defaults, if there is none yet."""
+        return await self._runner.send(self._calls.settings())
+
+    async def change(self, *, clock: str | None = None, **settings: Unpack[SettingsChange]) -> Settings:
+        """Change settings of the queue and answer all of them; what is not given stays as it is."""
+        checked_options(settings, SettingsChange.__annotations__, besides=("clock",))
+        return await self._runner.send(self._calls.configure(new_ulid(), clock=clock, **settings))

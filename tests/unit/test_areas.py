@@ -1,0 +1,59 @@
+"""What is in an area of a noun has a short name on the noun, too."""
+
+import inspect
+from typing import Any
+
+import pytest
+
+import pyadeq
+import pyadeq.asyncio
+from pyadeq._core.kernel.areas import forward
+
+OWN = {"queue": {"limits", "shares", "schedules"}, "locks": set[str]()}
+# By calling the area: `queue.settings()`, `queue.workers()`.
+CALLED = {("settings", "get"), ("workers", "list")}
+
+
+def public(thing: type) -> set[str]:
+    return {name for name, member in inspect.getmembers(thing) if name[0] != "_" and callable(member)}
+
+
+def areas(noun: object) -> dict[str, type]:
+    """Attribute -> class of what a noun has."""
+    found = {name: type(value) for name, value in vars(noun).items() if name[0] != "_"}
+    return {name: kind for name, kind in found.items() if kind.__module__.startswith(type(noun).__module__ + ".")}
+
+
+@pytest.mark.parametrize("twin", [pyadeq, pyadeq.asyncio], ids=lambda twin: twin.__name__)
+@pytest.mark.parametrize("noun", ["queue", "locks"])
+def test_every_method_of_an_area_has_a_short_name(twin: Any, noun: str) -> None:
+    one = getattr(twin.Adeq.from_url("redis://localhost"), noun)("x")
+    short = {
+        (member.area, member.__wrapped__.__name__)
+        for _, member in inspect.getmembers(type(one))
+        if hasattr(member, "area")
+    }
+    found = areas(one)
+    assert {"admin", "inspect"} <= found.keys()
+    assert short | CALLED >= {
+        (area, name) for area, kind in found.items() if area not in OWN[noun] for name in public(kind)
+    }
+
+
+def test_a_short_name_calls_the_method_that_the_area_has_now() -> None:
+    class Area:
+        def add(self, one: int, *, other: int = 1) -> int:
+            """Add."""
+            return one + other
+
+    class Noun:
+        add = forward("area", Area.add)
+
+        def __init__(self) -> None:
+            self.area = Area()
+
+    noun = Noun()
+    assert noun.add(2, other=3) == 5
+    assert (Noun.add.__doc__, str(inspect.signature(Noun.add))) == ("Add.", str(inspect.signature(Area.add)))
+    noun.area.add = lambda one, *, other=1: 0  # type: ignore[method-assign]
+    assert noun.add(2) == 0
