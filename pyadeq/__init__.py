@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pyadeq._sync.queue.limits import Limits
     from pyadeq._sync.queue.mailbox import Batch, Mailbox
     from pyadeq._sync.queue.partitions import PartitionedQueue
-    from pyadeq._sync.queue.partitions.care import PartitionedLimits, PartitionedSchedules, PartitionedShares
+    from pyadeq._sync.queue.partitions.areas import PartitionedLimits, PartitionedSchedules, PartitionedShares
     from pyadeq._sync.queue.results import Receipt
     from pyadeq._sync.queue.schedules import Schedules
     from pyadeq._sync.queue.settings import QueueSettings

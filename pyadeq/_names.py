@@ -56,7 +56,7 @@ TWINS = {
     "queue.limits": "Limits",
     "queue.mailbox": "Batch Mailbox",
     "queue.partitions": "PartitionedQueue",
-    "queue.partitions.care": "PartitionedLimits PartitionedSchedules PartitionedShares",
+    "queue.partitions.areas": "PartitionedLimits PartitionedSchedules PartitionedShares",
     "queue.results": "Receipt",
     "queue.schedules": "Schedules",
     "queue.settings": "QueueSettings",

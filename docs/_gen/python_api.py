@@ -93,7 +93,11 @@ def _signature(name: str, thing: Any) -> str:
     signature = inspect.signature(thing)
     parameters = [part for one in signature.parameters.values() if one.name != "self" for part in _unpacked(one, thing)]
     signature = signature.replace(parameters=parameters)
-    if inspect.isgeneratorfunction(inspect.unwrap(thing)) and hasattr(thing, "__wrapped__"):
+    if (
+        inspect.isgeneratorfunction(inspect.unwrap(thing))
+        and hasattr(thing, "__wrapped__")
+        and not hasattr(thing, "route")
+    ):
         managed = re.sub(r"^Iterator", "AbstractContextManager", str(signature.return_annotation))
         signature = signature.replace(return_annotation=managed)
     is_async = "async " if inspect.iscoroutinefunction(thing) or inspect.isasyncgenfunction(thing) else ""

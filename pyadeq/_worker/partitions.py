@@ -13,8 +13,8 @@ from pyadeq._async.kernel.client import Adeq
 from pyadeq._async.kernel.runner import Runner
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue.partitions import PartitionedQueue
+from pyadeq._async.queue.partitions.areas import PartitionedSchedules
 from pyadeq._async.queue.partitions.base import PATIENCE
-from pyadeq._async.queue.partitions.care import PartitionedSchedules
 from pyadeq._async.queue.partitions.waits import Waits
 from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.items import Failure, Held

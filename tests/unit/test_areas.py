@@ -8,6 +8,7 @@ import pytest
 import pyadeq
 import pyadeq.asyncio
 from pyadeq._core.kernel.areas import forward
+from pyadeq._sync.queue.partitions.routes import ABSENT
 
 OWN = {"queue": {"limits", "shares", "schedules"}, "locks": set[str]()}
 # By calling the area: `queue.settings()`, `queue.workers()`.
@@ -57,3 +58,26 @@ def test_a_short_name_calls_the_method_that_the_area_has_now() -> None:
     assert (Noun.add.__doc__, str(inspect.signature(Noun.add))) == ("Add.", str(inspect.signature(Area.add)))
     noun.area.add = lambda one, *, other=1: 0  # type: ignore[method-assign]
     assert noun.add(2) == 0
+
+
+@pytest.mark.parametrize("twin", [pyadeq, pyadeq.asyncio], ids=lambda twin: twin.__name__)
+def test_every_method_of_a_queue_has_a_row_for_partitions(twin: Any) -> None:
+    adeq = twin.Adeq.from_url("redis://localhost")
+    queue, parts = adeq.queue("x"), adeq.partitioned("x")
+    short = {name for name, member in inspect.getmembers(type(queue)) if hasattr(member, "area")}
+    own = public(type(queue)) - short
+    rows = {(name, parts) for name in own}
+    rows |= {
+        (f"{area}.{name}", getattr(parts, area, None)) for area, kind in areas(queue).items() for name in public(kind)
+    }
+    lacking = {row for row, there in rows if not hasattr(there, row.rpartition(".")[2])}
+    assert lacking == ABSENT.keys()
+
+
+def test_a_row_has_the_arguments_and_the_text_of_the_method() -> None:
+    retry, one = pyadeq.PartitionedQueue.retry, pyadeq.Queue.retry
+    assert (inspect.signature(retry), retry.__doc__) == (inspect.signature(one), one.__doc__)
+    routes = {
+        name: member.route for name, member in inspect.getmembers(pyadeq.PartitionedQueue) if hasattr(member, "route")
+    }
+    assert (routes["retry"], routes["pause"], routes["stats"]) == ("where_it_is", "each", "total")

@@ -2,33 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any, Unpack
+from collections.abc import Sequence
+from typing import Any
 
+from pyadeq._async.kernel.runner import Runner
 from pyadeq._async.queue import Queue
-from pyadeq._async.queue.inspect import TaskFilter
-from pyadeq._async.queue.partitions.care import TakingCare
+from pyadeq._async.queue.partitions.areas import (
+    PartitionedAdmin,
+    PartitionedDead,
+    PartitionedInspect,
+    PartitionedLimits,
+    PartitionedSchedules,
+    PartitionedSettings,
+    PartitionedShares,
+    PartitionedWorkers,
+)
 from pyadeq._async.queue.partitions.put import Putting
 from pyadeq._async.queue.partitions.settings import settle_in
 from pyadeq._async.queue.partitions.work import TakingPart
-from pyadeq._async.queue.settings import SettingsChange
-from pyadeq._core.kernel.migration import newest_layout, refuse_older
+from pyadeq._core.kernel.areas import forward
 from pyadeq._core.queue.items import checked_list
-from pyadeq._core.queue.partitions import WHOLE, PartitionMap, make_tags, total
+from pyadeq._core.queue.partitions import WHOLE, PartitionMap, make_tags
 from pyadeq.errors import ConflictError
 from pyadeq.ids import new_ulid
-from pyadeq.models.base import Migration, Seconds
+from pyadeq.models.base import Seconds
 from pyadeq.models.partition import Partition
-from pyadeq.models.queue import AbandonStatus, CancelStatus, QueueStats, Retried, Settings, State, TaskView
-from pyadeq.models.worker import LogLine, Outcome
+from pyadeq.models.queue import CancelStatus, State, TaskView
+from pyadeq.models.worker import Outcome
 
 
-class PartitionedQueue(Putting, TakingPart, TakingCare):
+class PartitionedLeases:
+    """`queue.leases` of all partitions."""
+
+    def __init__(self, queue: TakingPart) -> None:
+        self._queue = queue
+
+    claim = forward("_queue", TakingPart.claim)
+    ack = forward("_queue", TakingPart.ack)
+    ack_many = forward("_queue", TakingPart.ack_many)
+    fail = forward("_queue", TakingPart.fail)
+    fail_many = forward("_queue", TakingPart.fail_many)
+    heartbeat = forward("_queue", TakingPart.heartbeat)
+    heartbeat_many = forward("_queue", TakingPart.heartbeat_many)
+    progress = forward("_queue", TakingPart.progress)
+    release = forward("_queue", TakingPart.release)
+    snooze = forward("_queue", TakingPart.snooze)
+
+
+class PartitionedQueue(Putting, TakingPart):
     """A durable queue of tasks in several hash slots of a cluster: `adeq.partitioned(name)` makes one.
 
     Order, limits and fair shares are those of each partition; what has the same key is in the same one. A queue that
     was never given partitions has one, itself.
     """
+
+    def __init__(self, runner: Runner, name: str, prefix: str, whole: Queue) -> None:
+        super().__init__(runner, name, prefix, whole)
+        self.inspect = PartitionedInspect(self)
+        self.leases = PartitionedLeases(self)
+        self.dead = PartitionedDead(self)
+        self.workers = PartitionedWorkers(self)
+        self.settings = PartitionedSettings(self)
+        self.admin = PartitionedAdmin(self)
+        self.limits = PartitionedLimits(self)
+        self.shares = PartitionedShares(self)
+        self.schedules = PartitionedSchedules(self)
+
+    get = forward("inspect", PartitionedInspect.get)
+    log = forward("inspect", PartitionedInspect.log)
+    outcome = forward("inspect", PartitionedInspect.outcome)
+    iterate = forward("inspect", PartitionedInspect.iterate)
+    length = forward("inspect", PartitionedInspect.length)
+    stats = forward("inspect", PartitionedInspect.stats)
+    retry = forward("dead", PartitionedDead.retry)
+    retry_many = forward("dead", PartitionedDead.retry_many)
+    retry_dead = forward("dead", PartitionedDead.retry_all)
+    abandon = forward("dead", PartitionedDead.abandon)
+    abandon_many = forward("dead", PartitionedDead.abandon_many)
+    abandon_dead = forward("dead", PartitionedDead.abandon_all)
+    worker = forward("workers", PartitionedWorkers.get)
+    steer = forward("workers", PartitionedWorkers.steer)
+    configure = forward("settings", PartitionedSettings.change)
+    pause = forward("admin", PartitionedAdmin.pause)
+    drain = forward("admin", PartitionedAdmin.drain)
+    resume = forward("admin", PartitionedAdmin.resume)
+    migrate = forward("admin", PartitionedAdmin.migrate)
 
     # Partitions
 
@@ -105,18 +163,6 @@ class PartitionedQueue(Putting, TakingPart, TakingCare):
 
     # Tasks
 
-    async def get(self, id: str) -> TaskView | None:
-        """A task as it is now, with payload and result; None if there is none."""
-        return await self._where_it_is(id, lambda queue: queue.get(id), lambda task: task is not None)
-
-    async def log(self, id: str) -> list[LogLine]:
-        """The last lines, at most 100, that the runs of a task have logged, the oldest first."""
-        return await self._where_it_is(id, lambda queue: queue.log(id), bool)
-
-    async def outcome(self, id: str) -> Outcome:
-        """How a task ended, if it has; see `Queue.outcome`."""
-        return await self._where_it_is(id, lambda queue: queue.outcome(id), lambda one: one.status != "not_found")
-
     async def ended(self, id: str, timeout: Seconds = 60.0) -> Outcome:
         """How a task ended, as soon as it has; see `Queue.ended`."""
         return await (await self.part_of(id) or self.part(WHOLE)).ended(id, timeout)
@@ -133,90 +179,9 @@ class PartitionedQueue(Putting, TakingPart, TakingCare):
         """Cancel many tasks, one after the other; a status for each."""
         return [await self.cancel(id, tree) for id in checked_list("ids", ids)]
 
-    async def retry_many(self, ids: Sequence[str]) -> list[Retried]:
-        """Put many dead tasks in line again, one after the other; an answer for each."""
-        return [await self.retry(id) for id in checked_list("ids", ids)]
-
-    async def retry(self, id: str) -> Retried:
-        """Put a dead task in line again, in its partition; see `Queue.retry`."""
-        return await self._where_it_is(id, lambda queue: queue.retry(id), lambda answer: answer.status != "not_found")
-
-    async def abandon(self, id: str) -> AbandonStatus:
-        """Delete a dead task."""
-        return await self._where_it_is(id, lambda queue: queue.abandon(id), lambda status: status != "not_found")
-
-    async def abandon_many(self, ids: Sequence[str]) -> list[AbandonStatus]:
-        """Delete many dead tasks, one after the other; a status for each."""
-        return [await self.abandon(id) for id in checked_list("ids", ids)]
-
     async def part_of(self, id: str) -> Queue | None:
         """The partition that a task is in; None if there is no such task."""
         return await self._where_it_is(id, lambda queue: _has(queue, id), lambda queue: queue is not None)
-
-    async def iterate(self, state: State | None = None, **filter: Unpack[TaskFilter]) -> AsyncIterator[TaskView]:
-        """The tasks of all partitions that `Queue.list` finds, partition by partition."""
-        for queue in await self._parts_now():
-            async for task in queue.iterate(state, **filter):
-                yield task
-
-    # All of it
-
-    async def stats(self) -> QueueStats:
-        """The sums of all partitions: how many tasks are in each state, and the totals since the queue began.
-
-        workers: of the partition that has most of them, for a worker is known in each.
-        """
-        return total([await queue.stats() for queue in await self._parts_now()])
-
-    async def length(self, lanes: Sequence[str] = ("any",)) -> list[int]:
-        """How many tasks are in line in each of these lanes, ready to be taken."""
-        lanes = checked_list("lanes", lanes)
-        lengths = [await queue.length(lanes) for queue in await self._parts_now()]
-        return [sum(of_lane) for of_lane in zip(*lengths, strict=True)]
-
-    async def settings(self) -> Settings:
-        """All settings of the first partition."""
-        return await (await self._parts_now())[0].settings()
-
-    async def pause(self) -> None:
-        """Lease no more tasks until `resume`, partition by partition."""
-        await self._in_each_part(lambda queue: queue.pause())
-
-    async def drain(self) -> None:
-        """Take in no new tasks until `resume`."""
-        await self._in_each_part(lambda queue: queue.drain())
-
-    async def resume(self) -> None:
-        """End `pause` or `drain`."""
-        await self._in_each_part(lambda queue: queue.resume())
-
-    async def configure(self, *, clock: str | None = None, **settings: Unpack[SettingsChange]) -> Settings:
-        """Change settings of every partition and answer those of the first; what is not given stays as it is."""
-        if clock is not None:  # before anything is asked by that clock
-            await self.part(WHOLE).configure(clock=clock)
-        await self._in_each_part(lambda queue: queue.configure(clock=clock, **settings))
-        return await self.settings()
-
-    async def migrate(self, *, force: bool = False, progress: Callable[[int], object] | None = None) -> Migration:
-        """Bring what is stored in every partition to the layout of this release; see `Queue.migrate`."""
-        known = await self._read()
-        if not force:
-            for tag in known.all:  # of all, before the first is changed for good
-                if (await self.part(tag).settings()).layout < newest_layout():
-                    refuse_older(await self.part(tag).workers())
-        before, layouts, rewritten = set[int](), set[int](), 0
-
-        def tell(count: int) -> None:
-            if progress:
-                progress(rewritten + count)
-
-        for tag in known.all:
-            answer = await self.part(tag).migrate(force=True, progress=tell)
-            if answer.layout:
-                before.add(answer.before)
-                layouts.add(answer.layout)
-            rewritten += answer.rewritten
-        return Migration(before=min(before, default=0), layout=min(layouts, default=0), rewritten=rewritten)
 
 
 LOOKS: tuple[State, ...] = ("running", "stalled", "blocked", "delayed", "ready", "running", "stalled", "delayed")

@@ -1,0 +1,286 @@
+"""The areas of a queue in partitions. Most methods are rows of the routing table; see `routes`."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any, Unpack
+
+from pyadeq._async.queue import Queue
+from pyadeq._async.queue.admin import QueueAdmin
+from pyadeq._async.queue.dead import QueueDead
+from pyadeq._async.queue.inspect import QueueInspect
+from pyadeq._async.queue.limits import Limits
+from pyadeq._async.queue.partitions.routes import PartitionedArea, chain, each, first, total, where_it_is
+from pyadeq._async.queue.schedules import PATIENCE, Schedules
+from pyadeq._async.queue.settings import QueueSettings, SettingsChange
+from pyadeq._async.queue.shares import Shares
+from pyadeq._async.queue.workers import QueueWorkers
+from pyadeq._core.kernel.migration import newest_layout, refuse_older
+from pyadeq._core.queue.items import checked_list
+from pyadeq._core.queue.partitions import WHOLE, PartitionMap, together
+from pyadeq._core.queue.partitions import total as added_up
+from pyadeq.errors import AdeqError, PartitionsChanged, QueueDraining, TransportError
+from pyadeq.ids import new_ulid
+from pyadeq.models.base import Migration, Moment
+from pyadeq.models.limit import Limit, LimitUse, SetLimitStatus
+from pyadeq.models.queue import AbandonStatus, Bulk, Retried, Settings
+from pyadeq.models.schedule import Fired, Firing, Schedule, SchedulePut, SteerScheduleStatus, Timing
+from pyadeq.models.worker import WorkerInfo, WorkerMode
+
+
+def _changed(statuses: Sequence[SetLimitStatus]) -> SetLimitStatus:
+    return next((status for status in statuses if status != "unchanged"), "unchanged")
+
+
+def _added(parts: Sequence[Bulk]) -> Bulk:
+    return Bulk(matched=sum(one.matched for one in parts), done=sum(one.done for one in parts))
+
+
+def _by_lane(lengths: Sequence[Sequence[int]]) -> list[int]:
+    return [sum(of_lane) for of_lane in zip(*lengths, strict=True)]
+
+
+def _is_known(answer: Any) -> bool:
+    """Whether a task is there, by what was answered of it: a status, or what has one."""
+    status: str = getattr(answer, "status", answer)
+    return status != "not_found"
+
+
+def _all_workers(found: Sequence[Sequence[WorkerInfo]]) -> list[WorkerInfo]:
+    return together([worker for of_part in found for worker in of_part])
+
+
+def _seen_last(found: Sequence[WorkerInfo | None]) -> WorkerInfo | None:
+    return next(iter(together([worker for worker in found if worker is not None])), None)
+
+
+class PartitionedLimits(PartitionedArea):
+    """The limits of every partition: each counts the tasks that it has. Those of one limit key are all in one."""
+
+    set = each("limits", Limits.set, _changed)
+    remove = each("limits", Limits.remove, _changed)
+    look = total("limits", Limits.look, LimitUse.in_all)
+
+    async def list(self) -> list[Limit]:
+        """The limits that are set, by key."""
+        found: dict[str, Limit] = {}
+        for queue in await self._queue._parts_now():
+            found = {limit.key: limit for limit in await queue.limits.list()} | found
+        return [found[key] for key in sorted(found)]
+
+
+class PartitionedShares(PartitionedArea):
+    """The weights of a queue's users, the same in every partition."""
+
+    set = each("shares", Shares.set)
+    get = first("shares", Shares.get)
+    all = first("shares", Shares.all)
+
+
+class PartitionedSchedules(PartitionedArea):
+    """The schedules of a queue in partitions: each is in one of them, and its tasks are, too."""
+
+    iterate = chain("schedules", Schedules.iterate)
+
+    async def put(self, name: str, timing: Timing, payload: Any = None, **how: Any) -> SchedulePut:
+        """Make a schedule, or change the one of that name, wherever it is; see `Schedules.put`."""
+        while True:
+            known, part = await self._find(name)
+            part = part or await self._in_an_earlier_home(known, name) or self._queue.part(known.home(name)[-1])
+            try:
+                return await Schedules(part._runner, part.calls, known.epoch).put(name, timing, payload, **how)
+            except PartitionsChanged as error:
+                if (await self._queue._read()).epoch <= known.epoch:  # a partition knows more than the queue's own base
+                    raise error
+
+    async def get(self, name: str) -> Schedule | None:
+        """A schedule as it is now; None if there is none of that name."""
+        part = await self._part_of(name)
+        return await part.schedules.get(name) if part else None
+
+    def upcoming(self, schedule: Schedule, count: int = 5) -> list[float]:
+        """The next so many times of a schedule, as it was read; none where it is paused, or has no time left."""
+        return self._queue.part(self._queue._map.tags[0]).schedules.upcoming(schedule, count)
+
+    async def pause(self, name: str) -> SteerScheduleStatus:
+        """Let no more times fire until `resume`; see `Schedules.pause`."""
+        part = await self._part_of(name)
+        return await part.schedules.pause(name) if part else "not_found"
+
+    async def resume(self, name: str) -> SteerScheduleStatus:
+        """End a pause: the next time is the first from now on."""
+        part = await self._part_of(name)
+        return await part.schedules.resume(name) if part else "not_found"
+
+    async def remove(self, name: str) -> SteerScheduleStatus:
+        """Delete a schedule. The tasks that it has enqueued stay."""
+        part = await self._part_of(name)
+        return await part.schedules.remove(name) if part else "not_found"
+
+    async def trigger(self, name: str) -> Firing:
+        """Enqueue its task now, besides its times; see `Schedules.trigger`."""
+        return await (await self._part_of(name) or await self._first()).schedules.trigger(name)
+
+    async def backfill(
+        self, name: str, start: Moment, end: Moment, *, progress: Callable[[int, int], object] | None = None
+    ) -> list[Firing]:
+        """Enqueue its task for each of its times from start to end; see `Schedules.backfill`."""
+        part = await self._part_of(name)
+        return await part.schedules.backfill(name, start, end, progress=progress) if part else []
+
+    async def fire_due(self) -> Fired:
+        """Fire what is due in any partition; see `Schedules.fire_due`. What cannot be reached waits."""
+        fired: list[Fired] = []
+        failed: AdeqError | None = None
+        for queue in await self._queue._parts_now():
+            try:
+                fired.append(await queue.schedules.fire_due())
+            except (TransportError, QueueDraining) as error:
+                failed = error
+        firings = [firing for one in fired for firing in one.firings]
+        if failed is not None and (not fired or (isinstance(failed, QueueDraining) and not firings)):
+            raise failed
+        waits = [one.next - one.now for one in fired if one.next is not None]
+        if failed is not None:
+            waits.append(PATIENCE)
+        now = fired[0].now
+        return Fired(firings=firings, now=now, next=now + min(waits) if waits else None)
+
+    async def _part_of(self, name: str) -> Queue | None:
+        _, part = await self._find(name)
+        return part
+
+    async def _find(self, name: str) -> tuple[PartitionMap, Queue | None]:
+        known = await self._queue._read()
+        for tag in dict.fromkeys([*reversed(known.home(name)), *known.all]):
+            if await self._queue.part(tag).schedules.get(name):
+                return known, self._queue.part(tag)
+        return known, None
+
+    async def _in_an_earlier_home(self, known: PartitionMap, name: str) -> Queue | None:
+        """Where somebody may have put it by the map of before; from now on nobody can."""
+        for tag in known.home(name)[:-1]:
+            part = self._queue.part(tag)
+            await part._runner.send(part.calls.partition(known.epoch, (), new_ulid()))
+            if await part.schedules.get(name):
+                return part
+        return None
+
+    async def _first(self) -> Queue:
+        return (await self._queue._parts_now())[0]
+
+
+class PartitionedInspect(PartitionedArea):
+    """`queue.inspect` of all partitions. Nothing here changes anything."""
+
+    get = where_it_is("inspect", QueueInspect.get, lambda task: task is not None)
+    log = where_it_is("inspect", QueueInspect.log, bool)
+    outcome = where_it_is("inspect", QueueInspect.outcome, _is_known)
+    iterate = chain("inspect", QueueInspect.iterate)
+    length = total("inspect", QueueInspect.length, _by_lane)
+    stats = total(
+        "inspect",
+        QueueInspect.stats,
+        added_up,
+        """The sums of all partitions: how many tasks are in each state, and the totals since the queue began.
+
+        workers: of the partition that has most of them, for a worker is known in each.
+        """,
+    )
+
+
+class PartitionedDead(PartitionedArea):
+    """`queue.dead` of all partitions."""
+
+    retry = where_it_is("dead", QueueDead.retry, _is_known)
+    retry_all = total("dead", QueueDead.retry_all, _added)
+    abandon = where_it_is("dead", QueueDead.abandon, _is_known)
+    abandon_all = total("dead", QueueDead.abandon_all, _added)
+
+    async def retry_many(self, ids: Sequence[str]) -> list[Retried]:
+        """Put many dead tasks in line again, one after the other; an answer for each."""
+        return [await self.retry(id) for id in checked_list("ids", ids)]
+
+    async def abandon_many(self, ids: Sequence[str]) -> list[AbandonStatus]:
+        """Delete many dead tasks, one after the other; a status for each."""
+        return [await self.abandon(id) for id in checked_list("ids", ids)]
+
+
+class PartitionedWorkers(PartitionedArea):
+    """`queue.workers` of all partitions. Called, it is `list`."""
+
+    async def __call__(self, *, group: str | None = None, capability: str | None = None) -> builtins.list[WorkerInfo]:
+        """As `list`."""
+        return await self.list(group=group, capability=capability)
+
+    get = total("workers", QueueWorkers.get, _seen_last)
+    list = total(
+        "workers",
+        QueueWorkers.list,
+        _all_workers,
+        "The live workers by name, as the partition knows each that has seen it last.",
+    )
+
+    async def steer(
+        self,
+        workers: Sequence[str] = (),
+        *,
+        mode: WorkerMode | None = None,
+        capacity: int | None = None,
+        group: str | None = None,
+        everybody: bool = False,
+    ) -> builtins.list[str]:
+        """Say in every partition what is wanted of live workers; see `Queue.steer`. The names of those who hear."""
+        workers = checked_list("workers", workers)
+        heard: dict[str, None] = {}
+        for queue in await self._queue._parts_now():
+            names = await queue.steer(workers, mode=mode, capacity=capacity, group=group, everybody=everybody)
+            heard |= dict.fromkeys(names)
+        return [name for name in workers if name in heard] if workers else sorted(heard)
+
+
+class PartitionedSettings(PartitionedArea):
+    """`queue.settings` of all partitions. Called, it is `get`."""
+
+    async def __call__(self) -> Settings:
+        """As `get`."""
+        return await self.get()
+
+    get = first("settings", QueueSettings.get)
+
+    async def change(self, *, clock: str | None = None, **settings: Unpack[SettingsChange]) -> Settings:
+        """Change settings of every partition and answer those of the first; what is not given stays as it is."""
+        if clock is not None:  # before anything is asked by that clock
+            await self._queue.part(WHOLE).configure(clock=clock)
+        await self._queue._in_each_part(lambda queue: queue.configure(clock=clock, **settings))
+        return await self.get()
+
+
+class PartitionedAdmin(PartitionedArea):
+    """`queue.admin` of all partitions."""
+
+    pause = each("admin", QueueAdmin.pause)
+    drain = each("admin", QueueAdmin.drain)
+    resume = each("admin", QueueAdmin.resume)
+
+    async def migrate(self, *, force: bool = False, progress: Callable[[int], object] | None = None) -> Migration:
+        """Bring what is stored in every partition to the layout of this release; see `Queue.migrate`."""
+        known = await self._queue._read()
+        if not force:
+            for tag in known.all:  # of all, before the first is changed for good
+                if (await self._queue.part(tag).settings()).layout < newest_layout():
+                    refuse_older(await self._queue.part(tag).workers())
+        before, layouts, rewritten = set[int](), set[int](), 0
+
+        def tell(count: int) -> None:
+            if progress:
+                progress(rewritten + count)
+
+        for tag in known.all:
+            answer = await self._queue.part(tag).migrate(force=True, progress=tell)
+            if answer.layout:
+                before.add(answer.before)
+                layouts.add(answer.layout)
+            rewritten += answer.rewritten
+        return Migration(before=min(before, default=0), layout=min(layouts, default=0), rewritten=rewritten)

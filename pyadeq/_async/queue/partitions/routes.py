@@ -1,0 +1,131 @@
+"""The routing table: which partitions a method of a partitioned queue asks, and what it makes of their answers.
+
+A row is one line in the class of an area: `pause = each("admin", QueueAdmin.pause)`.
+
+    first         the first partition
+    each          every partition, the earliest first; those too that are made meanwhile
+    total         every partition; the answers are added up
+    chain         every partition, one after the other: an iterator over all
+    where_it_is   the partition that has the task: the first whose answer is `found`
+    by_home       where the keys of a task, or the name of a schedule, belong: `enqueue`, `schedules.put`
+    own           a method of its own, for what one row cannot say
+
+`by_home` and `own` are methods written by hand. What a partitioned queue does not have is in ABSENT, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from pyadeq._async.queue import Queue
+from pyadeq._async.queue.partitions.base import PartitionedBase
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_OF_ONE = "tell the partition: `part(tag)`"
+_WORKER = "a `Worker` does it for all partitions"
+ABSENT = {
+    "enqueue_stream": "`enqueue_many`, a part at a time",
+    "run": "`enqueue` and `result`",
+    "run_to_end": "`enqueue` and `ended`",
+    "mailbox": "a scope is one lane of one partition: `part(tag).mailbox(scope)`",
+    "bind": "decorate with a free `Tasks`, and enqueue its payload",
+    "inspect.get_many": "`get`, one by one",
+    "inspect.list": "a page is of one partition: `iterate`, or `part(tag).list()`",
+    "workers.register": _WORKER,
+    "workers.deregister": _WORKER,
+    "workers.beat": _WORKER,
+    "leases.claim_once": "`claim`",
+    "leases.settle": _WORKER,
+    "leases.settle_when_woken": _WORKER,
+    "leases.block": "`claim` with `wait`",
+    "leases.block_as": _WORKER,
+    "leases.progress_many": _WORKER,
+    "leases.release_many": "`release`, one by one",
+    "leases.snooze_many": "`snooze`, one by one",
+    "admin.purge": _OF_ONE,
+    "admin.trim": _OF_ONE,
+    "admin.promote": _OF_ONE,
+    "admin.expire": _OF_ONE,
+    "admin.reap": _OF_ONE,
+    "admin.repair": _OF_ONE,
+    "chains.chain": "give the tasks ids that name one partition, and `after`",
+    "chains.gather": "give the tasks ids that name one partition, and `gather`",
+    "chains.gathered": "`part_of(id)`, and `gathered` there",
+    "chains.gathered_page": "`part_of(id)`, and `gathered` there",
+}
+
+
+class PartitionedArea:
+    """An area of a partitioned queue."""
+
+    def __init__(self, queue: PartitionedBase) -> None:
+        self._queue = queue
+
+
+def first(area: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    async def ask(of: PartitionedArea, /, *args: Any, **kwargs: Any) -> Any:
+        return await act((await of._queue._parts_now())[0], *args, **kwargs)
+
+    act = _act(area, method)
+    return _row("first", method, ask)
+
+
+def each(
+    area: str, method: Callable[Concatenate[Any, P], R], merge: Callable[[Sequence[Any]], Any] = lambda answers: None
+) -> Callable[Concatenate[Any, P], R]:
+    async def ask(of: PartitionedArea, /, *args: Any, **kwargs: Any) -> Any:
+        return merge(await of._queue._in_each_part(lambda part: act(part, *args, **kwargs)))
+
+    act = _act(area, method)
+    return _row("each", method, ask)
+
+
+def total(
+    area: str, method: Callable[Concatenate[Any, P], R], add: Callable[[Sequence[Any]], Any], doc: str | None = None
+) -> Callable[Concatenate[Any, P], R]:
+    async def ask(of: PartitionedArea, /, *args: Any, **kwargs: Any) -> Any:
+        return add([await act(part, *args, **kwargs) for part in await of._queue._parts_now()])
+
+    act = _act(area, method)
+    return _row("total", method, ask, doc)
+
+
+def chain(area: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    async def ask(of: PartitionedArea, /, *args: Any, **kwargs: Any) -> Any:
+        for part in await of._queue._parts_now():
+            async for one in act(part, *args, **kwargs):
+                yield one
+
+    act = _act(area, method)
+    return _row("chain", method, ask)
+
+
+def where_it_is(
+    area: str, method: Callable[Concatenate[Any, str, P], R], found: Callable[[Any], bool]
+) -> Callable[Concatenate[Any, str, P], R]:
+    async def ask(of: PartitionedArea, /, id: str, *args: Any, **kwargs: Any) -> Any:
+        return await of._queue._where_it_is(id, lambda part: act(part, id, *args, **kwargs), found)
+
+    act = _act(area, method)
+    return _row("where_it_is", method, ask)
+
+
+def _act(area: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """Calls the method of a partition."""
+    name = method.__name__
+
+    def act(part: Queue, *args: Any, **kwargs: Any) -> Any:
+        return getattr(getattr(part, area), name)(*args, **kwargs)
+
+    return act
+
+
+def _row(route: str, method: Any, ask: Any, doc: str | None = None) -> Callable[..., Any]:
+    """The row with the name, the text and, for `inspect.signature`, the arguments of the method."""
+    row: Callable[..., Any] = ask
+    row.__name__, row.__doc__ = method.__name__, doc or method.__doc__
+    row.__dict__.update(route=route, __wrapped__=method)
+    return row
