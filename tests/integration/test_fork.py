@@ -6,7 +6,7 @@ import redis
 
 from pyadeq import Adeq
 from pyadeq._sync.kernel.hints import Hints
-from tests.waiting import DEADLINE
+from tests.waiting import DEADLINE, wait_until
 
 
 def test_parent_and_child_claim_different_tasks(url: str, base_name: str) -> None:
@@ -47,6 +47,7 @@ def test_parent_and_child_hear_on_connections_of_their_own(url: str, client: red
             assert client.blpop([f"{base_name}:child"], 20)
             assert client.spublish(base_name, "word") == 2
             assert os.waitpid(child, 0)[1] == 0
+            wait_until(lambda: client.pubsub_shardnumsub(base_name) == [(base_name.encode(), 1)])
             assert ear.wait(DEADLINE) == ["word"]
             assert client.spublish(base_name, "more") == 1
             assert ear.wait(DEADLINE) == ["more"]
