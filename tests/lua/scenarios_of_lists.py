@@ -173,7 +173,7 @@ def steer_where_no_queue_is(bench: Workbench, _: int) -> AnyCall:
 
 @scenario(0)
 def stats_of_more_than_1000_lanes(bench: Workbench, _: int) -> AnyCall:
-    items = [(f"e{at}", Task(payload=b"x", lane=f"group/g{at}")) for at in range(1001)]
+    items = [(f"e{at}", Task(payload=b"x", lane=f"group/g{1000 + at}")) for at in range(1001)]
     bench.real(bench.calls.enqueue(items[:1000], "first"))
     bench.real(bench.calls.enqueue(items[1000:], "last"))
     return bench.calls.stats()
