@@ -39,7 +39,7 @@ MODULE = pyadeq@v$(VERSION)
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup gen check test test-slow sizes mutants mutants-by-hand test-unit test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
+.PHONY: help setup gen check test test-slow sizes mutants test-unit test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,19 +72,16 @@ check: $(READY) ## lint, spelling, types, Lua, and whether the generated files a
 
 test: export HYPOTHESIS_PROFILE ?= quick
 test: $(READY) ## all tests but the slow ones, in under four minutes, on Valkey from the wheel
-	$(PY) -m tests.attempts -n 4 --dist worksteal -m 'not slow and not mutants and not sizes' $(ARGS)
+	$(PY) -m tests.attempts -n 4 --dist worksteal -m 'not slow and not sizes' $(ARGS)
 
 test-slow: $(READY) ## the same with the slow ones, as in CI
-	$(PY) -m tests.attempts -n 4 --dist worksteal -m 'not mutants and not sizes' $(ARGS)
+	$(PY) -m tests.attempts -n 4 --dist worksteal -m 'not sizes' $(ARGS)
 
 sizes: $(READY) ## the longest legal calls of each script, in the worst legal states; takes minutes
 	$(PY) -m pytest -n 2 -m sizes tests/lua/test_sizes.py $(ARGS)
 
 mutants: $(READY) ## each guard, comparison and write of the scripts changed in turn: the tests must notice
 	$(PY) -m tests.mutation $(ARGS)
-
-mutants-by-hand: $(READY) ## lines of the scripts changed by hand: one test for each must notice it alone
-	$(PY) -m pytest -n 2 -m mutants $(ARGS)
 
 test-unit: $(READY) ## the tests that need no server
 	$(PY) -m pytest tests/unit $(ARGS)

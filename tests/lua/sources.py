@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
@@ -12,7 +12,6 @@ from tests.unit.lua_tree import LUA, bundle, header, noun, scan
 # What bundle.py adds to the lines of a source.
 _RARE = "arg_rare()."
 _KEYS = re.compile(r"^(local function \w+\([^)]*\)) local [\w, ]+ = KEYS\[.*\]$")
-_MADE = re.compile(r"^  arg_made = \{ (.*) \}$", re.M)
 
 
 @cache
@@ -35,35 +34,22 @@ def holders(source: str) -> list[str]:
     return [one.id for one in sources().scripts if source in (one.path, *(part.path for part in one.includes))]
 
 
-def rebuilt(source: str, text: str) -> dict[str, str]:
-    """The texts of the scripts that a source is in, with another text of it."""
+def rebuilt(texts: Mapping[str, str]) -> dict[str, str]:
+    """The texts of the scripts that some sources are in, with other texts of these: by id."""
     found = {}
-    for script in (one for one in sources().scripts if one.id in holders(source)):
-        if script.path == source:
-            _, body, rest = header.divided(text.splitlines())
-            changed = replace(script, body=body.strip("\n"), rest=rest.strip("\n"))
-        else:
-            parts = [replace(part, text=text) if part.path == source else part for part in script.includes]
-            changed = replace(script, includes=parts)
+    for script in sources().scripts:
+        if not texts.keys() & {script.path, *(part.path for part in script.includes)}:
+            continue
+        changed = replace(
+            script, includes=[replace(part, text=texts.get(part.path, part.text)) for part in script.includes]
+        )
+        if script.path in texts:
+            _, body, rest = header.divided(texts[script.path].splitlines())
+            changed = replace(changed, body=body.strip("
+"), rest=rest.strip("
+"))
         found[script.id] = bundle.assemble(changed)
     return found
-
-
-def changing(old: str, new: str) -> Callable[[str], str]:
-    """A change of lines of the sources, made to a generated script."""
-
-    def change(text: str) -> str:
-        there = _as_generated(old, text)
-        if there != old:
-            text = text.replace(there, _as_generated(new, text))
-        return text.replace(old, new)
-
-    return change
-
-
-def stands_in(old: str, text: str) -> bool:
-    """Whether a generated script has lines of the sources."""
-    return old in text or _as_generated(old, text) in text
 
 
 def origins(source: str, text: str) -> dict[int, tuple[str, int]]:
@@ -95,10 +81,3 @@ def origins(source: str, text: str) -> dict[int, tuple[str, int]]:
 def as_written(text: str) -> str:
     """A line of a generated script, or a part of one, as its source has it."""
     return _KEYS.sub(r"\1", text.replace(_RARE, ""))
-
-
-def _as_generated(part: str, text: str) -> str:
-    """A part of a source as a script has it outside of its rare includes: their functions are called otherwise."""
-    made = _MADE.search(text)
-    names = re.findall(r"(\w+) =", made[1]) if made else []
-    return re.sub(rf"(?<![\w.])({'|'.join(names)})\(", rf"{_RARE}\1(", part) if names else part

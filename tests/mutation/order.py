@@ -15,7 +15,6 @@ ALIKE = 8  # tests of one function before the next seem half as useful
 CHANCES = {
     "tests/lua/test_coverage.py": 0,  # looks at which lines run, not at what they do
     "tests/lua/test_branches.py": 0,
-    "tests/property/test_mutant_lines.py": 0,
     "tests/lua/test_watched.py": 0,  # tests the watch
     "tests/lua/test_malformed.py": 0,  # what the preamble refuses, which is generated
     # Too slow.

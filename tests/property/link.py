@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -39,8 +38,8 @@ class Key(NamedTuple):
     ttl: int  # ms; -1: none
 
 
-def load_scripts(client: redis.Redis, change: Callable[[str], str] = lambda text: text) -> Scripts:
-    return load(client, {id: change(library()[id].text) for id in queue_scripts()} | {"dump": DUMP})
+def load_scripts(client: redis.Redis) -> Scripts:
+    return load(client, {id: library()[id].text for id in queue_scripts()} | {"dump": DUMP})
 
 
 def load(client: redis.Redis, texts: dict[str, str]) -> Scripts:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from pyadeq import library
-from tests.lua.sources import changing, stands_in
+from tests.lua.sources import paths, rebuilt
+from tests.unit.lua_tree import LUA
 
 
 def planted(old: str, new: str) -> Callable[[str], str]:
-    """A change of all scripts that have a line."""
-    assert any(stands_in(old, library()[id].text) for id in library()), f"no script has the line any more: {old}"
-    return changing(old, new)
+    """A change of all scripts with a source that has a line."""
+    texts = {path: (LUA / path).read_text() for path in paths()}
+    changed = rebuilt({path: text.replace(old, new) for path, text in texts.items() if old in text})
+    assert changed, f"no source has the line any more: {old}"
+    by_text = {library()[id].text: text for id, text in changed.items()}
+    return lambda text: by_text.get(text, text)
 
 
 # The rule that is broken, and the lines of the scripts before and after.

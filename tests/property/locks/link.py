@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -39,9 +39,9 @@ Plain = tuple[str, dict[str, Any]]
 """A status and its fields; a list holds such pairs."""
 
 
-def load_scripts(client: redis.Redis, change: Callable[[str], str] = lambda text: text) -> Scripts:
+def load_scripts(client: redis.Redis) -> Scripts:
     ids = [id for id in library() if id.startswith("lock.")]
-    return load(client, {id: change(library()[id].text) for id in ids} | {"dump": DUMP})
+    return load(client, {id: library()[id].text for id in ids} | {"dump": DUMP})
 
 
 class Store(NamedTuple):
