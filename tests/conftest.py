@@ -7,6 +7,7 @@ ADEQ_TEST_ENGINES  1: the tests run on one engine after another; scenarios check
 HYPOTHESIS_PROFILE dev (default), quick (a quarter of the examples), ci (more), or soak (as many, others each time)
 """
 
+import gc
 import itertools
 import os
 import re
@@ -56,6 +57,17 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
     """What cannot be collected ends the run: workers would go on without it."""
     if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
         pytest.exit(f"{report.nodeid} cannot be collected:\n{report.longreprtext}", pytest.ExitCode.INTERRUPTED)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is collected stays until the end. To look for garbage in it would take as long as to collect it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -51,6 +51,7 @@ TIES: dict[str, Any] = {
 }
 
 SCENARIOS: list[Scenario] = []
+_names: set[str] = set()
 
 
 def scenario(*sizes: int, clock: str = "test", noun: str = "queue") -> Callable[[Prepare], Prepare]:
@@ -62,7 +63,8 @@ def scenario(*sizes: int, clock: str = "test", noun: str = "queue") -> Callable[
         script = verb if noun == "queue" else f"{noun} {verb}"
         for size in sizes:
             name = f"{script}: {path}" + (f", n={size}" if sizes != (0,) else "")
-            assert all(one.name != name for one in SCENARIOS), f"two scenarios have the name {name!r}"
+            assert name not in _names, f"two scenarios have the name {name!r}"
+            _names.add(name)
             SCENARIOS.append(Scenario(name, prepare, size, clock, noun, verb))
         return prepare
 
