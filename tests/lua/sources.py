@@ -45,9 +45,7 @@ def rebuilt(texts: Mapping[str, str]) -> dict[str, str]:
         )
         if script.path in texts:
             _, body, rest = header.divided(texts[script.path].splitlines())
-            changed = replace(changed, body=body.strip("
-"), rest=rest.strip("
-"))
+            changed = replace(changed, body=body.strip("\n"), rest=rest.strip("\n"))
         found[script.id] = bundle.assemble(changed)
     return found
 

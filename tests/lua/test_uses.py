@@ -267,8 +267,8 @@ def test_a_change_of_a_source_is_made_in_the_script_that_uses_it(
     monkeypatch.setattr(sources, "LUA", scripts.root)
     path = "lock/include/core/live_request.lua"
     own = (scripts.root / path).read_text()
-    assert sources.rebuilt(path, own)[ID] == text
-    changed = sources.rebuilt(path, own.replace("read_request(text)", "read_request(text .. 'changed')"))[ID]
+    assert sources.rebuilt({path: own})[ID] == text
+    changed = sources.rebuilt({path: own.replace("read_request(text)", "read_request(text .. 'changed')")})[ID]
     assert "lock__read_request(text .. 'changed')" in changed
     lines = sources.origins("queue/hand_over.v1.lua", text)
     places = {sources.as_written(text.splitlines()[at - 1].strip()): place for at, place in lines.items()}
