@@ -130,11 +130,12 @@ def load(root: Path) -> Sources:
             noun = nouns.get(path.parent.name)
             script = read_script(root, path.relative_to(root).as_posix(), noun, called)
             script.constants = noun.constants if noun else {}
-            problems += seams.direct_calls(_visible(includes, script.noun), script.path, script.free)
+            known, known_keys = _known(script, includes, keys, nouns)
+            problems += seams.direct_calls(known, script.path, script.free)
             scripts.append(script)
             _check_errors(script, errors["script"])
             if not problems:
-                resolve(script, *_known(script, includes, keys, nouns))
+                resolve(script, known, known_keys)
         except BuildError as error:
             problems.append(str(error))
     if not scripts and not problems:

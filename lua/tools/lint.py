@@ -180,7 +180,8 @@ def _check_script(script: Script, sources: Sources, parts: list[Facts]) -> list[
 def _check_opens(script: Script, text: str, facts: dict[str, Facts]) -> list[str]:
     """A script of several nouns opens all of them before it writes: an error reply must not follow a write."""
     parts = {part.name: part for part in script.includes}
-    writing = {name for name, part in parts.items() if facts[part.path].commands.keys() - READS}
+    sources = {name: facts[part.path] for name, part in parts.items() if not part.generated}
+    writing = {name for name, source in sources.items() if source.commands.keys() - READS}
     for _ in parts:
         writing |= {name for name, part in parts.items() if part.free.keys() & writing}
     chunk = parse(text, script.uses.values())

@@ -112,7 +112,7 @@ def direct_calls(includes: Mapping[str, Include], path: str, free: Mapping[str, 
     """Each hook that a source calls by itself, as a finding."""
     for name in sorted(free.keys() & includes.keys()):
         if is_hook(Path(includes[name].path)):
-            yield f"{path}:{free[name]}: {name} is a hook: call {Path(includes[name].path).stem}"
+            yield f"{path}:{free[name]}: {name.replace('__', '.')} is a hook: call {Path(includes[name].path).stem}"
 
 
 def _problem(name: str, seam: Any) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lupa.lua51 import LuaRuntime
 
-from tests.unit.lua_tree import NOUN, SCRIPTS, Sources, bundle
+from tests.unit.lua_tree import NOUN, SCRIPTS, Sources, bundle, lint
 
 SEAM = """
 [seams.on_end]
@@ -72,6 +72,34 @@ def sent(text: str, how: str, record: dict[str, str]) -> tuple[list[list[str]], 
         " return loadstring(text)()[2] end"
     )
     return commands, run(text.partition("\n")[2], call, how)
+
+
+def test_a_seam_of_a_script_that_uses_another_noun_may_write(demo: Sources) -> None:
+    demo.include("open", "-- open(): x\nlocal function open() return own end\n", "lock/include/core")
+    (demo.root / "lock/keys.toml").write_text('own = { type = "hash", doc = "x" }\n')
+    lines = "USES lock\nARGV lease_ms id\nARGV how id\nARGV mode id\nRETURN ok\nREPLAY idempotent"
+    for body, found in (
+        (f"\nlocal own = lock.open(){CALL}", []),
+        (CALL.replace("return {", "return { lock.open(),"), []),
+        (
+            "\nlocal own = on_end(lease_ms, how, mode)\nreturn { 'ok', lock.open(own) }\n",
+            ["demo/end.v1.lua:11: lock.open"],
+        ),
+    ):
+        demo.script(lines, body, header="-- demo.end.v1: x\n--\n", path="demo/end.v1.lua")
+        findings = [finding.partition(" must come")[0] for finding in lint.lint(demo.root)]
+        assert [finding for finding in findings if "end.v1" in finding] == found
+
+
+def test_another_noun_uses_a_seam(demo: Sources) -> None:
+    lines = "USES demo\nARGV lease_ms id\nARGV how id\nARGV mode id\nRETURN ok"
+    header, path = "-- other.end.v1: x\n--\n", "other/end.v1.lua"
+    (demo.root / "other").mkdir()
+    demo.script(lines, CALL.replace("on_end", "demo.on_end"), header=header, path=path)
+    own, theirs = (demo.build()[f"dist/{noun}.end.v1.lua"] for noun in ("demo", "other"))
+    assert sent(theirs, "done", {"parent": "p", "size": "7"}) == sent(own, "done", {"parent": "p", "size": "7"})
+    demo.script(lines, CALL.replace("on_end", "demo.late_on_end"), header=header, path=path)
+    assert "other/end.v1.lua:9: demo.late_on_end is a hook: call on_end" in demo.errors()
 
 
 def test_a_dispatcher_reads_once_and_calls_each_hook_in_order(demo: Sources) -> None:
