@@ -81,3 +81,10 @@ def test_a_row_has_the_arguments_and_the_text_of_the_method() -> None:
         name: member.route for name, member in inspect.getmembers(pyadeq.PartitionedQueue) if hasattr(member, "route")
     }
     assert (routes["retry"], routes["pause"], routes["stats"]) == ("where_it_is", "each", "total")
+
+
+def test_short_names_are_coroutine_functions_in_asyncio_only() -> None:
+    for name in ("ack", "get", "pause", "retry"):
+        for noun in ("Queue", "PartitionedQueue"):
+            assert inspect.iscoroutinefunction(getattr(getattr(pyadeq.asyncio, noun), name))
+            assert not inspect.iscoroutinefunction(getattr(getattr(pyadeq, noun), name))

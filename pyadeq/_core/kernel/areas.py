@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import iscoroutinefunction
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -15,9 +16,15 @@ def forward(area: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Con
     name = method.__name__
 
     @wraps(method)
-    def call(noun: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        answer: R = getattr(getattr(noun, area), name)(*args, **kwargs)
-        return answer
+    def call(noun: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return getattr(getattr(noun, area), name)(*args, **kwargs)
 
-    call.__dict__["area"] = area  # for the reference
-    return call
+    @wraps(method)
+    async def call_async(noun: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return await getattr(getattr(noun, area), name)(*args, **kwargs)
+
+    # Mocks, for instance, ask whether a method is a coroutine function.
+    made: Any = call_async if iscoroutinefunction(method) else call
+    made.area = area  # for the reference
+    short: Callable[Concatenate[Any, P], R] = made
+    return short
