@@ -39,7 +39,19 @@ from model import (
     Script,
     Status,
 )
-from noun import FILE, RETRY, Noun, NounError, arg_entry, entry_of, field_facts, read_noun, status_facts, with_constants
+from noun import (
+    FILE,
+    RETRY,
+    Noun,
+    NounError,
+    adopt,
+    arg_entry,
+    entry_of,
+    field_facts,
+    read_noun,
+    status_facts,
+    with_constants,
+)
 from noun import check as check_noun
 from preamble import LAYOUT, keys_of, preamble
 from scan import GLOBALS, LuaError, parse, renamed, substitute, tokens
@@ -149,6 +161,8 @@ def load(root: Path) -> Sources:
         ]
     if not problems:
         for noun in nouns.values():
+            adopt(noun, *_of(noun, scripts)[:2])
+        for noun in nouns.values():
             problems += check_noun(noun, *_of(noun, scripts), nouns)
     if problems:
         raise BuildErrors("\n".join(dict.fromkeys(problems)))  # one of the kernel is a problem of each noun
@@ -210,7 +224,8 @@ def _folders(root: Path) -> Iterator[Path]:
 def _include_files(root: Path) -> list[Path]:
     """Those of the kernel, which every noun may use, and those that each noun has for itself."""
     folders = [root / "kernel", *(folder / "include" for folder in _folders(root))]
-    return [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
+    found = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
+    return [path for path in found if path != root / "kernel" / FILE]
 
 
 def _visible(includes: list[Include], noun: str) -> dict[str, Include]:

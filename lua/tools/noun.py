@@ -1,6 +1,7 @@
 """The facts of a noun that no script declares alone: `<noun>/noun.toml`, read, and checked against the headers.
 
-A noun without the file has none; lint.py wants one.
+A noun without the file has none; lint.py wants one. Facts that most nouns share are in `kernel/noun.toml`: a noun has
+those that it uses and does not say itself.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from model import LISTS, WORD, Arg, Field, Script, Status, Type, read_type
@@ -23,7 +25,8 @@ _TABLES = (
     "word", "plural", "title", "method", "field", "bases", "names", "roles", "events", "settings", "texts", "tables",
     "counters", "hints", "waits", "statuses",
 )  # fmt: skip
-_MAY = {"lua", "seams"}
+_NEEDED = ("word", "plural", "title", "method", "field")
+_MAY = ("lua", "seams")
 _CONSTANT = re.compile(r"\b(?:DEFAULT|WAIT)_[a-z0-9_]+\b")
 
 Entry = dict[str, Any]
@@ -38,6 +41,7 @@ class Noun:
     path: str
     facts: Entry
     settings: list[Arg] = field(default_factory=list)
+    shared: Entry = field(default_factory=dict)
 
     @property
     def lua(self) -> str:
@@ -48,7 +52,8 @@ class Noun:
     def constants(self) -> dict[str, str]:
         """What stands in the generated scripts for DEFAULT_<setting> and WAIT_<wait>."""
         found = {f"DEFAULT_{arg.name}": _literal(arg) for arg in self.settings if arg.default}
-        return found | {f"WAIT_{name}": str(wait[0]) for name, wait in self.facts["waits"].items()}
+        waits = self.shared.get("waits", {}) | self.facts["waits"]
+        return found | {f"WAIT_{name}": str(wait[0]) for name, wait in waits.items()}
 
 
 def read_noun(root: Path, word: str) -> Noun | None:
@@ -60,18 +65,47 @@ def read_noun(root: Path, word: str) -> Noun | None:
         facts = tomllib.loads((root / path).read_text())
     except tomllib.TOMLDecodeError as error:
         raise NounError(f"{path}:1: {error}") from None
-    if sorted(facts.keys() - _MAY) != sorted(_TABLES):
-        raise NounError(f"{path}:1: must have {', '.join(_TABLES)}, got {', '.join(facts)}")
+    if not set(_NEEDED) <= facts.keys() - set(_MAY) <= set(_TABLES):
+        optional = ", ".join(name for name in (*_TABLES, *_MAY) if name not in _NEEDED)
+        raise NounError(f"{path}:1: must have {', '.join(_NEEDED)}, and may have {optional}; got {', '.join(facts)}")
     if facts["word"] != word:
         raise NounError(f"{path}:1: word must be {word}, as the folder")
     if not WORD.fullmatch(str(facts.get("lua", word))):
         raise NounError(f"{path}:1: lua must be small letters, digits and single _, got {facts['lua']!r}")
-    noun = Noun(path, facts)
+    shared = _shared(root, facts)
+    facts = {name: {} for name in _TABLES if name not in _NEEDED} | facts
+    facts |= {name: shared.get(name, {}) | facts[name] for name in ("bases", "names")}
+    noun = Noun(path, facts, shared=shared)
     problems = list(_malformed(noun))
     if problems:
         raise NounError("\n".join(f"{path}:1: {problem}" for problem in problems))
     noun.settings = [Arg(name, _type(entry[0]), _wire(entry[1])) for name, entry in facts["settings"].items()]
     return noun
+
+
+def _shared(root: Path, facts: Entry) -> Entry:
+    """The facts of the kernel, with the words of this noun for `$word`, `$field` and so on."""
+    path = root / "kernel" / FILE
+    if not path.is_file():
+        return {}
+    words = {name: facts[name] for name in _NEEDED}
+    return tomllib.loads(Template(path.read_text()).substitute(words))
+
+
+def adopt(noun: Noun, scripts: list[Script], sources: str) -> None:
+    """Give a noun the shared facts that its scripts use. sources: all their text."""
+    statuses = [status for script in scripts for status in statuses_of(script)]
+    fields = [one for status in statuses for one in status.fields]
+    used: dict[str, set[str | None]] = {
+        "statuses": {status.name for status in statuses},
+        "texts": {one.name for one in fields if one.type == "text" and not one.words},
+        "tables": {one.of for one in fields if one.type == "pairs"},
+        "waits": {name for name in noun.shared.get("waits", {}) if f"WAIT_{name}" in sources},
+    }
+    for table, names in used.items():
+        for name, fact in noun.shared.get(table, {}).items():
+            if name in names:
+                noun.facts[table].setdefault(name, fact)
 
 
 def with_constants(text: str, constants: Mapping[str, str]) -> str:

@@ -62,6 +62,26 @@ def test_the_manifest_has_the_facts(sources: Sources) -> None:
     assert (run["replay"], back["replay"]) == ("idempotent", "idempotent")
 
 
+def test_what_most_nouns_share_is_said_once(sources: Sources) -> None:
+    """A noun has the shared facts that its scripts use, and its own go first."""
+    (sources.root / "kernel").mkdir(exist_ok=True)
+    (sources.root / "kernel/noun.toml").write_text(
+        '[bases]\nusual = "<prefix>:{$word:<name>}"\n[names]\nname = ["name", "the name of the $field"]\n'
+        'slot = ["name", "a slot"]\n[texts]\ncursor = "shared"\nother = "unused"\n'
+        '[statuses]\nok = ["done", "shared"]\ngone = ["done", "shared"]\n'
+    )
+    own = NOUN.replace('usual = "<prefix>:{demo:<name>}"\n', "").replace('ok = ["done", "carried out"]\n', "")
+    (sources.root / "demo/noun.toml").write_text(own.replace('cursor = "opaque"\n', ""))
+    manifest = sources.manifest()
+    noun = manifest["nouns"]["demo"]
+    assert noun["bases"] == {"usual": "<prefix>:{demo:<name>}"}
+    assert {name: fact["doc"] for name, fact in noun["names"].items()} == {
+        "prefix": "the first part", "name": "the name", "slot": "a slot",
+    }  # fmt: skip
+    _, run = manifest["scripts"]
+    assert [one["doc"] for one in run["returns"]] == ["shared", "it is not there"]
+
+
 def test_defaults_and_waits_stand_for_their_names(sources: Sources) -> None:
     text = sources.build()["dist/demo.run.v1.lua"]
     assert "row[1] or 15, 'how', row[2] or 'fast', 'block', 1000)" in text
