@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
-from pyadeq._core.kernel.call import Call, Reply, build_call
+from pyadeq._core.kernel.call import Answer, Call, Reply, build_call
 from pyadeq._core.kernel.manifest import library
 from pyadeq.errors import ConflictError
 from pyadeq.models.worker import WorkerInfo
@@ -73,8 +73,8 @@ def refuse_older(workers: Iterable[WorkerInfo]) -> None:
         )
 
 
-def layout(reply: Reply) -> Layout:
-    return Layout(int(reply[2]), int(reply[3]))
+def layout(answer: Answer) -> Layout:
+    return Layout(answer["layout"], answer["rewritten"])
 
 
 def _step(reply: Reply) -> Step:

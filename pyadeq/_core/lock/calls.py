@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from pyadeq._core.kernel.call import Answer, Call, Item, build_call, parse_reply
-from pyadeq._core.kernel.manifest import library
+from pyadeq._core.kernel.call import Answer, Call, Item
 from pyadeq._core.kernel.migration import Layout, layout
+from pyadeq._core.kernel.nouncalls import NounCalls
 from pyadeq._core.lock import replies
 from pyadeq._core.queue.items import checked_list
 from pyadeq.errors import BadArgument
@@ -41,20 +41,14 @@ MAX_RENEWED: Final = 1000
 
 
 @dataclass(frozen=True)
-class LockCalls:
+class LockCalls(NounCalls):
     """Builds the calls of one lock domain.
 
     A rid names one request for good: with it a call that is sent again does not act again, and an ended one never
     holds anything. issued_ms: the domain's clock when the request was made; one that arrives a minute later is refused.
-
-    now_ms and trace are asked once a call: the first answers 0 but for domains with a test clock, the second the W3C
-    traceparent of what the program does now, or nothing.
     """
 
-    base: str
-    now_ms: Callable[[], int] = field(default=lambda: 0)
-    source: str = ""
-    trace: Callable[[], str | None] = field(default=lambda: None)
+    noun: str = field(default="lock", kw_only=True)
 
     def _call(
         self,
@@ -65,14 +59,7 @@ class LockCalls:
         group: str = "item",
         **scalars: Any,
     ) -> Call[T]:
-        script = library()[f"lock.{verb}.v1"]
-        scalars["now_ms"] = self.now_ms()
-        if any(argument.name == "trace" for argument in script.args):
-            scalars |= {"source": self.source or None, "trace": self.trace() or None}
-        groups = {group: items} if items else {}
-        return build_call(
-            script.id, self.base, scalars, groups, decode=lambda reply: decode(parse_reply(script, reply))
-        )
+        return self.call(verb, decode, {group: items} if items else None, **scalars)
 
     def acquire(
         self,
@@ -182,7 +169,7 @@ class LockCalls:
 
     def migrate(self, done: bool = False) -> Call[Layout]:
         """done: everything that was stored is rewritten."""
-        return build_call("lock.migrate.v1", self.base, {"now_ms": self.now_ms(), "done": done}, decode=layout)
+        return self._call("migrate", layout, done=done)
 
     def drain(self, resource: str) -> Call[str]:
         return self._call("drain", replies.status, resource=resource)

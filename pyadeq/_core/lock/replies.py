@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from pyadeq._core.kernel.call import Answer
+from pyadeq._core.kernel.nouncalls import in_seconds, record
 from pyadeq.models.lock import (
     Capacity,
     CycleEdge,
@@ -161,26 +162,10 @@ def circle_text(cycle: Sequence[CycleEdge]) -> str:
 def _capacity(about: dict[str, bytes]) -> Capacity | None:
     if not about:
         return None
-    return Capacity(
-        max=int(about["max"]),
-        used=int(about["used"]),
-        status=about["status"].decode(),  # type: ignore[arg-type]
-        heartbeat=int(about["seen_ms"]) / 1000,
-        silent=int(about["silent_ms"]) / 1000 or None,
-    )
+    fields = record("lock", "capacity", about)
+    return Capacity.model_validate({"heartbeat": fields.pop("seen"), **fields, "silent": fields["silent"] or None})
 
 
 def settings(answer: Answer) -> LockSettings:
-    stored = {name: value.decode() for name, value in answer.fields.pop("settings").items()}
-    given: dict[str, Any] = {}
-    for name in LockSettings.model_fields:
-        if f"{name}_ms" in stored:
-            given[name] = int(stored[f"{name}_ms"]) / 1000
-        elif name in stored:
-            given[name] = stored[name]
-    return LockSettings.model_validate(given)
-
-
-def in_seconds(fields: dict[str, Any]) -> dict[str, Any]:
-    """`deadline_ms` becomes `deadline`, in seconds."""
-    return {name.removesuffix("_ms"): value / 1000 if name.endswith("_ms") else value for name, value in fields.items()}
+    stored = record("lock", "settings", answer.fields.pop("settings"))
+    return LockSettings.model_validate({name: stored[name] for name in LockSettings.model_fields if name in stored})

@@ -1,0 +1,203 @@
+"""The calls of any noun, by the names that the manifest has for arguments and fields.
+
+What is hot has an encoder and a decoder of its own, by position: see `_core/queue/calls.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final, TypeVar
+
+from pyadeq._core.kernel.call import Answer, Call, Item, build_call, parse_reply
+from pyadeq._core.kernel.manifest import Argument, Group, Script, library
+from pyadeq._core.kernel.options import checked_options
+from pyadeq.models.base import to_ms
+
+T = TypeVar("T")
+CONTEXT: Final = frozenset({"now_ms", "source", "trace"})
+"""Arguments that the client fills in."""
+
+
+class Result:
+    """What a call has answered: `result.status`, and each field by its name, `result.text`; `fields` has all of them.
+
+    Times are in seconds, and their names have no `_ms`. A field that this answer does not have is None.
+    """
+
+    def __init__(self, status: str, fields: dict[str, Any]) -> None:
+        self.status = status
+        self.fields = fields
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # what copy and pickle look for before there are fields
+            raise AttributeError(name)
+        return self.fields.get(name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Result) and (self.status, self.fields) == (other.status, other.fields)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{' '.join([self.status, *(f'{name}={value!r}' for name, value in self.fields.items())])}>"
+
+
+@dataclass(frozen=True)
+class NounCalls:
+    """Builds the calls of one base.
+
+    now_ms and trace are asked once a call: the first answers 0 but for a base with a test clock, the second the W3C
+    traceparent of what the program does now, or nothing.
+    """
+
+    base: str
+    now_ms: Callable[[], int] = field(default=lambda: 0)
+    source: str = ""
+    trace: Callable[[], str | None] = field(default=lambda: None)
+    noun: str = field(default="", kw_only=True)
+
+    def build(self, verb: str, /, **arguments: Any) -> Call[Result]:
+        """A call by the names of its arguments; a time may come as seconds, by its name without `_ms`.
+
+        A group is a list of items: each a value, its fields in order, or a mapping of its fields and pairs.
+        """
+        script = script_of(self.noun, verb)
+        scalars, groups = _sorted_out(script, arguments)
+        return self.call(verb, lambda answer: result(script, answer), groups, **scalars)
+
+    def call(
+        self,
+        verb: str,
+        decode: Callable[[Answer], T],
+        groups: Mapping[str, Sequence[Item]] | None = None,
+        /,
+        **scalars: Any,
+    ) -> Call[T]:
+        """The same with the arguments as they are sent, and a decoder."""
+        script = script_of(self.noun, verb)
+        for name in _context(script):
+            scalars[name] = (
+                self.now_ms() if name == "now_ms" else (self.source if name == "source" else self.trace()) or None
+            )
+        return build_call(
+            script.id, self.base, scalars, groups, decode=lambda reply: decode(parse_reply(script, reply))
+        )
+
+
+@cache
+def script_of(noun: str, verb: str) -> Script:
+    """The newest version of a script."""
+    ids = [id for id in library() if id.startswith(f"{noun}.{verb}.v")]
+    return library()[max(ids, key=lambda id: int(id.rpartition("v")[2]), default=f"{noun}.{verb}.v1")]
+
+
+@cache
+def _context(script: Script) -> tuple[str, ...]:
+    return tuple(argument.name for argument in script.args if argument.name in CONTEXT)
+
+
+def in_seconds(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """`deadline_ms` becomes `deadline`, in seconds."""
+    return {name.removesuffix("_ms"): value / 1000 if name.endswith("_ms") else value for name, value in fields.items()}
+
+
+# Arguments.
+
+
+def _sorted_out(script: Script, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, list[Item]]]:
+    """The scalars as they are sent, and the items of the groups."""
+    groups = {group.name: group for group in script.groups}
+    own = [argument for argument in script.args if argument.name not in CONTEXT]
+    scalars = {name: value for name, value in given.items() if name not in groups}
+    checked_options(scalars, [*groups, *_words(own)])
+    return _sent(own, scalars), {name: _items(groups[name], given[name]) for name in groups.keys() & given.keys()}
+
+
+def _words(arguments: Sequence[Argument]) -> list[str]:
+    """What a caller may say: times in seconds, or as they are sent."""
+    names = [argument.name for argument in arguments]
+    return [*dict.fromkeys(name.removesuffix("_ms") for name in names), *(n for n in names if n.endswith("_ms"))]
+
+
+def _sent(arguments: Sequence[Argument], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Seconds as milliseconds. A name that is not known stays: the check of the call refuses it."""
+    names = {argument.name for argument in arguments}
+    sent: dict[str, Any] = {}
+    for name, value in given.items():
+        if name in names or f"{name}_ms" not in names:
+            sent[name] = value
+        else:
+            sent[f"{name}_ms"] = None if value is None else to_ms(name, value)
+    return sent
+
+
+def _items(group: Group, given: Any) -> list[Item]:
+    if isinstance(given, Mapping):  # the one item of a group such as `settings`
+        given = [given]
+    return [_item(group, one) for one in given]
+
+
+def _item(group: Group, given: Any) -> Item:
+    if not isinstance(given, Mapping):
+        return (given,) if isinstance(given, str | bytes | int) else given
+    own = _words(group.fields)
+    fields = _sent(group.fields, {name: value for name, value in given.items() if name in own})
+    pairs = _sent(group.pairs, {name: value for name, value in given.items() if name not in own})
+    if pairs and not group.pairs:
+        checked_options(pairs, own)
+    return [*(fields.get(argument.name) for argument in group.fields), *([pairs] if group.pairs else [])]
+
+
+# Replies.
+
+
+def result(script: Script, answer: Answer, shape: str | None = None) -> Result:
+    """An answer with times in seconds, and records by the types of their tables; an object for each entry of a list."""
+    declared = script.returns if shape is None else script.shapes[shape]
+    fields = dict(answer.fields)
+    for one in declared[answer.status]:
+        if one.type == "list":
+            fields[one.name] = [result(script, entry, one.shape) for entry in fields[one.name]]
+        elif one.type == "pairs" and one.table:
+            fields[one.name] = record(script.id.partition(".")[0], one.table, fields[one.name])
+    return Result(answer.status, in_seconds(fields))
+
+
+def record(noun: str, table: str, stored: Mapping[str, bytes]) -> dict[str, Any]:
+    """A record, by the types of a table of the manifest. A name that it does not have stays bytes."""
+    types, others = _types(noun, table)
+    found: dict[str, Any] = {}
+    for name, value in stored.items():
+        kind = types.get(name, others)
+        if kind == "int" and name.endswith("_ms"):
+            found[name.removesuffix("_ms")] = int(value) / 1000
+        else:
+            found[name] = _READ[kind](value)
+    return found
+
+
+@cache
+def _types(noun: str, table: str) -> tuple[dict[str, str], str]:
+    """The type of each name, and that of names in `<>`, which stand for any of a kind."""
+    entries = library().manifest["nouns"][noun]["tables"][table]
+    types = {entry["name"]: entry["type"] for entry in entries}
+    return types, next((kind for name, kind in types.items() if "<" in name), "bytes")
+
+
+def _text(value: bytes) -> str:
+    return value.decode(errors="replace")
+
+
+def _as_is(value: bytes) -> bytes:
+    return value
+
+
+_READ: Final[dict[str, Callable[[bytes], Any]]] = {
+    **dict.fromkeys(("id", "label", "name", "lane", "limit", "text", "enum"), _text),
+    **dict.fromkeys(("ids", "labels", "lanes"), lambda value: tuple(filter(None, _text(value).split(",")))),
+    "bytes": _as_is,
+    "int": int,
+    "bool": lambda value: value not in (b"", b"0"),
+}
