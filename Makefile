@@ -57,8 +57,9 @@ $(READY): pyproject.toml
 	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[all,bench,test,dev]'
 	@touch $@
 
-gen: $(READY) ## write the generated files: lua/dist, lua/manifest.json, the sync twins
+gen: $(READY) ## write the generated files: lua/dist, lua/manifest.json, the client's methods, the sync twins
 	$(PY) lua/bundle.py
+	$(PY) pyadeq/_nouns.py
 	$(PY) pyadeq/_unasync.py
 
 check: $(READY) ## lint, spelling, types, Lua, and whether the generated files are current
@@ -68,6 +69,7 @@ check: $(READY) ## lint, spelling, types, Lua, and whether the generated files a
 	$(VENV)/bin/mypy
 	$(PY) lua/bundle.py --check
 	$(PY) lua/tools/lint.py
+	$(PY) pyadeq/_nouns.py --check
 	$(PY) pyadeq/_unasync.py --check
 
 test: export HYPOTHESIS_PROFILE ?= quick

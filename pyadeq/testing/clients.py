@@ -8,7 +8,7 @@ import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyadeq
 from pyadeq import Call
@@ -16,6 +16,7 @@ from pyadeq import asyncio as aio
 from pyadeq.errors import ConfigError
 
 T = TypeVar("T")
+N = TypeVar("N")
 
 
 def new_server() -> pyadeq.EmbeddedServer:
@@ -32,21 +33,17 @@ def new_prefix(test: str) -> str:
 
 
 class _Client(pyadeq.Adeq):
-    """Creates queues and lock domains with the virtual clock, if it has one."""
+    """Creates queues, lock domains and so on with the virtual clock, if it has one."""
 
-    def queue(self, name: str) -> pyadeq.Queue:
-        if self._clock and name not in self._queues:
-            super().queue(name).configure(clock="test")
-        return super().queue(name)
-
-    def locks(self, domain: str) -> pyadeq.Locks:
-        if self._clock and domain not in self._locks:
-            super().locks(domain).configure(clock="test")
-        return super().locks(domain)
+    def _noun(self, noun: str, kind: Callable[[Any, str, str], N], name: str) -> N:
+        if self._clock and (noun, name) not in self._made:
+            made: Any = super()._noun(noun, kind, name)
+            made.configure(clock="test")
+        return super()._noun(noun, kind, name)
 
 
 class _AioClient(aio.Adeq):
-    """The same for asyncio. There is nothing to await in `queue()`, so a sync client creates them.
+    """The same for asyncio. There is nothing to await in `queue()` and its like, so a sync client creates them.
 
     A connection has to be closed on the event loop that opened it. So they stay open while the function of the test
     runs; before and after that, in async fixtures, no longer than the calls.
@@ -56,17 +53,11 @@ class _AioClient(aio.Adeq):
     _stays_open = False
     _calls = 0
 
-    def queue(self, name: str) -> aio.Queue:
-        if self._clock and name not in self._queues:
+    def _noun(self, noun: str, kind: Callable[[Any, str, str], N], name: str) -> N:
+        if self._clock and (noun, name) not in self._made:
             with connect(self.url, self.prefix, self._clock) as creator:
-                creator.queue(name)
-        return super().queue(name)
-
-    def locks(self, domain: str) -> aio.Locks:
-        if self._clock and domain not in self._locks:
-            with connect(self.url, self.prefix, self._clock) as creator:
-                creator.locks(domain)
-        return super().locks(domain)
+                getattr(creator, pyadeq.library().manifest["nouns"][noun]["method"])(name)
+        return super()._noun(noun, kind, name)
 
     async def send(self, call: Call[T], retry_for: float | None = None) -> T:
         self._calls += 1

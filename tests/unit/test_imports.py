@@ -19,6 +19,7 @@ LAYERS = {
     "errors": GROUND,
     "keys": GROUND,
     "_supervisor": GROUND,
+    "_nouns": GROUND,
     "_unasync": GROUND,
     "_version": GROUND,
     "limit_models": MODELS,
@@ -41,7 +42,7 @@ LAYERS = {
 }
 IMPURE = {"asyncio", "random", "redis", "secrets", "select", "socket", "subprocess", "threading", "time"}
 # These import besides the standard library only what is named.
-ALONE = {"_supervisor": set[str](), "_unasync": set[str](), "embedded": {"errors"}}
+ALONE = {"_supervisor": set[str](), "_nouns": set[str](), "_unasync": set[str](), "embedded": {"errors"}}
 
 
 def imports(path: str, source: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from pyadeq._async.kernel.blocks import with_block
+from pyadeq._async.kernel.nouns import Nouns
 from pyadeq._async.kernel.pipeline import Pipeline
 from pyadeq._async.kernel.runner import LONGEST_BLOCK
 from pyadeq._core.kernel.call import Call
@@ -20,17 +21,15 @@ from pyadeq._core.kernel.sending import decoded, pack
 from pyadeq._twins import aio_sleep
 from pyadeq.codec import Codec
 from pyadeq.errors import ClientClosed, ConfigError
-from pyadeq.keys import check_name, lock_base, queue_base
+from pyadeq.keys import check_name
 from pyadeq.models.base import Seconds
 
 if TYPE_CHECKING:  # redis-py is imported when a client is made, a noun when it is first used
     from redis.asyncio import Redis, RedisCluster
 
-    from pyadeq._async.lock import Locks
     from pyadeq._async.lock.acquire import AcquireOptions
     from pyadeq._async.lock.across import WantedThere
     from pyadeq._async.lock.grant import Grant
-    from pyadeq._async.queue import Queue
     from pyadeq._async.queue.partitions import PartitionedQueue
     from pyadeq.models.lock import FoundDeadlock
 
@@ -40,7 +39,7 @@ LONGEST_RETRY = 45.0
 LATE = 5.0
 
 
-class Adeq:
+class Adeq(Nouns):
     """Runs scripts on a Redis or Valkey server, or on a cluster of them.
 
     client: a `Redis` or `RedisCluster` of redis-py, also one from `Sentinel.master_for`, or of a class of your own. It
@@ -79,6 +78,7 @@ class Adeq:
         from pyadeq._async.kernel.scripts import Scripts
 
         _check_retry_for(retry_for)
+        super().__init__()
         self.client = client
         self.prefix = check_name("prefix", prefix)
         self.slot = slot if slot is None else check_name("slot", slot)
@@ -106,9 +106,7 @@ class Adeq:
             "codec": codec,
         }
         self._owns_client = False
-        self._queues: dict[str, Queue] = {}
         self._partitioned: dict[str, PartitionedQueue] = {}
-        self._locks: dict[str, Locks] = {}
 
     @classmethod
     def from_url(
@@ -188,15 +186,6 @@ class Adeq:
         """What a call sends as `trace`: the W3C traceparent of what the program does now."""
         return self._trace() if self._trace else None
 
-    def queue(self, name: str) -> Queue:
-        """The queue of that name, always the same object; on the server it is made by its first task."""
-        if known := self._queues.get(name):
-            return known
-        from pyadeq._async.queue import Queue
-
-        # Two threads may come at once: both get the one that is there first.
-        return self._queues.setdefault(name, Queue(self, name, queue_base(name, self.prefix, self.slot)))
-
     def partitioned(self, name: str) -> PartitionedQueue:
         """The queue of that name in as many partitions as it has, always the same object; see `repartition`.
 
@@ -209,31 +198,6 @@ class Adeq:
         from pyadeq._async.queue.partitions import PartitionedQueue
 
         return self._partitioned.setdefault(name, PartitionedQueue(self, name, self.prefix, self.queue(name)))
-
-    def locks(self, domain: str) -> Locks:
-        """The locks of that domain, always the same object; on the server it is made by its first lock."""
-        if known := self._locks.get(domain):
-            return known
-        from pyadeq._async.lock import Locks
-
-        return self._locks.setdefault(domain, Locks(self, domain, lock_base(domain, self.prefix, self.slot)))
-
-    def queues(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
-        """Iterate over the names of the queues under the client's prefix and slot: each once, in no order.
-
-        The server keeps no list of queues, so this scans all of its keys, in a cluster those of every primary: about a
-        second for a million keys. A queue that is created meanwhile may be missing. timeout: seconds; WaitTimeout if
-        keys are left then.
-        """
-        from pyadeq._async.kernel.names import find_names
-
-        return find_names(self._nodes, queue_base("-", self.prefix, self.slot), self._retry_for, timeout)
-
-    def lock_domains(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
-        """Iterate over the names of the lock domains under the client's prefix and slot, as `queues` does."""
-        from pyadeq._async.kernel.names import find_names
-
-        return find_names(self._nodes, lock_base("-", self.prefix, self.slot), self._retry_for, timeout)
 
     @with_block("async with adeq.acquire_sorted(…) as grants: …")
     async def acquire_sorted(
@@ -358,8 +322,9 @@ class Adeq:
         self._nodes.settle_in()
         self.closed = True
         try:
-            for locks in list(self._locks.values()):
-                await locks.aclose()
+            for made in list(self._made.values()):
+                if hasattr(made, "aclose"):
+                    await made.aclose()
             await self.hints.aclose()
             await self._nodes.aclose()
         finally:

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from pyadeq._core.kernel.call import Answer, Call, Item, build_call, parse_reply
 from pyadeq._core.kernel.manifest import Argument, Group, Script, library
+from pyadeq._core.kernel.migration import Layout, layout
 from pyadeq._core.kernel.options import checked_options
 from pyadeq.models.base import to_ms
 
@@ -84,6 +85,10 @@ class NounCalls:
         return build_call(
             script.id, self.base, scalars, groups, decode=lambda reply: decode(parse_reply(script, reply))
         )
+
+    def migrate(self, done: bool = False) -> Call[Layout]:
+        """done: everything that was stored is rewritten."""
+        return self.call("migrate", layout, done=done)
 
 
 @cache

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from pyadeq._core.kernel.call import Answer, Call, Item
-from pyadeq._core.kernel.migration import Layout, layout
 from pyadeq._core.kernel.nouncalls import NounCalls
 from pyadeq._core.lock import replies
 from pyadeq._core.queue.items import checked_list
@@ -166,10 +165,6 @@ class LockCalls(NounCalls):
 
     def heartbeat(self, resources: Sequence[str]) -> Call[list[CapacityStatus]]:
         return self._call("heartbeat", replies.statuses, _ids(resources, "resources"))
-
-    def migrate(self, done: bool = False) -> Call[Layout]:
-        """done: everything that was stored is rewritten."""
-        return self._call("migrate", layout, done=done)
 
     def drain(self, resource: str) -> Call[str]:
         return self._call("drain", replies.status, resource=resource)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyadeq._core.kernel.call import Call, Reply, build_call
-from pyadeq._core.kernel.migration import Layout, layout
 from pyadeq._core.kernel.nouncalls import NounCalls
 from pyadeq._core.queue import replies
 from pyadeq._core.queue.items import (
@@ -297,10 +296,6 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         return build_call(
             "queue.length.v1", self.base, {"now_ms": self.now_ms()}, {"item": items}, decode=replies.lengths
         )
-
-    def migrate(self, done: bool = False) -> Call[Layout]:
-        """done: everything that was stored is rewritten."""
-        return self.call("migrate", layout, done=done)
 
     def stats(self) -> Call[QueueStats]:
         return build_call("queue.stats.v1", self.base, {"now_ms": self.now_ms()}, decode=replies.stats)

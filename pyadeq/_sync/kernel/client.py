@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from pyadeq._sync.kernel.blocks import with_block
+from pyadeq._sync.kernel.nouns import Nouns
 from pyadeq._sync.kernel.pipeline import Pipeline
 from pyadeq._sync.kernel.runner import LONGEST_BLOCK
 from pyadeq._core.kernel.call import Call
@@ -21,17 +22,15 @@ from pyadeq._core.kernel.sending import decoded, pack
 from pyadeq._twins import sleep
 from pyadeq.codec import Codec
 from pyadeq.errors import ClientClosed, ConfigError
-from pyadeq.keys import check_name, lock_base, queue_base
+from pyadeq.keys import check_name
 from pyadeq.models.base import Seconds
 
 if TYPE_CHECKING:  # redis-py is imported when a client is made, a noun when it is first used
     from redis import Redis, RedisCluster
 
-    from pyadeq._sync.lock import Locks
     from pyadeq._sync.lock.acquire import AcquireOptions
     from pyadeq._sync.lock.across import WantedThere
     from pyadeq._sync.lock.grant import Grant
-    from pyadeq._sync.queue import Queue
     from pyadeq._sync.queue.partitions import PartitionedQueue
     from pyadeq.models.lock import FoundDeadlock
 
@@ -41,7 +40,7 @@ LONGEST_RETRY = 45.0
 LATE = 5.0
 
 
-class Adeq:
+class Adeq(Nouns):
     """Runs scripts on a Redis or Valkey server, or on a cluster of them.
 
     client: a `Redis` or `RedisCluster` of redis-py, also one from `Sentinel.master_for`, or of a class of your own. It
@@ -80,6 +79,7 @@ class Adeq:
         from pyadeq._sync.kernel.scripts import Scripts
 
         _check_retry_for(retry_for)
+        super().__init__()
         self.client = client
         self.prefix = check_name("prefix", prefix)
         self.slot = slot if slot is None else check_name("slot", slot)
@@ -107,9 +107,7 @@ class Adeq:
             "codec": codec,
         }
         self._owns_client = False
-        self._queues: dict[str, Queue] = {}
         self._partitioned: dict[str, PartitionedQueue] = {}
-        self._locks: dict[str, Locks] = {}
 
     @classmethod
     def from_url(
@@ -189,15 +187,6 @@ class Adeq:
         """What a call sends as `trace`: the W3C traceparent of what the program does now."""
         return self._trace() if self._trace else None
 
-    def queue(self, name: str) -> Queue:
-        """The queue of that name, always the same object; on the server it is made by its first task."""
-        if known := self._queues.get(name):
-            return known
-        from pyadeq._sync.queue import Queue
-
-        # Two threads may come at once: both get the one that is there first.
-        return self._queues.setdefault(name, Queue(self, name, queue_base(name, self.prefix, self.slot)))
-
     def partitioned(self, name: str) -> PartitionedQueue:
         """The queue of that name in as many partitions as it has, always the same object; see `repartition`.
 
@@ -210,31 +199,6 @@ class Adeq:
         from pyadeq._sync.queue.partitions import PartitionedQueue
 
         return self._partitioned.setdefault(name, PartitionedQueue(self, name, self.prefix, self.queue(name)))
-
-    def locks(self, domain: str) -> Locks:
-        """The locks of that domain, always the same object; on the server it is made by its first lock."""
-        if known := self._locks.get(domain):
-            return known
-        from pyadeq._sync.lock import Locks
-
-        return self._locks.setdefault(domain, Locks(self, domain, lock_base(domain, self.prefix, self.slot)))
-
-    def queues(self, *, timeout: Seconds | None = None) -> Iterator[str]:
-        """Iterate over the names of the queues under the client's prefix and slot: each once, in no order.
-
-        The server keeps no list of queues, so this scans all of its keys, in a cluster those of every primary: about a
-        second for a million keys. A queue that is created meanwhile may be missing. timeout: seconds; WaitTimeout if
-        keys are left then.
-        """
-        from pyadeq._sync.kernel.names import find_names
-
-        return find_names(self._nodes, queue_base("-", self.prefix, self.slot), self._retry_for, timeout)
-
-    def lock_domains(self, *, timeout: Seconds | None = None) -> Iterator[str]:
-        """Iterate over the names of the lock domains under the client's prefix and slot, as `queues` does."""
-        from pyadeq._sync.kernel.names import find_names
-
-        return find_names(self._nodes, lock_base("-", self.prefix, self.slot), self._retry_for, timeout)
 
     @with_block("with adeq.acquire_sorted(…) as grants: …")
     def acquire_sorted(
@@ -359,8 +323,9 @@ class Adeq:
         self._nodes.settle_in()
         self.closed = True
         try:
-            for locks in list(self._locks.values()):
-                locks.close()
+            for made in list(self._made.values()):
+                if hasattr(made, "close"):
+                    made.close()
             self.hints.close()
             self._nodes.close()
         finally:

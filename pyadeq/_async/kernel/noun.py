@@ -1,0 +1,61 @@
+"""The class of a noun that needs nothing special."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any, ClassVar
+
+from pyadeq._async.kernel.migration import migrate
+from pyadeq._async.kernel.runner import Runner
+from pyadeq._core.kernel.nouncalls import NounCalls, Result
+from pyadeq.models.base import Migration
+
+
+class Noun:
+    """One of a noun, by its name. `calls` builds calls for pipelines: `pipe.add(notes.calls.build("get", item=["a"]))`.
+
+    A subclass has a method for each script, made of `_call` and `_pages`.
+    """
+
+    noun: ClassVar[str]
+    """As the folder in lua/."""
+
+    def __init__(self, runner: Runner, name: str, base: str) -> None:
+        self.name = name
+        self.base = base
+        self.calls = NounCalls(base, runner.now_ms, runner.source, runner.trace, noun=self.noun)
+        self._runner = runner
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.base!r}>"
+
+    async def _call(self, verb: str, /, **arguments: Any) -> Result:
+        return await self._runner.send(self.calls.build(verb, **arguments))
+
+    async def _pages(self, verb: str, /, **filter: Any) -> AsyncIterator[Any]:
+        """The entries of a list, page by page."""
+        cursor = ""
+        while True:
+            page = await self._call(verb, cursor=cursor, **filter)
+            for entry in page.items:
+                yield entry
+            cursor = page.cursor
+            if not cursor:
+                return
+
+    async def configure(self, *, clock: str | None = None, **settings: Any) -> dict[str, Any]:
+        """Change settings, and answer all that were ever set. What is not given stays as it is; times are in seconds.
+
+        It creates the base if there is none: with clock="test", one whose time the client's `clock` tells.
+        """
+        answer = await self._call("configure", clock=clock, settings=[settings] if settings else [])
+        found: dict[str, Any] = answer.settings
+        return found
+
+    async def migrate(self, *, progress: Callable[[int], object] | None = None) -> Migration:
+        """Bring what is stored to the layout of this release; older ones are refused from then on.
+
+        progress: told after each call how many entries are rewritten by then.
+        """
+        before = (await self._runner.send(self.calls.migrate())).written
+        return await migrate(self._runner, self.noun, self.calls, before, progress)

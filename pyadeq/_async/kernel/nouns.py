@@ -1,0 +1,48 @@
+# Generated from lua/manifest.json by pyadeq/_nouns.py; do not edit.
+"""How a client gives out its nouns: one method for each, and one that lists their names."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from pyadeq._async.kernel.source import NounSource
+from pyadeq.models.base import Seconds
+
+if TYPE_CHECKING:
+    from pyadeq._async.lock import Locks
+    from pyadeq._async.queue import Queue
+
+
+class Nouns(NounSource):
+    """The methods of a client that give out nouns, by their names."""
+
+    def locks(self, domain: str) -> Locks:
+        """The lock domain of that name, always the same object. The first call that writes creates it on the server."""
+        from pyadeq._async.lock import Locks
+
+        return self._noun("lock", Locks, domain)
+
+    def lock_domains(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
+        """Iterate over the names of the lock domains under the client's prefix and slot: each once, in no order.
+
+        The server keeps no list of lock domains, so this scans all of its keys, in a cluster those of every primary:
+        about a second for a million keys. A lock domain that is created meanwhile may be missing. timeout: seconds;
+        WaitTimeout if keys are left then.
+        """
+        return self.names("lock", timeout=timeout)
+
+    def queue(self, name: str) -> Queue:
+        """The queue of that name, always the same object. The first call that writes creates it on the server."""
+        from pyadeq._async.queue import Queue
+
+        return self._noun("queue", Queue, name)
+
+    def queues(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
+        """Iterate over the names of the queues under the client's prefix and slot: each once, in no order.
+
+        The server keeps no list of queues, so this scans all of its keys, in a cluster those of every primary:
+        about a second for a million keys. A queue that is created meanwhile may be missing. timeout: seconds;
+        WaitTimeout if keys are left then.
+        """
+        return self.names("queue", timeout=timeout)

@@ -1,0 +1,91 @@
+"""Generate pyadeq/_async/kernel/nouns.py from lua/manifest.json: the methods of a client that give out nouns.
+
+python pyadeq/_nouns.py            write it
+python pyadeq/_nouns.py --check    exit code 1 if it is not current
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+TARGET = ROOT / "pyadeq/_async/kernel/nouns.py"
+HEAD = '''\
+# Generated from lua/manifest.json by pyadeq/_nouns.py; do not edit.
+"""How a client gives out its nouns: one method for each, and one that lists their names."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from pyadeq._async.kernel.source import NounSource
+from pyadeq.models.base import Seconds
+
+if TYPE_CHECKING:
+{imports}
+
+
+class Nouns(NounSource):
+    """The methods of a client that give out nouns, by their names."""
+'''
+METHODS = '''
+    def {method}(self, {parameter}: str) -> {kind}:
+        """The {title} of that name, always the same object. The first call that writes creates it on the server."""
+        from pyadeq._async.{word} import {kind}
+
+        return self._noun("{word}", {kind}, {parameter})
+
+    def {plural}(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
+        """Iterate over the names of the {title}s under the client's prefix and slot: each once, in no order.
+
+        The server keeps no list of {title}s, so this scans all of its keys, in a cluster those of every primary:
+        about a second for a million keys. A {title} that is created meanwhile may be missing. timeout: seconds;
+        WaitTimeout if keys are left then.
+        """
+        return self.names("{word}", timeout=timeout)
+'''
+
+
+def generate() -> str:
+    """The text of the file. A noun whose package is missing is left out: it has no Python class."""
+    manifest = json.loads((ROOT / "lua/manifest.json").read_text(encoding="utf-8"))
+    nouns = [noun for word, noun in sorted(manifest["nouns"].items()) if (ROOT / f"pyadeq/_async/{word}").is_dir()]
+    facts = [_facts(noun) for noun in nouns]
+    imports = "\n".join(f"    from pyadeq._async.{one['word']} import {one['kind']}" for one in facts)
+    return HEAD.replace("{imports}", imports) + "".join(METHODS.format(**one) for one in facts)
+
+
+def _facts(noun: dict[str, Any]) -> dict[str, str]:
+    method = noun["method"]
+    return {
+        "word": noun["word"],
+        "title": noun["title"],
+        "method": method,
+        "kind": "".join(part.capitalize() for part in method.split("_")),
+        "parameter": "name" if noun["field"] == method else noun["field"],
+        "plural": f"{noun['title'].replace(' ', '_')}s",
+    }
+
+
+def main(arguments: list[str]) -> int:
+    if arguments not in ([], ["--check"]):
+        print("usage: python pyadeq/_nouns.py [--check]", file=sys.stderr)
+        return 2
+    text = generate()
+    current = TARGET.exists() and TARGET.read_text(encoding="utf-8") == text
+    if arguments:
+        if not current:
+            print(f"{TARGET.relative_to(ROOT)} is not current: run `make gen`.", file=sys.stderr)
+        return 0 if current else 1
+    if not current:
+        TARGET.write_text(text, encoding="utf-8")
+        print(f"changed: {TARGET.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

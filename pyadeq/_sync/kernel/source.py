@@ -1,0 +1,47 @@
+# Generated from pyadeq/_async/kernel/source.py by pyadeq/_unasync.py; do not edit.
+"""How a client gives out nouns by their names. Nothing that is large is imported before it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pyadeq._core.kernel.manifest import library
+from pyadeq.keys import base_of
+from pyadeq.models.base import Seconds
+
+if TYPE_CHECKING:
+    from pyadeq._sync.kernel.nodes import Nodes
+
+N = TypeVar("N")
+
+
+class NounSource:
+    """The part of a client that gives out nouns, always the same object for a name."""
+
+    prefix: str
+    slot: str | None
+    _nodes: Nodes
+    _retry_for: float
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, str], Any] = {}
+
+    def _base(self, noun: str, name: str) -> str:
+        field = library().manifest["nouns"][noun]["field"]
+        return base_of(noun, name, self.prefix, self.slot, field)
+
+    def _noun(self, noun: str, kind: Callable[[Any, str, str], N], name: str) -> N:
+        known: N | None = self._made.get((noun, name))
+        # Two threads may come at once: both get the one that is there first.
+        return known or self._made.setdefault((noun, name), kind(self, name, self._base(noun, name)))
+
+    def noun(self, noun: str, name: str) -> Any:
+        """One of any noun: `adeq.noun("lock", "default")` is `adeq.locks("default")`. For programs that work on all."""
+        return getattr(self, library().manifest["nouns"][noun]["method"])(name)
+
+    def names(self, noun: str, *, timeout: Seconds | None = None) -> Iterator[str]:
+        """Iterate over the names of any noun: `adeq.names("lock")` is `adeq.lock_domains()`."""
+        from pyadeq._sync.kernel.names import find_names
+
+        return find_names(self._nodes, self._base(noun, "-"), self._retry_for, timeout)

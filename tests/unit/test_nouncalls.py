@@ -1,0 +1,82 @@
+"""Calls of any noun: arguments by their names and in seconds, answers by the names and types of the manifest."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import pytest
+
+from pyadeq._core.kernel.nouncalls import NounCalls, Result, record, script_of
+from pyadeq.errors import BadArgument
+
+LOCKS = NounCalls("ade:{lock:a}", now_ms=lambda: 5, source="me", trace=lambda: None, noun="lock")
+QUEUES = NounCalls("ade:{queue:a}", noun="queue")
+
+
+def sent(call: Any) -> dict[str, Any]:
+    """The scalars of a call by their names; what is left out is empty."""
+    return {one.name: value for one, value in zip(call.script.args, call.args, strict=False) if value != b""}
+
+
+def test_times_are_seconds_and_the_client_says_who_calls() -> None:
+    call = LOCKS.build("acquire", rid="r", resource="db:1", owner="a", issued_ms=1, ttl=2.5)
+    assert sent(call) == {
+        "rid": "r", "resource": "db:1", "owner": "a", "ttl_ms": 2500, "issued_ms": 1, "source": b"me", "now_ms": 5,
+    }  # fmt: skip
+    same = LOCKS.build("acquire", rid="r", resource="db:1", owner="a", issued_ms=1, ttl_ms=2500)
+    assert same.args == call.args
+
+
+def test_items_are_values_sequences_or_mappings() -> None:
+    wanted = [("db:1", "shared", 1), {"resource": "db:2", "mode": "exclusive"}]
+    call = LOCKS.build("acquire_many", rid="r", owner="a", issued_ms=1, item=wanted)
+    assert call.args[-7:] == (2, "db:1", "shared", 1, "db:2", "exclusive", b"")
+    assert LOCKS.build("renew", item=["r1", "r2"]).args[-3:] == (2, "r1", "r2")
+    configure = LOCKS.build("configure", settings={"lease": 2, "policy": "youngest"})
+    assert configure.args[-6:] == (1, 2, "lease_ms", 2000, "policy", "youngest")
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments", "names"),
+    [
+        ("reap", {"limits": 5}, "limits: there is no such option; did you mean limit?"),
+        ("renew", {"item": [{"id": "r"}]}, "id: there is no such option"),
+    ],
+)
+def test_unknown_names_are_told(verb: str, arguments: dict[str, Any], names: str) -> None:
+    with pytest.raises(TypeError, match=names.replace("?", r"\?")):
+        LOCKS.build(verb, **arguments)
+
+
+def test_a_setting_that_there_is_not_is_refused() -> None:
+    with pytest.raises(BadArgument, match="lese"):
+        LOCKS.build("configure", settings={"lese": 2})
+
+
+def test_answers_have_their_names_and_types() -> None:
+    acquired = LOCKS.build("acquire", rid="r", resource="db:1", owner="a", issued_ms=1)
+    answer = acquired.decode([b"granted", 1_000, 7, 31_000])
+    assert (answer.status, answer.now, answer.fence, answer.deadline, answer.place) == ("granted", 1.0, 7, 31.0, None)
+    with pytest.raises(AttributeError):
+        answer.__nothing__  # noqa: B018
+    assert repr(answer) == "<granted now=1.0 fence=7 deadline=31.0>"
+    assert copy.deepcopy(answer) == pickle.loads(pickle.dumps(answer)) == answer
+    polled = LOCKS.build("poll", item=["r"]).decode([b"ok", 1_000, [[b"granted", 2_000, [[b"part", b"db:1", 7]]]]])
+    assert polled.items == [
+        Result("granted", {"deadline": 2.0, "fences": [Result("part", {"resource": "db:1", "fence": 7})]})
+    ]
+
+
+def test_records_have_the_types_of_their_table() -> None:
+    assert record("lock", "settings", {"lease_ms": b"500", "policy": b"youngest", "mirror": b"0", "new": b"1"}) == {
+        "lease": 0.5, "policy": "youngest", "mirror": False, "new": b"1",
+    }  # fmt: skip
+    assert record("queue", "lanes", {"any": b"3", "group/a": b"4"}) == {"any": 3, "group/a": 4}
+    assert record("queue", "task", {"tags": b"a,b", "headers": b"{}"}) == {"tags": ("a", "b"), "headers": b"{}"}
+
+
+def test_the_newest_version_of_a_script_is_called() -> None:
+    assert script_of("lock", "renew").id == "lock.renew.v1"
+    assert QUEUES.migrate(done=True).script.id == "queue.migrate.v1"
