@@ -56,7 +56,7 @@ class _AioClient(aio.Adeq):
     def _noun(self, noun: str, kind: Callable[[Any, str, str], N], name: str) -> N:
         if self._clock and (noun, name) not in self._made:
             with connect(self.url, self.prefix, self._clock) as creator:
-                getattr(creator, pyadeq.library().manifest["nouns"][noun]["method"])(name)
+                creator.noun(noun, name)
         return super()._noun(noun, kind, name)
 
     async def send(self, call: Call[T], retry_for: float | None = None) -> T:

@@ -70,9 +70,9 @@ def test_answers_have_their_names_and_types() -> None:
 
 
 def test_records_have_the_types_of_their_table() -> None:
-    assert record("lock", "settings", {"lease_ms": b"500", "policy": b"youngest", "mirror": b"0", "new": b"1"}) == {
-        "lease": 0.5, "policy": "youngest", "mirror": False, "new": b"1",
-    }  # fmt: skip
+    settings = record("lock", "settings", {"lease_ms": b"500", "policy": b"youngest", "mirror": b"1", "new": b"1"})
+    assert (settings["lease"], settings["policy"], settings["mirror"], settings["new"]) == (0.5, "youngest", True, b"1")
+    assert (settings["poll"], settings["detection"], settings["events_max"]) == (2.0, True, 100_000)  # defaults
     assert record("queue", "lanes", {"any": b"3", "group/a": b"4"}) == {"any": 3, "group/a": 4}
     assert record("queue", "task", {"tags": b"a,b", "headers": b"{}"}) == {"tags": ("a", "b"), "headers": b"{}"}
 

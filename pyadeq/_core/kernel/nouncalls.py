@@ -171,9 +171,12 @@ def result(script: Script, answer: Answer, shape: str | None = None) -> Result:
 
 
 def record(noun: str, table: str, stored: Mapping[str, bytes]) -> dict[str, Any]:
-    """A record, by the types of a table of the manifest. A name that it does not have stays bytes."""
+    """A record, by the types of a table of the manifest. A name that it does not have stays bytes.
+
+    Settings that are not stored are at their defaults.
+    """
     types, others = _types(noun, table)
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {**_defaults(noun)} if table == "settings" else {}
     for name, value in stored.items():
         kind = types.get(name, others)
         if kind == "int" and name.endswith("_ms"):
@@ -189,6 +192,12 @@ def _types(noun: str, table: str) -> tuple[dict[str, str], str]:
     entries = library().manifest["nouns"][noun]["tables"][table]
     types = {entry["name"]: entry["type"] for entry in entries}
     return types, next((kind for name, kind in types.items() if "<" in name), "bytes")
+
+
+@cache
+def _defaults(noun: str) -> dict[str, Any]:
+    settings = library().manifest["nouns"][noun]["settings"]
+    return in_seconds({one["name"]: one["default"] for one in settings if one["default"] != ""})
 
 
 def _text(value: bytes) -> str:

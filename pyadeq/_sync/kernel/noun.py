@@ -45,9 +45,9 @@ class Noun:
                 return
 
     def configure(self, *, clock: str | None = None, **settings: Any) -> dict[str, Any]:
-        """Change settings, and answer all that were ever set. What is not given stays as it is; times are in seconds.
+        """Change settings and answer all of them; what is not given stays as it is. Times are in seconds.
 
-        It creates the base if there is none: with clock="test", one whose time the client's `clock` tells.
+        It creates what has the settings if there is none: with clock="test", the client's `clock` tells its time.
         """
         answer = self._call("configure", clock=clock, settings=[settings] if settings else [])
         found: dict[str, Any] = answer.settings

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, NoReturn
 
 import typer
 
-from pyadeq import __version__
+from pyadeq import __version__, library
 from pyadeq.errors import AdeqError, BadArgument, ConfigError, TransportError
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, PLACE, UNREACHABLE, USAGE, Format, Output, Url
 from pyadeq.ext.cli.tree import PLAIN, Cluster, CodecPath, Prefix, ReaderGone, Root, Slot, close_output, with_place
@@ -25,16 +25,21 @@ class Commands(Root):
         "demo": "Real work, one worker killed, nothing lost.",
     }
     nouns = ("worker", "queue", "task", "dlq", "schedule", "limit", "share", "lock", "scripts")
+    """Those with a module of their own. The other nouns of the manifest have commands that are made from it."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """In the order of the help."""
-        return [*self.verbs, *self.nouns]
+        others = [word for word in library().manifest["nouns"] if word not in self.nouns]
+        return [*self.verbs, *self.nouns[:-1], *others, *self.nouns[-1:]]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """None if there is no such command."""
-        if cmd_name not in self.list_commands(ctx):
+        if cmd_name in (*self.verbs, *self.nouns):
+            module: Any = import_module(f"pyadeq.ext.cli.{cmd_name}")
+        elif cmd_name in self.list_commands(ctx):
+            module = import_module("pyadeq.ext.cli.generated").Commands(cmd_name)
+        else:
             return None
-        module = import_module(f"pyadeq.ext.cli.{cmd_name}")
         alone = typer.Typer(**PLAIN)
         if cmd_name in self.verbs:
             alone.command(cmd_name, short_help=self.verbs[cmd_name])(getattr(module, cmd_name))

@@ -14,19 +14,22 @@ import typer
 from pyadeq import Adeq
 from pyadeq.ext.cli.common import DEFAULT_URL
 from pyadeq.ext.cli.resolve import existing_queue, parts
-from pyadeq.ext.doctor import Found, find_domains, find_queues
+from pyadeq.ext.doctor import Found, find_names
 
 PATIENCE = 0.5  # seconds; whoever pressed Tab waits
 
 
-def queue_names(context: typer.Context, incomplete: str) -> list[str]:
-    """The queues of the server that the command line names so far, or none if that takes too long."""
-    return _names(context, incomplete, find_queues)
+def names_of(noun: str) -> Callable[[typer.Context, str], list[str]]:
+    """What completes names of a noun: those of the server that the command line names so far."""
+
+    def complete(context: typer.Context, incomplete: str) -> list[str]:
+        return _names(context, incomplete, lambda adeq, seconds: find_names(adeq, noun, seconds))
+
+    return complete
 
 
-def domain_names(context: typer.Context, incomplete: str) -> list[str]:
-    """The lock domains of that server."""
-    return _names(context, incomplete, find_domains)
+queue_names = names_of("queue")
+domain_names = names_of("lock")
 
 
 def schedule_names(context: typer.Context, incomplete: str) -> list[str]:

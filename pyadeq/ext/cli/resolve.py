@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from difflib import get_close_matches
+from typing import Any
 
-from pyadeq import Adeq, Locks, PartitionedQueue, PartitionedSchedules, Queue, Schedules
+from pyadeq import Adeq, Locks, PartitionedQueue, PartitionedSchedules, Queue, Schedules, library
 from pyadeq.errors import AdeqError
-from pyadeq.ext.doctor import Found, find_domains, find_queues
+from pyadeq.ext.doctor import find_names
 
 AnyQueue = Queue | PartitionedQueue
 AnySchedules = Schedules | PartitionedSchedules
@@ -19,7 +19,7 @@ def existing_queue(adeq: Adeq, name: str) -> AnyQueue:
     """The queue with its partitions. AdeqError, with the queues that exist, if there is none of that name."""
     base = adeq.queue(name).base
     if not adeq.client.exists(f"{base}:config", f"{base}:workers"):  # workers may come before the first task
-        raise _missing(adeq, "queue", name, base, find_queues, "adeq queue ls")
+        raise _missing(adeq, "queue", name, base, "queue", "adeq queue ls")
     return queue_or_new(adeq, name)
 
 
@@ -33,10 +33,17 @@ def queue_or_new(adeq: Adeq, name: str) -> AnyQueue:
 
 def existing_domain(adeq: Adeq, name: str) -> Locks:
     """The lock domain. AdeqError, with the domains that exist, if there is none of that name."""
-    locks = adeq.locks(name)
-    if not adeq.client.exists(f"{locks.base}:config"):
-        raise _missing(adeq, "--domain", name, locks.base, find_domains, "adeq lock domains")
+    locks: Locks = existing(adeq, "lock", name, "adeq lock domains")
     return locks
+
+
+def existing(adeq: Adeq, noun: str, name: str, command: str) -> Any:
+    """One of a noun. AdeqError, with those that exist, if there is none of that name. command: what lists them."""
+    found = adeq.noun(noun, name)
+    if not adeq.client.exists(f"{found.base}:config"):
+        field = library().manifest["nouns"][noun]["field"]
+        raise _missing(adeq, f"--{field}", name, found.base, noun, command)
+    return found
 
 
 def parts(queue: AnyQueue) -> list[Queue]:
@@ -50,11 +57,9 @@ def holder(adeq: Adeq, name: str, id: str) -> Queue:
     return queue.part_of(id) or adeq.queue(name) if isinstance(queue, PartitionedQueue) else queue
 
 
-def _missing(
-    adeq: Adeq, what: str, name: str, base: str, find: Callable[[Adeq, float], Found], command: str
-) -> AdeqError:
+def _missing(adeq: Adeq, what: str, name: str, base: str, noun: str, command: str) -> AdeqError:
     try:
-        names = find(adeq, LOOK).names
+        names = find_names(adeq, noun, LOOK).names
     except AdeqError:  # this user may not scan
         names = []
     if close := get_close_matches(name, names, NAMED):

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -40,9 +40,11 @@ class ReaderGone(Exception):
 class Group(typer.core.TyperGroup):
     """A group of commands."""
 
+    with_value: ClassVar[Sequence[str]] = WITH_VALUE
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Move shared options behind the command."""
-        return super().parse_args(ctx, behind_the_command(args))
+        return super().parse_args(ctx, behind_the_command(args, self.with_value))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A command, which also accepts the options that say where the queues are."""
@@ -96,7 +98,7 @@ def noun(help: str) -> typer.Typer:
     return app
 
 
-def behind_the_command(args: Sequence[str]) -> list[str]:
+def behind_the_command(args: Sequence[str], with_value: Sequence[str] = WITH_VALUE) -> list[str]:
     """The arguments with shared options that come before the command moved to right behind it."""
     kept: list[str] = []
     moved: list[str] = []
@@ -104,9 +106,9 @@ def behind_the_command(args: Sequence[str]) -> list[str]:
     while rest and rest[0].startswith("-"):
         word = rest.pop(0)
         option, has_value, _ = word.partition("=")
-        if word in FLAGS or (option in WITH_VALUE and has_value) or (word[:2] in SHORT and word not in SHORT):
+        if word in FLAGS or (option in with_value and has_value) or (word[:2] in SHORT and word not in SHORT):
             moved.append(word)
-        elif word in WITH_VALUE:
+        elif word in with_value:
             moved += [word, *rest[:1]]
             del rest[:1]
         else:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pyadeq import Adeq
 from pyadeq.ext.doctor import service, storage
 from pyadeq.ext.doctor.facts import Facts, gather
-from pyadeq.ext.doctor.queues import Found, find_domains, find_queues
+from pyadeq.ext.doctor.queues import Found, find_domains, find_names, find_queues
 from pyadeq.ext.doctor.repair import Damage, Inspection, inspect
 from pyadeq.ext.doctor.report import Check, Finding, Report
 
@@ -23,6 +23,7 @@ __all__ = [
     "check",
     "examine",
     "find_domains",
+    "find_names",
     "find_queues",
     "gather",
     "inspect",

@@ -1,4 +1,4 @@
-"""Names of queues and lock domains, as many as are found in a given time."""
+"""Names of queues, lock domains and so on, as many as are found in a given time."""
 
 from __future__ import annotations
 
@@ -16,14 +16,19 @@ class Found(NamedTuple):
     complete: bool
 
 
+def find_names(adeq: Adeq, noun: str, seconds: float) -> Found:
+    """Those of a noun under the client's prefix and slot."""
+    return _found(adeq.names(noun, timeout=seconds))
+
+
 def find_queues(adeq: Adeq, seconds: float) -> Found:
     """The queues under the client's prefix and slot."""
-    return _found(adeq.queues(timeout=seconds))
+    return find_names(adeq, "queue", seconds)
 
 
 def find_domains(adeq: Adeq, seconds: float) -> Found:
     """The lock domains under the client's prefix and slot."""
-    return _found(adeq.lock_domains(timeout=seconds))
+    return find_names(adeq, "lock", seconds)
 
 
 def _found(rest: Iterator[str]) -> Found:
