@@ -1,6 +1,6 @@
 """What must hold of all that a queue stores, between any two calls: nothing is lost, nothing is left behind.
 
-For lock domains see audit_locks.py.
+For lock domains see audit_locks.py, for other nouns nouns/audit.py.
 """
 
 from __future__ import annotations
@@ -10,10 +10,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from pyadeq._core.kernel.manifest import library
 from pyadeq.keys import PATTERNS
-from tests.audit_locks import LockAudit, names_below
+from tests.audit_locks import LockAudit
+from tests.nouns.audit import NounAudit, names_below
+from tests.nouns.found import own
 
-BASE = re.compile(r"[^{]*\{(?:(?:queue|lock):[^}]+\}|[^}]+\}:(?:queue|lock):[^:]+)")
+_WORDS = "|".join(library().manifest["nouns"])
+BASE = re.compile(rf"[^{{]*\{{(?:(?P<noun>{_WORDS}):[^}}]+\}}|[^}}]+\}}:(?P<in_slot>{_WORDS}):[^:]+)")
 KINDS = re.compile(
     r"config|counters|events|lanes|delayed|blocked|leases|running|finished|dead|deadlines|once|once:due|workers|ends"
     r"|schedules|limits|limit:lines|rates|weights|(?:task|payload|result|log|reply|ready|wake|worker|control|by:user"
@@ -35,7 +39,7 @@ SETS = ("delayed", "blocked", "leases", "finished", "dead")
 
 
 def audit_server(client: Any, damaged: Iterable[str] = ()) -> list[str]:
-    """What is wrong with any queue or lock domain of a server, but for those that a test has damaged."""
+    """What is wrong with any queue, lock domain and so on of a server, but for those that a test has damaged."""
     names: defaultdict[str, set[str]] = defaultdict(set)
     found: list[str] = []
     for key in client.scan_iter(count=1000):
@@ -43,14 +47,18 @@ def audit_server(client: Any, damaged: Iterable[str] = ()) -> list[str]:
         if match := BASE.match(name):
             names[match[0]].add(name.removeprefix(f"{match[0]}:"))
         else:
-            found.append(f"{name}: no key of a queue or lock domain")
+            found.append(f"{name}: no key of a queue, lock domain or other noun")
     bases = sorted(names.keys() - set(damaged))
     return found + [problem for base in bases for problem in audit(client, base, names[base])]
 
 
 def audit(client: Any, base: str, names: Iterable[str] | None = None) -> list[str]:
-    """What is wrong with a queue or lock domain. names: of its keys, where they are known."""
-    kind = LockAudit if re.search(r"\{lock:|\}:lock:", base) else Audit
+    """What is wrong with one of a noun. names: of its keys, where they are known."""
+    match = BASE.match(base)
+    assert match, base
+    noun = match["noun"] or match["in_slot"]
+    kinds: dict[str, Any] = {"queue": Audit, "lock": LockAudit}
+    kind = kinds.get(noun) or own(noun, "model", "Audit", type("Audit", (NounAudit,), {"noun": noun}))
     return [f"{base}: {problem}" for problem in kind(client, base, names).problems()]
 
 

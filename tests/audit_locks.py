@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from tests.nouns.audit import names_below
+
 KINDS = {"config", "graph", "requests", "deadlines", "capacity", "rates", "unchecked", "search", "events"}
 GOING = {"search"}  # what is found anew if it is gone
 OUTCOMES = {
@@ -112,13 +114,6 @@ def parse_capacity(record: str) -> Capacity:
 def conflict(one: str, other: str) -> bool:
     """Whether requests of these codes for one resource, of two owners, wait for each other in line."""
     return not one == other == "s"
-
-
-def names_below(client: Any, base: str) -> Iterator[str]:
-    """The names of all keys of a base, which costs a look at every key of the server."""
-    pattern = re.sub(r"([\[\]*?\\])", r"\\\1", base) + ":*"
-    for key in client.scan_iter(pattern, count=1000):
-        yield key.decode().removeprefix(f"{base}:")
 
 
 class LockAudit:

@@ -90,5 +90,5 @@ def test_tokens_for_nothing_and_foreign_keys_are_found(
     client.rpush(f"{queue.base}:wake:group/gone", "1")
     assert any("a token for nothing" in problem for problem in audit(client, queue.base))
     client.set("{queue}stray", 1)
-    assert "{queue}stray: no key of a queue or lock domain" in audit_server(client, [queue.base])
+    assert "{queue}stray: no key of a queue, lock domain or other noun" in audit_server(client, [queue.base])
     client.delete("{queue}stray")

@@ -54,10 +54,11 @@ SCENARIOS: list[Scenario] = []
 _names: set[str] = set()
 
 
-def scenario(*sizes: int, clock: str = "test", noun: str = "queue") -> Callable[[Prepare], Prepare]:
-    """The function's name is the verb and then the path; one scenario a size."""
+def scenario(*sizes: int, clock: str = "test", noun: str = "") -> Callable[[Prepare], Prepare]:
+    """The function's name is the verb and then the path; one scenario a size. noun: by the folder, or queue."""
 
-    def add(prepare: Prepare) -> Prepare:
+    def add(prepare: Prepare, noun: str = noun) -> Prepare:
+        noun = noun or noun_of(prepare)
         verb = verb_of(noun, prepare.__name__)
         path = prepare.__name__[len(verb) + 1 :].replace("_", " ")
         script = verb if noun == "queue" else f"{noun} {verb}"
@@ -69,6 +70,12 @@ def scenario(*sizes: int, clock: str = "test", noun: str = "queue") -> Callable[
         return prepare
 
     return add
+
+
+def noun_of(prepare: Prepare) -> str:
+    """The noun that a function in `tests/nouns/<noun>/` is about."""
+    *_, folder, _ = ["queue", *prepare.__module__.split(".")]
+    return folder if prepare.__module__.startswith("tests.nouns.") else "queue"
 
 
 def verb_of(noun: str, name: str) -> str:

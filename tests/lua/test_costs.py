@@ -14,6 +14,7 @@ from pyadeq._core.kernel.call import Reply
 from tests.lua.bench import Bench, MakeAny
 from tests.lua.scenarios import SCENARIOS, AnyCall, Scenario
 from tests.lua.watched import Refused
+from tests.nouns.found import NOUNS
 
 pytestmark = pytest.mark.any_engine
 
@@ -23,23 +24,29 @@ HEADING = """\
 # the number of items, where there are any. Commands are most of what a script costs the server, and replies of what it
 # costs the wire and the client. A rise needs a reason in the same commit; a fall is welcome. Of a page of a scan, which
 # is not all there is, the reply counts up to the cursor: which entries it has, depends on the hash seed of the server.
-# After a change: ADEQ_UPDATE_COSTS=1 python -m pytest tests/lua/test_costs.py
+# After a change: ADEQ_UPDATE_COSTS=1 python -m pytest tests/lua/test_costs.py; ADEQ_UPDATE_COSTS=<noun> for one noun.
 
 """
-UPDATE = os.environ.get("ADEQ_UPDATE_COSTS") == "1"
-RECORDED: dict[str, dict[str, int]] = {} if UPDATE else tomllib.loads(FILE.read_text())
+UPDATE = os.environ.get("ADEQ_UPDATE_COSTS", "")  # 1, or a noun
+FILES: dict[str, Path] = {noun: FILE.parents[1] / f"nouns/{noun}/costs.toml" for noun in NOUNS}
+RECORDED: dict[str, dict[str, int]] = {}
+for path in () if UPDATE else (FILE, *FILES.values()):
+    RECORDED |= tomllib.loads(path.read_text()) if path.exists() else {}
 
 
 if UPDATE:
 
     def test_record_the_costs(make_any: MakeAny) -> None:
-        lines = []
+        lines: dict[Path, list[str]] = {}
         for scenario in sorted(SCENARIOS, key=lambda one: one.name):
+            if UPDATE not in ("1", scenario.noun):
+                continue
             bench = make_any(scenario.noun, scenario.clock)
             cost = ", ".join(f"{what} = {n}" for what, n in costs(bench, watched_reply(bench, scenario(bench))).items())
-            lines.append(f'"{scenario.name}" = {{ {cost} }}\n')
+            lines.setdefault(FILES.get(scenario.noun, FILE), []).append(f'"{scenario.name}" = {{ {cost} }}\n')
             bench.remove()
-        FILE.write_text(HEADING + "".join(lines))
+        for path, own in lines.items():
+            path.write_text(HEADING + "".join(own))
 
 
 def watched_reply(bench: Bench, call: AnyCall) -> Reply | str:

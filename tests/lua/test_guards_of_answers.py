@@ -21,11 +21,11 @@ def test_a_clock_that_does_not_fit_says_which_does(make_any: MakeAny, noun: str)
     bench = make_any(noun, "server")
     bench.now = START
     with pytest.raises(Refused, match=r"now_ms must be 0: this base was not created with clock=test$"):
-        bench.run(bench.calls.stats())
+        bench.run(bench.calls.migrate())
     bench = make_any(noun)
     bench.now = 0
     with pytest.raises(Refused, match=r"now_ms must be sent: this base was created with clock=test$"):
-        bench.run(bench.calls.stats())
+        bench.run(bench.calls.migrate())
     bench.now = START
 
 

@@ -16,7 +16,6 @@ both = pytest.mark.parametrize("noun", BENCHES)
 @both
 def test_it_is_migrated_once_and_done_when_that_is_said(make_any: MakeAny, noun: str) -> None:
     bench = make_any(noun)
-    bench.real(bench.calls.configure())
     bench.ask("HSET", ":config", *OLDER)
     before = bench.dump()[":config"][1]
     raised = {**before, "layout": b"1", "layout_min": b"1"}
@@ -34,7 +33,6 @@ def test_it_is_migrated_once_and_done_when_that_is_said(make_any: MakeAny, noun:
 @both
 def test_what_is_newer_or_was_never_older_stays_so(make_any: MakeAny, noun: str) -> None:
     bench = make_any(noun)
-    bench.real(bench.calls.configure())
     for layout in (1, 2):
         bench.ask("HSET", ":config", "layout", layout)
         before = bench.dump()

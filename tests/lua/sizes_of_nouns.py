@@ -1,0 +1,16 @@
+"""The sizes of the nouns in tests/nouns: their scenarios, of which the largest are to be as large as is legal."""
+
+from __future__ import annotations
+
+from tests.lua import scenarios_of_nouns
+from tests.lua.scenario import SCENARIOS
+from tests.lua.size import SIZES, Size
+from tests.nouns.found import NOUNS
+
+__all__ = ["scenarios_of_nouns"]
+
+SIZES += [
+    Size(one.name, one.prepare, one.items, one.noun, one.verb, usual=one.items <= 1)
+    for one in SCENARIOS
+    if one.noun in NOUNS and one.clock == "test"
+]

@@ -1,0 +1,94 @@
+"""What a test of scripts works on, for a noun that needs nothing special. See tests/lua/bench.py."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import redis
+
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.kernel.manifest import Script, library
+from pyadeq._core.kernel.nouncalls import NounCalls
+from tests.audit import audit
+from tests.lua.arguments import good
+from tests.lua.bench import Bench, Dump
+from tests.lua.watched import WatchedClient
+
+KEPT: Final = {":config", ":events", ":counters"}  # as long as the noun itself
+AGES: Final = 400 * 365 * 86_400_000  # ms: longer than any setting
+MOST: Final = 1000  # calls of a sweep
+
+
+class NounBench(Bench):
+    """`call` builds a call by names, `put` makes it on the server."""
+
+    def __init__(self, client: redis.Redis, watched: WatchedClient, base: str, clock: str = "test") -> None:
+        super().__init__(client, watched, base, clock)
+        self.calls: NounCalls = NounCalls(base, now_ms=lambda: self.now, noun=self.noun)
+        if clock == "test":
+            self.put("configure", clock="test")
+
+    def call(self, verb: str, /, **arguments: Any) -> Call[Any]:
+        return self.calls.build(verb, **arguments)
+
+    def put(self, verb: str, /, **arguments: Any) -> Any:
+        return self.real(self.call(verb, **arguments))
+
+    def settle(self) -> None:
+        """Nothing goes on by itself."""
+
+    def furnish(self) -> None:
+        """Each writing call once, made from its declaration alone."""
+        for script in self._scripts():
+            if script.replay in ("rid", "token", "slot"):
+                self.real(valid_call(self, script))
+
+    def check(self) -> None:
+        problems = audit(self.client, self.base)
+        assert not problems, "\n".join(problems)
+
+    def let_all_pass(self) -> None:
+        self.pass_time(AGES)
+        for script in self._scripts():
+            if script.replay == "goes_on":
+                self._sweep(script)
+
+    def left_over(self) -> Dump:
+        return {key: one for key, one in self.dump().items() if key not in KEPT and self.ask("PTTL", key) == -1}
+
+    def _sweep(self, script: Script) -> None:
+        """Call it until it has nothing more to do."""
+        before: Dump | None = None
+        for _ in range(MOST):
+            if before == (before := self.dump()):
+                return
+            self.real(valid_call(self, script))
+        raise AssertionError(f"{script.id} has more to do after {MOST} calls")
+
+    def _scripts(self) -> list[Script]:
+        return [library()[id] for id in library() if id.startswith(f"{self.noun}.")]
+
+
+def valid_call(bench: NounBench, script: Script) -> Call[Any]:
+    """A call with what must be given, from the declaration alone."""
+    arguments: dict[str, Any] = {
+        one.name: python_value(one.type, good(one)) for one in script.args if one.default is None
+    }
+    for group in script.groups:
+        if group.min:
+            arguments[group.name] = [{one.name: python_value(one.type, good(one)) for one in group.fields}]
+    return bench.call(script.id.split(".")[1], **arguments)
+
+
+def python_value(kind: str, value: bytes) -> Any:
+    """What a caller in Python says for it."""
+    if kind in ("ids", "labels", "lanes"):
+        return value.decode().split(",")
+    match kind:
+        case "int":
+            return int(value)
+        case "bool":
+            return value == b"1"
+        case "bytes":
+            return value
+    return value.decode()
