@@ -136,7 +136,7 @@ def load(root: Path) -> Sources:
             for name in sorted(keys[folder.name].keys() & visible.keys())
         ]
     called = {word: nouns[word].lua if word in nouns else word for word in keys}
-    problems += _misnamed(includes, keys, called)
+    problems += _misnamed(called)
     for path in _source_files(root):
         try:
             noun = nouns.get(path.parent.name)
@@ -181,19 +181,12 @@ def _of(noun: Noun, scripts: list[Script]) -> tuple[list[Script], str, str]:
     )
 
 
-def _misnamed(includes: list[Include], keys: dict[str, dict[str, Key]], called: dict[str, str]) -> Iterator[str]:
-    """Names that would look like those of a noun that a script uses, each as a finding."""
+def _misnamed(called: dict[str, str]) -> Iterator[str]:
+    """Nouns that other scripts would call alike, each as a finding."""
     for word, lua in called.items():
         for other, its_lua in called.items():
             if other != word and lua in (other, its_lua):
                 yield f"{word}/{FILE}:1: lua: {lua} is what the noun {other} is called"
-        beginnings = (f"{word}_", f"{lua}_")
-        for path, name in (
-            *((include.path, include.name) for include in includes),
-            *((f"{noun}/{KEYS_FILE}", name) for noun in keys for name in keys[noun]),
-        ):
-            if name.startswith(beginnings):
-                yield f"{path}:1: {name} must not begin with a noun and _: that is for what is another noun's"
 
 
 def _errors(root: Path) -> dict[str, Any]:
