@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import sources
 from mkdocs.config.defaults import MkDocsConfig
@@ -16,7 +17,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from python_api import errors, python
-from scripts import error_codes, event_names, index, load_manifest, of, script_page, server_errors, settings
+from scripts import error_codes, event_names, index, load_manifest, of, others, script_page, server_errors, settings
 
 PART = re.compile(r"^\{\{ (\w+) ?(.*?) \}\}$", re.MULTILINE)
 NOT_RUN = re.compile(r"^(```\w+) notest$", re.MULTILINE)  # a word for the tests, which run all other examples
@@ -35,7 +36,18 @@ PARTS: dict[str, Callable[[str], str]] = {
     "contract": sources.contract,
     "command_line": sources.command_line,
     "changelog": sources.changelog,
+    "keys": sources.keys,
 }
+
+
+def others_part(part: str) -> str:
+    """A chapter for each noun that the page does not describe itself, with a part about it."""
+    heads = [_title(noun) if part == "scripts" else f"Of a {noun['title']}" for noun in others()]
+    chapters = [f"## {head}\n\n{PARTS[part](noun['word'])}" for head, noun in zip(heads, others(), strict=True)]
+    return "\n\n".join(chapters)
+
+
+PARTS["others"] = others_part
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -47,6 +59,10 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
             for noun in load_manifest()["nouns"]
         },
         "decisions/*": [f"decisions/{name}" for name in decisions],
+        "concepts/nouns.*": [{_title(noun): f"concepts/{noun['word']}.md"} for noun in others()],
+        f"{SCRIPTS}/nouns.*": [
+            {_title(noun): [{script["id"]: _path(script["id"])} for script in of(noun["word"])]} for noun in others()
+        ],
     }
     config.nav = _filled(config.nav, lists)
     config.watch += [str(sources.ROOT / name) for name in ("lua", "pyadeq", "CHANGELOG.md")]
@@ -77,6 +93,10 @@ def _part(match: re.Match[str]) -> str:
     if match[1] not in PARTS:
         raise PluginError(f"{match[0]}: no such part; there are {', '.join(PARTS)}")
     return PARTS[match[1]](match[2])
+
+
+def _title(noun: dict[str, Any]) -> str:
+    return str(noun["plural"]).capitalize()
 
 
 def _path(script_id: str) -> str:

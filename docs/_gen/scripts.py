@@ -12,6 +12,7 @@ import sources
 from pyadeq.errors import SCRIPT_ERRORS
 
 Manifest = dict[str, Any]
+DESCRIBED = ("queue", "lock")  # by the pages themselves
 REPLAYS = {
     "read": "it changes nothing",
     "rid": "recognised by its `rid`, or by the `rid` of each item; without one it takes effect again",
@@ -43,6 +44,11 @@ def index(noun: str) -> str:
         (f"[`{script['id']}`]({script['id']}.md)", _first_sentence(script["doc"]), _kind(script)) for script in of(noun)
     ]
     return _table(("script", "does", ""), rows)
+
+
+def others() -> list[dict[str, Any]]:
+    """The nouns that the pages do not describe by hand."""
+    return [noun for word, noun in load_manifest()["nouns"].items() if word not in DESCRIBED]
 
 
 def error_codes(_: str = "") -> str:

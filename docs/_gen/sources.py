@@ -27,11 +27,16 @@ def data_model(thing: str) -> str:
     if not found:
         raise ValueError(f"lua/README.md has no chapter 'Stored data of a {thing}'")
     word = thing.split(maxsplit=1)[0]
-    keys = tomllib.loads((ROOT / "lua" / word / "keys.toml").read_text(encoding="utf-8"))
-    rows = [f"| `{_shown(name, key)}` | {key['type']} | {_in_a_cell(key['doc'])} |" for name, key in keys.items()]
+    table = keys(word)
     own_file = f"The keys and their content: [`{word}/keys.toml`]({word}/keys.toml).\n"
-    table = "\n".join(["| key | type | what |", "|---|---|---|", *rows])
     return _without_links(found[1].replace(own_file, f"{table}\n"))
+
+
+def keys(word: str) -> str:
+    """A table of the keys of a noun."""
+    found = tomllib.loads((ROOT / "lua" / word / "keys.toml").read_text(encoding="utf-8"))
+    rows = [f"| `{_shown(name, key)}` | {key['type']} | {_in_a_cell(key['doc'])} |" for name, key in found.items()]
+    return "\n".join(["| key | type | what |", "|---|---|---|", *rows])
 
 
 def _shown(name: str, key: Mapping[str, str]) -> str:
