@@ -62,6 +62,7 @@ def typescript(folder: Path) -> Path:
 def go(folder: Path) -> Path:
     toolchain("go")
     _begin("go", folder)
+    (folder / "nouns_test.go").write_text(_rendered("go/nouns_test.go.j2"))
     run(folder, "go", "build", "-o", "bin/", "./...")
     return folder
 
@@ -69,7 +70,7 @@ def go(folder: Path) -> Path:
 def rust(folder: Path) -> Path:
     toolchain("cargo")
     _begin("rust", folder)
-    (folder / "src" / "calls.rs").write_text(_calls())
+    (folder / "src" / "calls.rs").write_text(_rendered("rust/src/calls.rs.j2"))
     cargo(folder, "build", "--all-targets", "--quiet")
     return folder
 
@@ -104,14 +105,15 @@ def _begin(language: str, folder: Path) -> None:
     write_client(language, folder / "pyadeq")
 
 
-def _calls() -> str:
-    """A way from the names of a vector to the types of the client, which Rust cannot ask for at run time."""
+def _rendered(template: str) -> str:
+    """A way from the names of a vector to the types of the client, which the language cannot ask for at run time."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE / "rust" / "src"),
+        loader=jinja2.FileSystemLoader(HERE),
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
         autoescape=False,  # it is source text
     )
     environment.filters["pascal"] = pascal
-    return environment.get_template("calls.rs.j2").render(model())
+    return environment.get_template(template).render(model())

@@ -169,10 +169,7 @@ func check(
 
 // outcome is a typed call, and its answer or its error.
 func outcome(t *testing.T, client *pyadeq.Client, script script, vector vector) (any, error) {
-	noun := reflect.ValueOf(queueOf(t, client, "conformance"))
-	if script.Noun == "lock" {
-		noun = reflect.ValueOf(locksOf(t, client, "conformance"))
-	}
+	noun := nounOf(t, client, script.Noun, "conformance")
 	method := noun.MethodByName(name(script.Verb))
 	args := reflect.New(method.Type().In(1)).Elem()
 	for word, value := range vector.Call.Args {

@@ -7,7 +7,7 @@ import { LIBRARIES } from "./libraries.js";
 import { bytes, dump, restore, text } from "./state.js";
 
 const [library = "", url = "", folder = "", cluster] = process.argv.slice(2);
-const { scripts } = JSON.parse(await readFile(`${folder}/../manifest.json`, "utf8"));
+const { scripts, nouns } = JSON.parse(await readFile(`${folder}/../manifest.json`, "utf8"));
 
 // A call's words and its raw reply, as they were on the wire.
 /** @type {{ keys: string[], argv: any[], reply: any }} */
@@ -126,7 +126,7 @@ async function checkState(noun, { before, after }) {
 
 /** @param {string} noun */
 function nounOf(noun) {
-  return noun === "queue" ? adeq.queue("conformance") : adeq.locks("conformance");
+  return /** @type {any} */ (adeq)[nouns[noun].method]("conformance");
 }
 
 /**

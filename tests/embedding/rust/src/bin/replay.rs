@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use embedding::calls::{call, call_async};
+use embedding::calls::{AsyncNouns, Nouns, call, call_async};
 use embedding::state::{dump, restore, text};
 use pyadeq::sync::Connect;
 use pyadeq::{Cluster, Error, aio, sync};
@@ -214,8 +214,8 @@ struct Client {
 }
 
 enum Kind {
-    Sync(sync::Queue, sync::Lock),
-    Tokio(Runtime, aio::Queue, aio::Lock),
+    Sync(Nouns),
+    Tokio(Runtime, AsyncNouns),
 }
 
 impl Client {
@@ -228,7 +228,7 @@ impl Client {
                     true => sync::Adeq::new(watching.client(open_cluster(url)?)),
                     false => sync::Adeq::new(watching.client(redis::Client::open(url)?)),
                 };
-                Kind::Sync(adeq.queue("conformance")?, adeq.locks("conformance")?)
+                Kind::Sync(Nouns::of(&adeq, "conformance")?)
             }
             "tokio" => {
                 let runtime = Runtime::new()?;
@@ -236,8 +236,7 @@ impl Client {
                     true => aio::Adeq::new(watching.client(open_cluster(url)?)),
                     false => aio::Adeq::new(watching.client(redis::Client::open(url)?)),
                 };
-                let (queue, locks) = (adeq.queue("conformance")?, adeq.locks("conformance")?);
-                Kind::Tokio(runtime, queue, locks)
+                Kind::Tokio(runtime, AsyncNouns::of(&adeq, "conformance")?)
             }
             _ => return Err(format!("{library} is neither sync nor tokio").into()),
         };
@@ -246,10 +245,8 @@ impl Client {
 
     fn call(&self, id: &str, vector: &Value) -> std::result::Result<Value, Error> {
         match &self.kind {
-            Kind::Sync(queue, lock) => call(queue, lock, id, vector),
-            Kind::Tokio(runtime, queue, lock) => {
-                runtime.block_on(call_async(queue, lock, id, vector))
-            }
+            Kind::Sync(nouns) => call(nouns, id, vector),
+            Kind::Tokio(runtime, nouns) => runtime.block_on(call_async(nouns, id, vector)),
         }
     }
 }
