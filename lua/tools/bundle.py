@@ -63,6 +63,7 @@ REPLAY_MS = 45_000
 DRAGONFLY = "--!df flags=allow-undeclared-keys"
 # Lua's own limits in one function.
 MOST_LOCALS, MOST_UPVALUES = 199, 59
+_CODE = re.compile(r"'(ADEQ_[A-Z]+) ")  # how the text of an error begins
 _HEAD = re.compile(r"^local function \w+\s*\([^()]*\)", re.M)
 
 _TYPES: dict[str, dict[str, Any]] = {
@@ -341,8 +342,8 @@ def _with_keys(script: Script, part: Include) -> str:
 
 
 def text_of(part: Include) -> str:
-    """An include as its script has it: under other names if it is another noun's."""
-    return renamed(part.text, part.names) if part.noun else part.text
+    """An include as its script has it. One of another noun has other names, and its errors begin with that noun."""
+    return _CODE.sub(rf"'\1 {part.noun}: ", renamed(part.text, part.names)) if part.noun else part.text
 
 
 def _rare(script: Script, rare: list[Include], usual: list[Include]) -> tuple[list[str], list[str], dict[str, str]]:
