@@ -58,7 +58,9 @@ class Limits:
             if not cursor:
                 return [limits[key] for key in sorted(limits)]
 
-    async def look(self, key: str) -> LimitUse:
+    async def inspect(self, key: str) -> LimitUse:
         """How many tasks of a key run and wait, and which limit holds for it."""
         _, _, (use,) = await self._runner.send(self._calls.limits([key]))
         return use
+
+    look = inspect  # by its old name

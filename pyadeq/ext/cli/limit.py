@@ -155,7 +155,7 @@ def set_(
     with connected(url) as adeq:
         limits = queue_or_new(adeq, queue).limits
         status = limits.set(key, **given)
-        limit = limits.look(key).limit
+        limit = limits.inspect(key).limit
     if output != Format.table:
         print_json({"queue": queue, "status": status, **(limit.model_dump() if limit else {}), "key": key}, output)
     else:

@@ -94,7 +94,8 @@ async def test_a_limit_comes_back_as_it_was_given(queue: Queue, given: Any, limi
     for one in found:
         assert one.rate == pytest.approx(limit.rate)
         assert one == limit.model_copy(update={"key": one.key, "rate": one.rate})
-        use = await queue.limits.look(one.key)
+        use = await queue.limits.inspect(one.key)
+        assert use == await queue.limits.look(one.key)
         assert (use.limit, use.running, use.waiting) == (one, 0, 0)
         assert use.next_start == (LINE / 1000 if one.rate else None)
 

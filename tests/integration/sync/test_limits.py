@@ -95,7 +95,8 @@ def test_a_limit_comes_back_as_it_was_given(queue: Queue, given: Any, limit: Lim
     for one in found:
         assert one.rate == pytest.approx(limit.rate)
         assert one == limit.model_copy(update={"key": one.key, "rate": one.rate})
-        use = queue.limits.look(one.key)
+        use = queue.limits.inspect(one.key)
+        assert use == queue.limits.look(one.key)
         assert (use.limit, use.running, use.waiting) == (one, 0, 0)
         assert use.next_start == (LINE / 1000 if one.rate else None)
 

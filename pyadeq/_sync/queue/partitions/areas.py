@@ -61,7 +61,7 @@ class PartitionedLimits(PartitionedArea):
 
     set = each("limits", Limits.set, _changed)
     remove = each("limits", Limits.remove, _changed)
-    look = total("limits", Limits.look, LimitUse.in_all)
+    inspect = look = total("limits", Limits.inspect, LimitUse.in_all)
 
     def list(self) -> list[Limit]:
         """The limits that are set, by key."""
