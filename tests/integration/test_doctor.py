@@ -16,6 +16,7 @@ from pyadeq import Adeq, EmbeddedServer, Task, library
 from pyadeq.access import acl_rules
 from pyadeq.errors import ConfigError
 from pyadeq.ext.doctor import CHECKS, Check, check, examine, gather
+from pyadeq.ext.doctor.nouns import others
 from pyadeq.keys import queue_base
 from tests.audit import audit_server
 from tests.integration.cli import answer, error
@@ -63,7 +64,7 @@ def test_a_server_that_is_well(own: EmbeddedServer) -> None:
     report = json.loads(ended.stdout)
     assert report["ok"]
     assert report["engine"].lower() == own.engine
-    assert [check["name"] for check in report["checks"]] == list(CHECKS)
+    assert [check["name"] for check in report["checks"]] == [*CHECKS, *(noun["plural"] for noun in others().values())]
     assert {check["status"] for check in report["checks"]} == {"ok"}
     assert {check["found"] for check in report["checks"]} >= {
         "maxmemory-policy is noeviction",
@@ -72,7 +73,7 @@ def test_a_server_that_is_well(own: EmbeddedServer) -> None:
         "1 queue of layout 1",
         "user default may run all that queue 'jobs' needs",
     }
-    assert adeq("--url", own.url).stdout.splitlines()[-1] == f"{len(CHECKS)} ok"
+    assert adeq("--url", own.url).stdout.splitlines()[-1] == f"{len(CHECKS) + len(others())} ok"
 
 
 def test_a_server_that_loses_tasks_ends_with_1_and_the_commands(own: EmbeddedServer) -> None:

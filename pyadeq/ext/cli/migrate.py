@@ -12,9 +12,9 @@ from pyadeq import Adeq, Migration, library
 from pyadeq.errors import AdeqError, TransportError
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.progress import Bar
-from pyadeq.ext.cli.resolve import existing_domain, existing_queue, parts
+from pyadeq.ext.cli.resolve import existing, existing_domain, existing_queue, parts
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.ext.doctor import find_domains, find_queues
+from pyadeq.ext.doctor import find_names
 
 Move = Callable[[Callable[[int], object]], Migration]
 HEADS = ["noun", "name", "before", "layout", "rewritten", "all"]
@@ -42,11 +42,15 @@ def migrate(
     newest = int(library().manifest["layout"])
     with connected(url) as adeq:
         complete = True
+        others: list[tuple[str, str]] = []
         if not queue and not domain:
-            queues, domains = find_queues(adeq, timeout), find_domains(adeq, timeout)
-            queue, domain, complete = queues.names, domains.names, queues.complete and domains.complete
+            found = {noun: find_names(adeq, noun, timeout) for noun in library().manifest["nouns"]}
+            complete = all(one.complete for one in found.values())
+            queue, domain = found.pop("queue").names, found.pop("lock").names
+            others = [(noun, name) for noun, one in found.items() for name in one.names]
         rows = [_queue(adeq, name, dry_run, force) for name in queue or ()]
-        rows += [_domain(adeq, name, dry_run) for name in domain or ()]
+        rows += [_other(adeq, "lock", name, dry_run) for name in domain or ()]
+        rows += [_other(adeq, noun, name, dry_run) for noun, name in others]
     left = [row for row in rows if "error" in row or not row["all"]]
     if output != Format.table:
         print_json({"layout": newest, "complete": complete, "migrated": rows}, output)
@@ -74,14 +78,14 @@ def _queue(adeq: Adeq, name: str, dry_run: bool, force: bool) -> dict[str, Any]:
     return _row(adeq, "queue", name, find, dry_run)
 
 
-def _domain(adeq: Adeq, name: str, dry_run: bool) -> dict[str, Any]:
-    """A row about a lock domain."""
+def _other(adeq: Adeq, noun: str, name: str, dry_run: bool) -> dict[str, Any]:
+    """A row about one of any other noun."""
 
     def find() -> tuple[list[str], Move]:
-        locks = existing_domain(adeq, name)
-        return [locks.base], lambda tell: locks.migrate(progress=tell)
+        found = existing_domain(adeq, name) if noun == "lock" else existing(adeq, noun, name, f"adeq {noun} ls")
+        return [found.base], lambda tell: found.migrate(progress=tell)
 
-    return _row(adeq, "lock", name, find, dry_run)
+    return _row(adeq, noun, name, find, dry_run)
 
 
 def _row(adeq: Adeq, noun: str, name: str, find: Callable[[], tuple[list[str], Move]], dry_run: bool) -> dict[str, Any]:

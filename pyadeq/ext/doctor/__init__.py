@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from pyadeq import Adeq
-from pyadeq.ext.doctor import service, storage
+from pyadeq.ext.doctor import nouns, service, storage
 from pyadeq.ext.doctor.facts import Facts, gather
 from pyadeq.ext.doctor.queues import Found, find_domains, find_names, find_queues
 from pyadeq.ext.doctor.repair import Damage, Inspection, inspect
@@ -64,6 +64,9 @@ def check(facts: Facts) -> Report:
         finding = look(facts)
         how = [_as_command(facts, line) for line in finding.how]
         checks.append(Check(name=name, **{**finding._asdict(), "how": list(filter(None, how))}))
+    for noun, stored in facts.others.items():
+        about = nouns.others()[noun]
+        checks.append(Check(name=about["plural"], **nouns.check(about, stored, facts.layout)._asdict()))
     return Report(engine=facts.engine, checks=checks)
 
 

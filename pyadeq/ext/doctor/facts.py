@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from redis import RedisCluster, SSLConnection
 from redis.exceptions import MasterDownError, MovedError, NoPermissionError, ResponseError
 
 from pyadeq import Adeq, AdeqError, ConfigError, TransportError, library
+from pyadeq.ext.doctor.nouns import Stored, look, others
 from pyadeq.ext.doctor.queues import find_domains, find_queues
 from pyadeq.ext.doctor.repair import Inspection, inspect
 from pyadeq.keys import hash_slot, lock_base, partition_base, queue_base
@@ -86,8 +88,8 @@ class Facts:
     queue that rights were asked for, with its base. roles: whose calls this user may make there, of those that write.
     denied: commands of these that this user may not run, with the server's words.
     reading: what a read of that queue met with, empty if it went well; tried where `denied` cannot be known. domains:
-    not looked for where queues are named. shards: the primaries of a cluster, with the slots of each. inspection: what
-    is damaged in the queues, or None where SCAN is not allowed.
+    not looked for where queues are named; nor are others, the other nouns. shards: the primaries of a cluster, with the
+    slots of each. inspection: what is damaged in the queues, or None where SCAN is not allowed.
     """
 
     tool: str
@@ -109,6 +111,7 @@ class Facts:
     reading: str = ""
     cluster: Mapping[str, str] | None = None
     domains: Sequence[Waits] | None = ()
+    others: Mapping[str, Sequence[Stored] | None] = field(default_factory=dict)
     shards: Mapping[str, Sequence[range]] | None = None
     inspection: Inspection | None = None
     layout: int = field(default_factory=lambda: int(library().manifest["layout"]))
@@ -161,6 +164,7 @@ def gather(adeq: Adeq, names: Sequence[str]) -> Facts:
         cluster=_ask(lambda: _texts(_command(adeq, "CLUSTER INFO"))) if info.get("cluster_enabled") else None,
         shards=_ask(lambda: _shards(adeq)) if info.get("cluster_enabled") else None,
         domains=() if names else _ask(lambda: _domains(adeq)),
+        others={} if names else {noun: _ask(partial(look, adeq, noun, SCAN_SECONDS)) for noun in others()},
         # these last, for they load the scripts that they run
         reading="" if denied is not None else _try_reading(adeq, probed),
         inspection=_ask(lambda: inspect(adeq, names, seconds=SCAN_SECONDS)),

@@ -1,0 +1,39 @@
+"""What the doctor says of a noun without checks of its own, shown with lock domains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import redis
+
+from pyadeq import Adeq, library
+from pyadeq.ext.doctor import nouns
+
+pytestmark = pytest.mark.any_engine
+
+LOCK = library().manifest["nouns"]["lock"]
+
+
+def found(adeq: Adeq, layout: int = 1) -> Any:
+    return nouns.check(LOCK, nouns.look(adeq, "lock", 5), layout)
+
+
+def test_layouts_and_keys_are_checked(url: str, base_name: str, client: redis.Redis) -> None:
+    with Adeq.from_url(url, prefix=base_name) as adeq:
+        assert found(adeq) == ("ok", "no lock domain", "", ())
+        locks = adeq.locks("d")
+        locks.set_capacity("gpu", 2)
+        grant = locks.take("db:1", owner="me")
+        assert found(adeq)[:2] == ("ok", "1 lock domain")
+        assert found(adeq, layout=2)[:2] == ("warn", "lock domain d: layout 1, this release has 2")
+        assert found(adeq, layout=0)[:2] == ("fail", "lock domain d: layout 1 is needed, this release has 0")
+        client.set(f"{locks.base}:stray", "1")
+        assert found(adeq)[:2] == ("warn", "lock domain d: stray is unknown")
+        client.delete(f"{locks.base}:stray")
+        client.rename(f"{locks.base}:events", f"{locks.base}:kept")
+        client.set(f"{locks.base}:events", "1")
+        assert "events is a string, not a stream" in found(adeq).found
+        client.rename(f"{locks.base}:kept", f"{locks.base}:events")
+        grant.release()
+    assert nouns.check(LOCK, None, 1).status == "unknown"
