@@ -140,12 +140,6 @@ def damaged() -> Callable[[str], None]:
     return DAMAGED.add
 
 
-@pytest.fixture(scope="session")
-def until() -> Callable[[Callable[[], object]], None]:
-    """Wait until a condition holds; fail when it does not in time."""
-    return wait_until
-
-
 def start_cluster_node(binary: Path) -> EmbeddedServer:
     for attempts_left in reversed(range(10)):
         try:

@@ -26,5 +26,10 @@ async def eventually(condition: Callable[[], Awaitable[object] | object], within
             await asyncio.sleep(0.01)
 
 
+async def eventually_in_thread(condition: Callable[[], object]) -> None:
+    """The same for a condition that blocks, where the loop has to go on."""
+    await eventually(lambda: asyncio.to_thread(condition))
+
+
 async def _value(result: Awaitable[object] | object) -> object:
     return await result if inspect.isawaitable(result) else result

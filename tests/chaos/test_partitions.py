@@ -24,7 +24,7 @@ from tests.audit import audit
 from tests.chaos.conftest import SCALE
 from tests.chaos.load import answered
 from tests.conftest import CLUSTER
-from tests.integration.faults.working import working
+from tests.integration.running import at_work
 from tests.integration.servers import ThreePrimaries, ask, stopped
 from tests.waiting import LONGEST_RETRY, eventually, wait_until
 
@@ -242,7 +242,7 @@ async def test_a_node_that_is_away_holds_up_the_work_of_its_partitions_only(
         made = await queue.enqueue_many([Task(payload="finds", ordering_key=f"k{n}") for n in range(40)])
         safe = [f"k{n}" for n, one in enumerate(made) if tag_in(one.id) not in at_risk]
         worker = Worker(far.partitioned(base_name), handle, concurrency=50)
-        async with working(worker):
+        async with at_work(worker):
             await eventually(lambda: len(runs) == len(parts) + len(made))
             await eventually(lambda: has_finished(queue, len(made)))
             with stopped(lost):

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,6 @@ from pyadeq._worker import program_run
 from pyadeq._worker.programs import Program, ProgramFailed
 
 LINUX = sys.platform == "linux"
-
-
-Until = Callable[[Callable[[], object]], None]
 
 
 # A tree that does not want to end: a grandchild in the group, and one that left it; each names itself in a file.

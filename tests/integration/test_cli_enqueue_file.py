@@ -5,7 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 from pyadeq import Adeq, Queue
 from pyadeq.ext.cli import common
 from tests.integration.cli import COMMAND, Ended, Terminal, adeq, answer, environment, error
-from tests.waiting import DEADLINE
+from tests.waiting import DEADLINE, wait_until
 
 pytestmark = pytest.mark.any_engine
 
@@ -210,13 +210,13 @@ def test_a_batch_that_is_sent_again_creates_nothing_twice(url: str, queue: Queue
 
 
 @pytest.mark.slow
-def test_a_run_that_was_killed_goes_on(url: str, queue: Queue, file: Path, until: Callable[..., None]) -> None:
+def test_a_run_that_was_killed_goes_on(url: str, queue: Queue, file: Path) -> None:
     count = 40_000
     write(file, numbered(count))
     command = [*COMMAND, "task", "enqueue", queue.name, "--file", str(file), "--url", url]
     for least in (1, 10_000, 20_000):
         child = subprocess.Popen(command, env=environment(), stderr=subprocess.DEVNULL)
-        until(lambda least=least: queue.stats().ready >= least)
+        wait_until(lambda least=least: queue.stats().ready >= least)  # type: ignore[misc]
         child.send_signal(signal.SIGKILL)
         assert child.wait(DEADLINE) == -signal.SIGKILL
         assert checkpoint(file).exists()
@@ -228,11 +228,11 @@ def test_a_run_that_was_killed_goes_on(url: str, queue: Queue, file: Path, until
     assert not checkpoint(file).exists()
 
 
-def test_a_run_that_is_interrupted_goes_on(url: str, queue: Queue, file: Path, until: Callable[..., None]) -> None:
+def test_a_run_that_is_interrupted_goes_on(url: str, queue: Queue, file: Path) -> None:
     write(file, numbered(30_000))
     command = [*COMMAND, "task", "enqueue", queue.name, "--file", str(file), "--url", url]
     with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True) as child:
-        until(lambda: queue.stats().ready)
+        wait_until(lambda: queue.stats().ready)
         child.send_signal(signal.SIGINT)
         assert child.wait(DEADLINE) == 130
         assert child.stderr

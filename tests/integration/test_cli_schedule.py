@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from unittest import mock
@@ -22,7 +22,6 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.any_engine
 
-Until = Callable[[Callable[[], object]], None]
 DAY = 86400.0
 NEW_YEAR = 4_070_908_800.0  # 2099
 TIMES = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d"

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
@@ -14,8 +14,6 @@ from tests.integration.cli import COMMAND, Terminal, adeq, answer, environment, 
 from tests.waiting import DEADLINE
 
 pytestmark = pytest.mark.any_engine
-
-Until = Callable[[Callable[[], object]], None]
 
 
 @pytest.fixture
@@ -287,7 +285,7 @@ def test_watch_of_what_does_not_complete(url: str, queue: Queue) -> None:
     assert "has none with the id 'nobody'" in error(1, "task", "watch", queue.name, "nobody", ADEQ_URL=url)
 
 
-def test_watch_of_a_task_at_a_terminal(url: str, queue: Queue, until: Until) -> None:
+def test_watch_of_a_task_at_a_terminal(url: str, queue: Queue) -> None:
     queue.enqueue(id="t1")
     with Terminal("task", "watch", queue.name, "t1", "--interval", "50ms", "--url", url) as terminal:
         terminal.read_until("ready")

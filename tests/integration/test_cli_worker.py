@@ -9,15 +9,15 @@ import pytest
 
 from pyadeq import Adeq, Queue
 from tests.integration.cli import adeq, answer, error, lines
-from tests.integration.workers import Start, Until, get, probe, starting
-from tests.waiting import DEADLINE
+from tests.integration.workers import Start, get, probe, starting
+from tests.waiting import DEADLINE, wait_until
 
 pytestmark = pytest.mark.any_engine
 
 
 @pytest.fixture
-def start(tmp_path: Path, url: str, base_name: str, until: Until) -> Iterator[Start]:
-    with starting(tmp_path, url, base_name, until) as start:
+def start(tmp_path: Path, url: str, base_name: str) -> Iterator[Start]:
+    with starting(tmp_path, url, base_name) as start:
         yield start
 
 
@@ -33,21 +33,19 @@ def place(url: str, base_name: str) -> dict[str, Any]:
     return {"ADEQ_URL": url, "ADEQ_QUEUE": base_name}
 
 
-def test_a_plain_function_is_a_handler(start: Start, queue: Queue, until: Until) -> None:
+def test_a_plain_function_is_a_handler(start: Start, queue: Queue) -> None:
     start("jobs:plain")
     id = queue.enqueue(1).id
-    until(lambda: get(queue, id).state == "completed")
+    wait_until(lambda: get(queue, id).state == "completed")
     assert get(queue, id).result == {"plain": 1}
 
 
 @pytest.mark.parametrize(("name", "kind", "result"), [("tasks", "shout", "HI"), ("queue", "whisper", "hi")])
-def test_a_registry_or_a_queue_is_a_handler(
-    start: Start, queue: Queue, until: Until, name: str, kind: str, result: str
-) -> None:
+def test_a_registry_or_a_queue_is_a_handler(start: Start, queue: Queue, name: str, kind: str, result: str) -> None:
     """A queue says its own name."""
     start(f"jobs:{name}", *(["--queue", queue.name] if name == "tasks" else []), ADEQ_QUEUE="")
     id = queue.enqueue({"text": "Hi"}, kind=kind).id
-    until(lambda: get(queue, id).state == "completed")
+    wait_until(lambda: get(queue, id).state == "completed")
     assert get(queue, id).result == result
 
 
@@ -67,9 +65,7 @@ for queue in (sync, other):
 
 
 @pytest.mark.parametrize("name", ["sync", "other"])
-def test_a_queue_is_worked_on_where_it_is(
-    start: Start, tmp_path: Path, url: str, base_name: str, until: Until, name: str
-) -> None:
+def test_a_queue_is_worked_on_where_it_is(start: Start, tmp_path: Path, url: str, base_name: str, name: str) -> None:
     """Nothing says so but the queue itself: its server, its prefix."""
     (tmp_path / "homes.py").write_text(HOMES)
     nothing = {"ADEQ_URL": "", "ADEQ_QUEUE": ""}
@@ -129,7 +125,7 @@ def test_what_is_no_handler_is_refused(start: Start, name: str, message: str) ->
     assert worker.log.startswith(f"adeq: {message}")
 
 
-def test_workers_are_listed_and_shown(start: Start, queue: Queue, place: dict[str, Any], until: Until) -> None:
+def test_workers_are_listed_and_shown(start: Start, queue: Queue, place: dict[str, Any]) -> None:
     start(
         "jobs:hang",
         "--name",
@@ -144,7 +140,7 @@ def test_workers_are_listed_and_shown(start: Start, queue: Queue, place: dict[st
         "3",
     )
     start("jobs:hang", "--name", "w2", "--renew", "loop")
-    until(lambda: queue.stats().workers == 2)
+    wait_until(lambda: queue.stats().workers == 2)
     first, second = answer("worker", "ls", **place)
     assert first["capabilities"] == ["gpu", "big/x"]
     assert first["lanes"] == ["group/g/inst/w1", "group/g", "any"]
@@ -166,36 +162,34 @@ def test_workers_are_listed_and_shown(start: Start, queue: Queue, place: dict[st
     assert "there is no 'nowhere'" in error(1, "worker", "ls", **{**place, "ADEQ_QUEUE": "nowhere"})
 
 
-def test_a_worker_is_quiet_until_it_is_told_to_go_on(
-    start: Start, queue: Queue, place: dict[str, Any], until: Until
-) -> None:
+def test_a_worker_is_quiet_until_it_is_told_to_go_on(start: Start, queue: Queue, place: dict[str, Any]) -> None:
     worker = start("jobs:handle", "--name", "w1", "--health", "0")
-    until(lambda: queue.stats().workers == 1)
+    wait_until(lambda: queue.stats().workers == 1)
     asked = answer("worker", "quiet", "w1", **place)
     assert asked == {"queue": queue.name, "mode": "quiet", "workers": [{"worker": "w1", "status": "asked"}]}
-    until(lambda: probe(worker, "/ready")[0] == 503)
+    wait_until(lambda: probe(worker, "/ready")[0] == 503)
     assert probe(worker, "/ready")[1]["reason"] == "the worker takes no tasks: its mode is quiet"
     assert probe(worker, "/live")[0] == 200
     id = queue.enqueue(1).id
     assert answer("worker", "ls", **place)[0]["mode"] == "quiet"
     assert get(queue, id).state == "ready"
     assert lines("worker", "resume", "--all", "--yes", **place) == [["worker", "status"], ["w1", "asked"]]
-    until(lambda: get(queue, id).state == "completed")
+    wait_until(lambda: get(queue, id).state == "completed")
 
 
-def test_workers_are_resized(start: Start, queue: Queue, place: dict[str, Any], until: Until) -> None:
+def test_workers_are_resized(start: Start, queue: Queue, place: dict[str, Any]) -> None:
     start("jobs:hang", "--name", "w1", "--group", "g", "--concurrency", "1")
-    until(lambda: queue.stats().workers == 1)
+    wait_until(lambda: queue.stats().workers == 1)
     queue.enqueue_many([None] * 5)
-    until(lambda: queue.stats().running == 1)
+    wait_until(lambda: queue.stats().running == 1)
     assert answer("worker", "resize", "3", "--group", "g", **place)["capacity"] == 3
-    until(lambda: queue.stats().running == 3)
+    wait_until(lambda: queue.stats().running == 3)
     assert answer("worker", "show", "w1", **place)["wanted"] == 3
 
 
-def test_workers_are_stopped(start: Start, queue: Queue, place: dict[str, Any], until: Until) -> None:
+def test_workers_are_stopped(start: Start, queue: Queue, place: dict[str, Any]) -> None:
     first, second = start("jobs:handle", "--name", "w1"), start("jobs:handle", "--name", "w2")
-    until(lambda: queue.stats().workers == 2)
+    wait_until(lambda: queue.stats().workers == 2)
     asked = answer("worker", "stop", "w1", "w3", status=1, **place)
     assert [worker["status"] for worker in asked["workers"]] == ["asked", "not_found"]
     assert first.ended() == 0
@@ -209,17 +203,17 @@ def test_workers_are_stopped(start: Start, queue: Queue, place: dict[str, Any], 
 
 
 def test_a_worker_restarts_with_its_arguments(
-    start: Start, queue: Queue, place: dict[str, Any], until: Until, tmp_path: Path
+    start: Start, queue: Queue, place: dict[str, Any], tmp_path: Path
 ) -> None:
     worker = start("jobs:handle", "--name", "w1", "--concurrency", "7")
-    until(lambda: queue.stats().workers == 1)
+    wait_until(lambda: queue.stats().workers == 1)
     source = (tmp_path / "jobs.py").read_text()
     (tmp_path / "jobs.py").write_text(source.replace("return lease.payload", 'return "new code"'))
     assert adeq("worker", "restart", "w1", **place).status == 0
-    until(lambda: worker.log.count("worker started") == 2)
+    wait_until(lambda: worker.log.count("worker started") == 2)
     assert "worker restarts" in worker.log
     id = queue.enqueue(1).id
-    until(lambda: get(queue, id).state == "completed")
+    wait_until(lambda: get(queue, id).state == "completed")
     assert get(queue, id).result == "new code"
     assert (tmp_path / "imported").read_text().split() == [str(worker.child.pid)] * 2
     (there,) = answer("worker", "ls", **place)
@@ -230,16 +224,16 @@ def test_a_worker_restarts_with_its_arguments(
 
 @pytest.mark.slow
 def test_a_worker_of_a_queue_that_gets_partitions_serves_them(
-    start: Start, queue: Queue, url: str, base_name: str, until: Until
+    start: Start, queue: Queue, url: str, base_name: str
 ) -> None:
     worker = start("jobs:handle", "--name", "w1")
-    until(lambda: queue.stats().workers == 1)
+    wait_until(lambda: queue.stats().workers == 1)
     with Adeq.from_url(url) as client:
         whole = client.partitioned(base_name)
         whole.repartition(3)
         receipts = whole.enqueue_many(list(range(300)))
         assert len({receipt.id.rpartition("@")[2] for receipt in receipts}) == 3
-        until(lambda: whole.stats().finished == 300)
+        wait_until(lambda: whole.stats().finished == 300)
     assert worker.log.count("worker started") == 1
     worker.child.send_signal(signal.SIGTERM)
     assert worker.ended() == 0
@@ -257,20 +251,20 @@ def test_all_are_asked_only_after_a_yes(queue: Queue, place: dict[str, Any]) -> 
     assert "asks all workers of queue" in error(2, "worker", "stop", "--all", **place)
 
 
-def test_a_loop_that_stands_still_is_seen(start: Start, queue: Queue, until: Until, tmp_path: Path) -> None:
+def test_a_loop_that_stands_still_is_seen(start: Start, queue: Queue, tmp_path: Path) -> None:
     worker = start("jobs:stand_still", "--health", "0", "--health-after", "1", "--lease", "5")
-    until(lambda: probe(worker, "/ready")[0] == 200)
+    wait_until(lambda: probe(worker, "/ready")[0] == 200)
     queue.enqueue()
-    until(lambda: probe(worker, "/live")[0] == 503)
+    wait_until(lambda: probe(worker, "/live")[0] == 503)
     status, body = probe(worker, "/ready")
     assert status == 503
     assert body["reason"].startswith("the event loop has stood still for ")
     (tmp_path / "go").touch()
-    until(lambda: probe(worker, "/live")[0] == 200)
-    until(lambda: probe(worker, "/ready")[1]["done"] == 1)
+    wait_until(lambda: probe(worker, "/live")[0] == 200)
+    wait_until(lambda: probe(worker, "/ready")[1]["done"] == 1)
 
 
-def test_a_port_that_is_taken_ends_with_2(start: Start, until: Until) -> None:
+def test_a_port_that_is_taken_ends_with_2(start: Start) -> None:
     worker = start("jobs:handle", "--health", "0")
     port = worker.health.rpartition(":")[2]
     second = start("jobs:handle", "--health", port)

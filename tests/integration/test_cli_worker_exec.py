@@ -11,14 +11,15 @@ import redis
 from pyadeq import Adeq, Queue, TaskView
 from tests.integration.cli import adeq, answer, error, lines
 from tests.integration.programs import LINUX, alive
-from tests.integration.workers import Start, Until, get, starting
+from tests.integration.workers import Start, get, starting
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.any_engine
 
 
 @pytest.fixture
-def start(tmp_path: Path, url: str, base_name: str, until: Until) -> Iterator[Start]:
-    with starting(tmp_path, url, base_name, until) as start:
+def start(tmp_path: Path, url: str, base_name: str) -> Iterator[Start]:
+    with starting(tmp_path, url, base_name) as start:
         yield start
 
 
@@ -45,11 +46,11 @@ def token_of(client: redis.Redis, queue: Queue, id: str) -> str:
     return str(running.decode().split()[0])
 
 
-def test_a_program_runs_for_each_task(start: Start, queue: Queue, until: Until, tmp_path: Path) -> None:
+def test_a_program_runs_for_each_task(start: Start, queue: Queue, tmp_path: Path) -> None:
     start("--exec", "sh -c 'cat; echo noted >&2; exit $ADEQ_TASK_KIND'", "--output-dir", "out", "--name", "w1")
     good = queue.enqueue({"n": 1}, kind="0").id
     bad = queue.enqueue({"n": 2}, kind="65").id
-    until(lambda: (queue.stats().finished, queue.stats().dead) == (1, 1))
+    wait_until(lambda: (queue.stats().finished, queue.stats().dead) == (1, 1))
     task = get(queue, good)
     assert (task.state, task.result, task.worker, task.exit_code) == ("completed", {"n": 1}, "w1", None)
     assert task.output == str(tmp_path / "out" / f"{good}.1")
@@ -60,19 +61,19 @@ def test_a_program_runs_for_each_task(start: Start, queue: Queue, until: Until, 
     assert Path(task.output, "stderr").read_text() == "noted\n"
 
 
-def test_it_knows_its_queue_and_its_worker(start: Start, queue: Queue, until: Until) -> None:
+def test_it_knows_its_queue_and_its_worker(start: Start, queue: Queue) -> None:
     start("--exec", "sh -c 'echo $ADEQ_QUEUE $ADEQ_WORKER'", "--name", "w1")
     id = queue.enqueue().id
-    until(lambda: get(queue, id).state == "completed")
+    wait_until(lambda: get(queue, id).state == "completed")
     assert get(queue, id).result == f"{queue.name} w1"
 
 
 def test_progress_of_a_program_is_seen_while_it_runs(
-    start: Start, client: redis.Redis, queue: Queue, until: Until, place: dict[str, Any], tmp_path: Path
+    start: Start, client: redis.Redis, queue: Queue, place: dict[str, Any], tmp_path: Path
 ) -> None:
     start("--exec", "sh -c 'echo 0.25 a quarter >&3; while [ ! -e go ]; do sleep 0.01; done'")
     id = queue.enqueue().id
-    until(lambda: get(queue, id).progress == 0.25)
+    wait_until(lambda: get(queue, id).progress == 0.25)
     queue.progress((id, token_of(client, queue, id)), log="a line")
     shown_lines = lines("task", "show", queue.name, id, **place)
     assert ["progress", "0.25"] in shown_lines
@@ -84,41 +85,41 @@ def test_progress_of_a_program_is_seen_while_it_runs(
     watched = adeq("task", "watch", queue.name, id, "--for", "0", **place)
     assert f"{id} running run 1 25% a quarter" in watched.stdout
     (tmp_path / "go").touch()
-    until(lambda: get(queue, id).state == "completed")
+    wait_until(lambda: get(queue, id).state == "completed")
 
 
 @pytest.mark.parametrize("how", ["cancel", "timeout", "stop"])
-def test_the_end_of_a_run_ends_its_tree(start: Start, queue: Queue, until: Until, tmp_path: Path, how: str) -> None:
+def test_the_end_of_a_run_ends_its_tree(start: Start, queue: Queue, tmp_path: Path, how: str) -> None:
     script = "trap '' TERM; (trap '' TERM; sleep 1000)& echo $! $$ > pids; wait; sleep 1000"
     worker = start("--exec", f'sh -c "{script}"', "--kill-after", "500ms", "--grace", "0")
     id = queue.enqueue(timeout=1 if how == "timeout" else None, max_attempts=1).id
     pids = tmp_path / "pids"
-    until(lambda: pids.exists() and len(pids.read_text().split()) == 2)
+    wait_until(lambda: pids.exists() and len(pids.read_text().split()) == 2)
     if how == "cancel":
         queue.cancel(id)
     elif how == "stop":
         worker.child.send_signal(signal.SIGTERM)
-    until(lambda: get(queue, id).state in ("cancelled", "dead", "ready"))
+    wait_until(lambda: get(queue, id).state in ("cancelled", "dead", "ready"))
     assert get(queue, id).state == {"cancel": "cancelled", "timeout": "dead", "stop": "ready"}[how]
     # Where a task is told as ended, nothing of it runs any more.
     assert not any(map(alive, map(int, pids.read_text().split())))
 
 
 @pytest.mark.skipif(not LINUX, reason="elsewhere only the process group is ended")
-def test_nothing_is_left_of_a_killed_worker(start: Start, queue: Queue, until: Until, tmp_path: Path) -> None:
+def test_nothing_is_left_of_a_killed_worker(start: Start, queue: Queue, tmp_path: Path) -> None:
     script = "(sleep 1000)& echo $! $$ > pids; sleep 1000"
     worker = start("--exec", f"sh -c '{script}'", "--kill-after", "500ms", "--lease", "1")
     queue.enqueue()
     pids = tmp_path / "pids"
-    until(lambda: pids.exists() and len(pids.read_text().split()) == 2)
+    wait_until(lambda: pids.exists() and len(pids.read_text().split()) == 2)
     worker.child.kill()
-    until(lambda: not any(map(alive, map(int, pids.read_text().split()))))
+    wait_until(lambda: not any(map(alive, map(int, pids.read_text().split()))))
 
 
-def test_what_exit_statuses_mean_can_be_said(start: Start, queue: Queue, until: Until) -> None:
+def test_what_exit_statuses_mean_can_be_said(start: Start, queue: Queue) -> None:
     start("--exec", "sh -c 'exit $ADEQ_TASK_KIND'", "--on-exit", "3=fail", "--on-exit", "4=retry:3000")
     fails, waits = (queue.enqueue(kind=kind).id for kind in ("3", "4"))
-    until(lambda: (get(queue, fails).state, get(queue, waits).state) == ("dead", "delayed"))
+    wait_until(lambda: (get(queue, fails).state, get(queue, waits).state) == ("dead", "delayed"))
     task = get(queue, waits)
     assert (task.reason, task.exit_code) == ("exit_4", 4)
     assert task.due

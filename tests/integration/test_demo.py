@@ -24,11 +24,10 @@ from pyadeq.ext.demo.job import count, parse
 from pyadeq.ext.demo.proof import Check, Expected, kill_was_survived, prove
 from pyadeq.ext.demo.report import Report, Times
 from pyadeq.keys import check_name
-from tests.waiting import DEADLINE
+from tests.waiting import DEADLINE, wait_until
 
 pytestmark = pytest.mark.any_engine
 
-Until = Callable[[Callable[[], object]], None]
 DEMO = [sys.executable, "-m", "pyadeq.ext.cli", "demo"]
 SOURCES = {
     "a.py": "def f(): pass\n\nasync def g(): pass\n",
@@ -106,15 +105,15 @@ def alive(pid: int) -> bool:
 
 @linux
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_nothing_outlives_it(number: signal.Signals, until: Until) -> None:
+def test_nothing_outlives_it(number: signal.Signals) -> None:
     with subprocess.Popen(DEMO, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            until(lambda: len(children(process.pid)) == 3)  # two workers, and what stands over the server
+            wait_until(lambda: len(children(process.pid)) == 3)  # two workers, and what stands over the server
             family = children(process.pid)
             family += [grandchild for child in family for grandchild in children(child)]
             process.send_signal(number)
             assert process.wait(DEADLINE) != 0
-            until(lambda: not any(map(alive, family)))
+            wait_until(lambda: not any(map(alive, family)))
         finally:
             process.kill()
 

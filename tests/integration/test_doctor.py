@@ -21,7 +21,7 @@ from pyadeq.keys import queue_base
 from tests.audit import audit_server
 from tests.integration.cli import answer, error
 from tests.integration.servers import HOST, ThreePrimaries, ask, replica_of, start
-from tests.waiting import DEADLINE
+from tests.waiting import DEADLINE, wait_until
 
 
 @pytest.fixture
@@ -258,10 +258,10 @@ def test_lock_domains(own: EmbeddedServer) -> None:
     assert (seen.status, seen.found) == ("fail", "domain jobs: layout 2 is needed, this release has 1")
 
 
-def test_a_replica_and_its_primary(binary: Path, until: Any) -> None:
+def test_a_replica_and_its_primary(binary: Path) -> None:
     with start(binary, {}) as primary, replica_of(binary, primary) as replica:
         with redis.Redis.from_url(primary.url) as client:
-            until(lambda: client.info().get("slave0", {}).get("state") == "online")
+            wait_until(lambda: client.info().get("slave0", {}).get("state") == "online")
         seen = look(replica)["replicas"]
         assert (seen.status, seen.found) == ("fail", f"this is a replica of 127.0.0.1:{primary.port}")
         assert seen.how == [f"use the primary: --url redis://127.0.0.1:{primary.port}"]
@@ -271,12 +271,12 @@ def test_a_replica_and_its_primary(binary: Path, until: Any) -> None:
         assert look(primary)["replicas"].status == "ok"
 
 
-def test_a_cluster_without_slots(binary: Path, until: Any) -> None:
+def test_a_cluster_without_slots(binary: Path) -> None:
     with start(binary, {"cluster-enabled": "yes"}) as server, redis.Redis.from_url(server.url) as client:
         seen = look(server)["cluster"]
         assert (seen.status, seen.found) == ("fail", "1 node, state fail, 0 of 16,384 slots served")
         client.execute_command("CLUSTER ADDSLOTSRANGE", 0, 16383)
-        until(lambda: client.execute_command("CLUSTER INFO")["cluster_state"] == "ok")
+        wait_until(lambda: client.execute_command("CLUSTER INFO")["cluster_state"] == "ok")
         assert look(server)["cluster"].status == "ok"
 
 

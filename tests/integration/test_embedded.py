@@ -6,7 +6,7 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from socket import AF_UNIX, socket
@@ -18,9 +18,9 @@ import redis
 from pyadeq import embedded
 from pyadeq.embedded import EmbeddedServer, find_binary
 from pyadeq.errors import ConfigError
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
-Until = Callable[[Callable[[], object]], None]
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs PR_SET_PDEATHSIG and /proc")
 
 # argv: the binary, what the parent does, what a fork of it does before (nothing: no fork)
@@ -28,6 +28,7 @@ PARENT = """
 import os, signal, sys
 from pathlib import Path
 from pyadeq.embedded import EmbeddedServer
+from tests.waiting import wait_until
 
 server = EmbeddedServer(binary=Path(sys.argv[1])).start()
 parent_does, fork_does = sys.argv[2:]
@@ -215,32 +216,32 @@ def test_a_terminal_cannot_interrupt_it(binary: Path) -> None:
 
 
 @pytest.mark.parametrize("signal_number", [signal.SIGKILL, signal.SIGTERM])
-def test_it_ends_with_its_parent(binary: Path, until: Until, signal_number: signal.Signals) -> None:
+def test_it_ends_with_its_parent(binary: Path, signal_number: signal.Signals) -> None:
     with parent_process(binary, "waits") as parent:
         assert alive(parent.server_pid)
         parent.process.send_signal(signal_number)
-        until(lambda: not alive(parent.server_pid))
-        until(lambda: not parent.run_dir.exists())
+        wait_until(lambda: not alive(parent.server_pid))
+        wait_until(lambda: not parent.run_dir.exists())
 
 
-def test_it_ends_with_a_parent_that_forgets_to_stop_it(binary: Path, until: Until) -> None:
+def test_it_ends_with_a_parent_that_forgets_to_stop_it(binary: Path) -> None:
     with parent_process(binary, "") as parent:
-        until(lambda: not alive(parent.server_pid))
-        until(lambda: not parent.run_dir.exists())
+        wait_until(lambda: not alive(parent.server_pid))
+        wait_until(lambda: not parent.run_dir.exists())
 
 
-def test_it_ends_with_a_parent_whose_fork_lives_on(binary: Path, until: Until) -> None:
+def test_it_ends_with_a_parent_whose_fork_lives_on(binary: Path) -> None:
     with parent_process(binary, "waits", fork="waits") as parent:
         parent.process.kill()
-        until(lambda: not alive(parent.server_pid))
-        until(lambda: not parent.run_dir.exists())
+        wait_until(lambda: not alive(parent.server_pid))
+        wait_until(lambda: not parent.run_dir.exists())
         assert alive(parent.fork_pid)
 
 
-def test_it_stops_though_a_fork_lives_on(binary: Path, until: Until) -> None:
+def test_it_stops_though_a_fork_lives_on(binary: Path) -> None:
     with parent_process(binary, "stops waits", fork="waits") as parent:
-        until(lambda: not alive(parent.server_pid))
-        until(lambda: not parent.run_dir.exists())
+        wait_until(lambda: not alive(parent.server_pid))
+        wait_until(lambda: not parent.run_dir.exists())
         assert alive(parent.process.pid)
         assert alive(parent.fork_pid)
 
@@ -252,11 +253,11 @@ def test_a_fork_does_not_stop_it(binary: Path) -> None:
 
 
 @linux
-def test_it_ends_with_its_supervisor(binary: Path, until: Until) -> None:
+def test_it_ends_with_its_supervisor(binary: Path) -> None:
     with EmbeddedServer(binary=binary) as server:
         pid, run_dir = server.pid, server.socket_path.parent
         os.kill(parent_of(pid), signal.SIGKILL)
-        until(lambda: not alive(pid))
+        wait_until(lambda: not alive(pid))
         with pytest.raises(ConfigError, match="supervisor was killed"):
             server.restart()
     assert not run_dir.exists()

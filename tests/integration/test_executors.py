@@ -6,8 +6,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from pyadeq import Lease
-from pyadeq.asyncio import Adeq, Queue, TaskContext, Tasks, TaskView, Worker
+from pyadeq.asyncio import Adeq, Queue, TaskContext, Tasks, TaskView
 from tests.integration import crunching
-from tests.waiting import DEADLINE
+from tests.integration.running import working
+from tests.waiting import DEADLINE, wait_until
 
 pytestmark = pytest.mark.any_engine
 
@@ -28,17 +29,6 @@ SOME_VARIABLE = contextvars.ContextVar[str]("some_variable")
 async def queue(url: str, base_name: str) -> AsyncIterator[Queue]:
     async with Adeq.from_url(url) as adeq:
         yield adeq.queue(base_name)
-
-
-@asynccontextmanager
-async def working(queue: Queue, handler: Any, **options: Any) -> AsyncIterator[Worker]:
-    worker = Worker(queue, handler, **options)
-    running = asyncio.create_task(worker.run())
-    try:
-        yield worker
-    finally:
-        worker.stop()
-        await asyncio.wait_for(running, DEADLINE)
 
 
 async def state(queue: Queue, id: str, *states: str) -> TaskView:
@@ -67,7 +57,7 @@ async def test_as_many_threads_run_as_the_worker_takes_tasks(queue: Queue) -> No
     assert len(seen) == 20
 
 
-async def test_threads_are_used_again_and_end_with_the_worker(queue: Queue, until: Callable[..., None]) -> None:
+async def test_threads_are_used_again_and_end_with_the_worker(queue: Queue) -> None:
     def handle(lease: Lease) -> int:
         return threading.get_ident()
 
@@ -75,7 +65,7 @@ async def test_threads_are_used_again_and_end_with_the_worker(queue: Queue, unti
         receipts = await queue.enqueue_many(range(5))
         seen = {(await state(queue, receipt.id, "completed")).result for receipt in receipts}
         assert len(seen) == 1
-    until(lambda: not seen & {thread.ident for thread in threading.enumerate()})
+    wait_until(lambda: not seen & {thread.ident for thread in threading.enumerate()})
 
 
 async def test_a_thread_has_the_context_variables(queue: Queue) -> None:
@@ -238,38 +228,36 @@ def is_gone(pid: int) -> bool:
     return True
 
 
-async def test_a_cancelled_task_has_its_process_killed(queue: Queue, until: Callable[..., None]) -> None:
+async def test_a_cancelled_task_has_its_process_killed(queue: Queue) -> None:
     async with working(queue, crunching.tasks, concurrency=1):
         await enqueue(queue, "hang", "t", {})
         pid = await pid_of(queue, "t")
         assert await queue.cancel("t") == "cancelling"
         await state(queue, "t", "cancelled")
-        until(lambda: is_gone(pid))
+        wait_until(lambda: is_gone(pid))
         await enqueue(queue, "add", "next", {"pair": {"a": 2, "b": 1}})
         assert (await state(queue, "next", "completed")).result["a"] == 3
 
 
-async def test_a_process_that_is_out_of_time_is_killed(queue: Queue, until: Callable[..., None]) -> None:
+async def test_a_process_that_is_out_of_time_is_killed(queue: Queue) -> None:
     async with working(queue, crunching.tasks, concurrency=1):
         # The first task's time goes into the start of the process.
         await enqueue(queue, "add", "first", {"pair": {"a": 2, "b": 1}})
         pid = (await state(queue, "first", "completed")).result["b"]
         await enqueue(queue, "hang", "t", {}, timeout=0.2, max_attempts=1)
         assert (await state(queue, "t", "dead")).reason == "timeout"
-        until(lambda: is_gone(pid))
+        wait_until(lambda: is_gone(pid))
 
 
-async def test_a_worker_that_is_told_to_stop_kills_its_processes(queue: Queue, until: Callable[..., None]) -> None:
+async def test_a_worker_that_is_told_to_stop_kills_its_processes(queue: Queue) -> None:
     async with working(queue, crunching.tasks, concurrency=1, grace=0):
         await enqueue(queue, "hang", "t", {})
         pid = await pid_of(queue, "t")
-    until(lambda: is_gone(pid))
+    wait_until(lambda: is_gone(pid))
     assert (await state(queue, "t", "ready")).attempts == 0
 
 
-async def test_a_process_ends_with_its_worker_process(
-    url: str, base_name: str, queue: Queue, tmp_path: Path, until: Callable[..., None]
-) -> None:
+async def test_a_process_ends_with_its_worker_process(url: str, base_name: str, queue: Queue, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
         f"""
@@ -293,7 +281,7 @@ if __name__ == "__main__":
     finally:
         process.kill()
         await process.wait()
-    until(lambda: is_gone(pid))
+    wait_until(lambda: is_gone(pid))
 
 
 async def test_a_process_knows_its_task_and_tells_of_progress(queue: Queue) -> None:

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -11,7 +11,7 @@ import pytest
 from pyadeq import Adeq, Grant
 from pyadeq._sync.lock import keeper as lock_keeper
 from pyadeq.errors import BadArgument, LockLost
-from tests.waiting import DEADLINE
+from tests.waiting import DEADLINE, wait_until
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def test_who_is_interrupted_while_holding_gives_it_back(url: str, base_name: str
         assert locks.stats().held == 0
 
 
-def test_threads_hold_one_lock_in_turn(url: str, base_name: str, until: Callable[[Callable[[], object]], None]) -> None:
+def test_threads_hold_one_lock_in_turn(url: str, base_name: str) -> None:
     inside: list[int] = []
     fences: list[int] = []
     with Adeq.from_url(url) as adeq:
@@ -72,12 +72,10 @@ def test_threads_hold_one_lock_in_turn(url: str, base_name: str, until: Callable
             list(pool.map(work, range(8)))
         assert len(fences) == 80
         assert fences == sorted(set(fences))
-        until(lambda: locks.stats().held == 0)
+        wait_until(lambda: locks.stats().held == 0)
 
 
-def test_a_child_neither_renews_nor_gives_back_what_its_parent_holds(
-    url: str, base_name: str, until: Callable[..., None]
-) -> None:
+def test_a_child_neither_renews_nor_gives_back_what_its_parent_holds(url: str, base_name: str) -> None:
     with Adeq.from_url(url) as adeq:
         locks = adeq.locks(base_name)
         with locks.acquire("db:1", owner="parent", ttl=10) as grant:
@@ -91,7 +89,7 @@ def test_a_child_neither_renews_nor_gives_back_what_its_parent_holds(
                     assert grant.lost
                     with locks.acquire("db:2", owner="child", ttl=2) as own:
                         before = own.deadline
-                        until(lambda: own.deadline != before)
+                        wait_until(lambda: own.deadline != before)
                         assert list(locks._keeper._process.grants) == [own.rid]
                     status = 0
                 finally:

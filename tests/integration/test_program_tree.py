@@ -13,7 +13,6 @@ import pytest
 from tests.integration.programs import (
     LINUX,
     STUBBORN,
-    Until,
     alive,
     change,
     failed,
@@ -21,7 +20,7 @@ from tests.integration.programs import (
     run,
     sh,
 )
-from tests.waiting import DEADLINE
+from tests.waiting import DEADLINE, wait_until
 
 pytestmark = pytest.mark.any_engine
 
@@ -48,10 +47,10 @@ async def test_what_it_leaves_behind_is_ended_even_if_it_does_not_want_to(pids: 
 
 
 @pytest.mark.skipif(not LINUX, reason="elsewhere only the process group is ended")
-async def test_cancelled_it_ends_the_whole_tree(pids: Path, until: Until) -> None:
+async def test_cancelled_it_ends_the_whole_tree(pids: Path) -> None:
     program = sh(f"{STUBBORN}\nsleep 1000; sleep 1000", cwd=pids.parent, kill_after=0.5)
     running = asyncio.create_task(run(program))
-    await asyncio.to_thread(until, (pids.parent / "ready").exists)
+    await asyncio.to_thread(wait_until, (pids.parent / "ready").exists)
     assert all(map(alive, numbers(pids)))
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -61,9 +60,9 @@ async def test_cancelled_it_ends_the_whole_tree(pids: Path, until: Until) -> Non
 
 
 @pytest.mark.skipif(not LINUX, reason="elsewhere only the process group is ended")
-async def test_cancelled_again_it_is_still_waited_for(pids: Path, until: Until) -> None:
+async def test_cancelled_again_it_is_still_waited_for(pids: Path) -> None:
     running = asyncio.create_task(run(sh(f"{STUBBORN}\nsleep 1000; sleep 1000", cwd=pids.parent, kill_after=0.5)))
-    await asyncio.to_thread(until, (pids.parent / "ready").exists)
+    await asyncio.to_thread(wait_until, (pids.parent / "ready").exists)
     while not running.done():
         running.cancel()
         await asyncio.sleep(0.01)
@@ -71,10 +70,10 @@ async def test_cancelled_again_it_is_still_waited_for(pids: Path, until: Until) 
     assert not any(map(alive, numbers(pids)))
 
 
-async def test_cancelled_it_may_end_in_its_own_way(tmp_path: Path, until: Until) -> None:
+async def test_cancelled_it_may_end_in_its_own_way(tmp_path: Path) -> None:
     script = "trap 'echo bye > bye; exit 0' TERM; echo ready > ready; while :; do sleep 0.01; done"
     running = asyncio.create_task(run(sh(script, cwd=tmp_path, kill_after=30)))
-    await asyncio.to_thread(until, (tmp_path / "ready").exists)
+    await asyncio.to_thread(wait_until, (tmp_path / "ready").exists)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -82,14 +81,12 @@ async def test_cancelled_it_may_end_in_its_own_way(tmp_path: Path, until: Until)
 
 
 @pytest.mark.slow
-async def test_where_nothing_is_adopted_the_group_is_ended(
-    pids: Path, until: Until, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_where_nothing_is_adopted_the_group_is_ended(pids: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on macOS."""
     change(monkeypatch, pids.parent, "PR_SET_CHILD_SUBREAPER = 36", "PR_SET_CHILD_SUBREAPER = 100_000")
     script = "trap '' TERM; (trap '' TERM; echo in >> ready; exec sleep 1000) & echo $! $$ > pids; sleep 1000"
     running = asyncio.create_task(run(sh(f"{script}; sleep 1000", cwd=pids.parent, kill_after=0.5)))
-    await asyncio.to_thread(until, lambda: len(numbers(pids)) == 2 and (pids.parent / "ready").exists())
+    await asyncio.to_thread(wait_until, lambda: len(numbers(pids)) == 2 and (pids.parent / "ready").exists())
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -98,9 +95,9 @@ async def test_where_nothing_is_adopted_the_group_is_ended(
     assert not any(map(alive, numbers(pids)))
 
 
-async def test_one_that_is_stopped_ends_too(pids: Path, until: Until) -> None:
+async def test_one_that_is_stopped_ends_too(pids: Path) -> None:
     running = asyncio.create_task(run(sh("echo $$ > pids; kill -STOP $$", cwd=pids.parent, kill_after=30)))
-    await asyncio.to_thread(until, lambda: numbers(pids))
+    await asyncio.to_thread(wait_until, lambda: numbers(pids))
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(running, 20)
@@ -150,43 +147,43 @@ def start_worker(folder: Path, script: str, fork: str = "") -> subprocess.Popen[
 
 @pytest.mark.skipif(not LINUX, reason="elsewhere only the process group is ended")
 @pytest.mark.parametrize("fork", ["", "fork"])
-def test_nothing_is_left_when_the_worker_is_killed(pids: Path, until: Until, fork: str) -> None:
+def test_nothing_is_left_when_the_worker_is_killed(pids: Path, fork: str) -> None:
     """Not even when a fork of the worker keeps its pipes open."""
     forked = pids.parent / "forked"
     worker = start_worker(pids.parent, f"{STUBBORN}\nsleep 1000; sleep 1000", fork)
     try:
-        until((forked if fork else pids.parent / "ready").exists)
+        wait_until((forked if fork else pids.parent / "ready").exists)
         assert all(map(alive, numbers(pids)))
     finally:
         worker.kill()
         worker.wait()
     try:
-        until(lambda: not any(map(alive, numbers(pids))))
+        wait_until(lambda: not any(map(alive, numbers(pids))))
     finally:
         for pid in numbers(forked):
             os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.skipif(not LINUX, reason="elsewhere the program would live on")
-def test_the_program_dies_with_the_process_that_looks_after_it(pids: Path, until: Until) -> None:
+def test_the_program_dies_with_the_process_that_looks_after_it(pids: Path) -> None:
     """Also when the worker cannot do anything about it."""
     worker = start_worker(pids.parent, "echo $$ > pids; echo $PPID > keeper; exec sleep 1000")
     try:
-        until(lambda: numbers(pids) and numbers(pids.parent / "keeper"))
+        wait_until(lambda: numbers(pids) and numbers(pids.parent / "keeper"))
         worker.send_signal(signal.SIGSTOP)
         (keeper,) = numbers(pids.parent / "keeper")
         os.kill(keeper, signal.SIGKILL)
-        until(lambda: not any(map(alive, numbers(pids))))
+        wait_until(lambda: not any(map(alive, numbers(pids))))
     finally:
         worker.kill()
         worker.wait()
 
 
-async def test_its_group_is_ended_by_the_worker_then(pids: Path, until: Until) -> None:
+async def test_its_group_is_ended_by_the_worker_then(pids: Path) -> None:
     running = asyncio.create_task(failed(sh("(sleep 1000)& echo $! $PPID $$ > pids; sleep 1000", cwd=pids.parent)))
-    await asyncio.to_thread(until, lambda: len(numbers(pids)) == 3)
+    await asyncio.to_thread(wait_until, lambda: len(numbers(pids)) == 3)
     child, keeper, program = numbers(pids)
     os.kill(keeper, signal.SIGKILL)
     failure = await running
     assert (failure.reason, failure.exit_code, failure.retryable) == ("crash", 137, True)
-    await asyncio.to_thread(until, lambda: not alive(child) and not alive(program))
+    await asyncio.to_thread(wait_until, lambda: not alive(child) and not alive(program))

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from tests.integration.renewing import (
     keep_the_gil,
     renewing,
 )
+from tests.integration.running import at_work
 from tests.integration.servers import HOST, ThreePrimaries, Watched
 from tests.quick import slow_after
 from tests.waiting import DEADLINE, eventually
@@ -135,15 +136,8 @@ async def test_it_renews_in_a_cluster_and_with_sentinel(binary: Path, cluster: T
 # In a worker
 
 
-@asynccontextmanager
-async def working(queue: Queue, handler: Any, way: str) -> AsyncIterator[asyncio.Task[None]]:
-    worker = Worker(queue, handler, name="w1", lease=LEASE, renew=way)  # type: ignore[arg-type]
-    running = asyncio.create_task(worker.run())
-    try:
-        yield running
-    finally:
-        worker.stop()
-        await asyncio.wait_for(running, DEADLINE)
+def working(queue: Queue, handler: Any, way: Any) -> AbstractAsyncContextManager[asyncio.Task[None]]:
+    return at_work(Worker(queue, handler, name="w1", lease=LEASE, renew=way))
 
 
 @pytest.mark.parametrize(("way", "kept"), slow_after(1, [("process", True), ("thread", False)]))

@@ -27,7 +27,7 @@ from tests.integration.renewing import (
     keep_the_gil,
     renewing,
 )
-from tests.waiting import DEADLINE, eventually
+from tests.waiting import DEADLINE, eventually, wait_until
 
 pytestmark = pytest.mark.any_engine
 
@@ -132,20 +132,18 @@ async def test_the_helper_ends_with_a_worker_that_is_killed(queue: Queue, url: s
 
 
 @pytest.mark.parametrize("state", [_renewer.state_in_proc, _renewer.state_from_ps])
-def test_it_sees_whether_a_process_runs(
-    until: Callable[[Callable[[], object]], None], state: Callable[[int], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_sees_whether_a_process_runs(state: Callable[[int], str], monkeypatch: pytest.MonkeyPatch) -> None:
     if state is _renewer.state_in_proc and not _renewer.PROC.exists():
         pytest.skip("there is no /proc here")
     monkeypatch.setattr(_renewer, "PROC", _renewer.PROC if state is _renewer.state_in_proc else Path("/nowhere"))
     with subprocess.Popen(["sleep", "3600"]) as other:
         assert _renewer.standing(other.pid) == ""
         other.send_signal(signal.SIGSTOP)
-        until(lambda: _renewer.standing(other.pid) == "is stopped")
+        wait_until(lambda: _renewer.standing(other.pid) == "is stopped")
         other.send_signal(signal.SIGCONT)
-        until(lambda: _renewer.standing(other.pid) == "")
+        wait_until(lambda: _renewer.standing(other.pid) == "")
         other.kill()
-        until(lambda: _renewer.standing(other.pid) == "is gone")
+        wait_until(lambda: _renewer.standing(other.pid) == "is gone")
     assert _renewer.standing(other.pid) == "is gone"
 
 

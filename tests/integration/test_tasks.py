@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
@@ -22,11 +21,11 @@ from pyadeq.asyncio import (
     TaskDead,
     Tasks,
     TaskView,
-    Worker,
 )
 from pyadeq.errors import AdeqError, WaitTimeout
 from tests.integration.conftest import Proxy
-from tests.waiting import DEADLINE
+from tests.integration.running import working
+from tests.waiting import DEADLINE, eventually
 
 
 class Letter(BaseModel):
@@ -43,23 +42,6 @@ async def adeq(url: str) -> AsyncIterator[Adeq]:
 @pytest.fixture
 def queue(adeq: Adeq, base_name: str) -> Queue:
     return adeq.queue(base_name)
-
-
-@asynccontextmanager
-async def working(queue: Queue, handler: Any, **options: Any) -> AsyncIterator[Worker]:
-    worker = Worker(queue, handler, **options)
-    running = asyncio.create_task(worker.run())
-    try:
-        yield worker
-    finally:
-        worker.stop()
-        await asyncio.wait_for(running, DEADLINE)
-
-
-async def until(condition: Callable[[], Awaitable[object]]) -> None:
-    async with asyncio.timeout(DEADLINE):
-        while not await condition():
-            await asyncio.sleep(0.01)
 
 
 async def state(queue: Queue, id: str, *states: str) -> TaskView:
@@ -192,7 +174,7 @@ async def test_progress_goes_out_once_a_second_and_the_last_always(queue: Queue)
 
     receipt = await count.enqueue()
     async with working(queue, queue.tasks):
-        await until(lambda: said(queue, receipt.id, "step 99"))
+        await eventually(lambda: said(queue, receipt.id, "step 99"))
         goes_on.set()
         task = await state(queue, receipt.id, "completed")
     assert (task.progress, task.progress_text) == (1.0, "step 249")

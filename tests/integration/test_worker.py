@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from pyadeq import Backoff, Lease
 from pyadeq.asyncio import Adeq, Queue, TaskFailed, Worker
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import BadArgument, ConfigError, WorkerReplaced
+from tests.integration.running import working
 from tests.waiting import DEADLINE, eventually
 
 
@@ -24,17 +25,6 @@ async def adeq(url: str) -> AsyncIterator[Adeq]:
 @pytest.fixture
 def queue(adeq: Adeq, base_name: str) -> Queue:
     return adeq.queue(base_name)
-
-
-@asynccontextmanager
-async def working(queue: Queue, handler: Any, **options: Any) -> AsyncIterator[Worker]:
-    worker = Worker(queue, handler, **options)
-    running = asyncio.create_task(worker.run())
-    try:
-        yield worker
-    finally:
-        worker.stop()
-        await asyncio.wait_for(running, DEADLINE)
 
 
 async def count(queue: Queue, state: str) -> int:

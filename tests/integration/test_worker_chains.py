@@ -2,15 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
 import pyadeq
-from pyadeq.asyncio import Adeq, Lease, Queue, Task, TaskContext, TaskDead, Tasks, Worker
+from pyadeq.asyncio import Adeq, Lease, Queue, Task, TaskContext, TaskDead, Tasks
 from pyadeq.testing import run_all
 from tests.integration import gathering
+from tests.integration.running import working
 from tests.waiting import DEADLINE
 
 pytestmark = pytest.mark.any_engine
@@ -25,17 +25,6 @@ async def adeq(url: str) -> AsyncIterator[Adeq]:
 @pytest.fixture
 def queue(adeq: Adeq, base_name: str) -> Queue:
     return adeq.queue(base_name)
-
-
-@asynccontextmanager
-async def working(queue: Queue, handler: Any, **options: Any) -> AsyncIterator[Worker]:
-    worker = Worker(queue, handler, **options)
-    running = asyncio.create_task(worker.run())
-    try:
-        yield worker
-    finally:
-        worker.stop()
-        await asyncio.wait_for(running, DEADLINE)
 
 
 async def test_a_step_finds_the_result_of_the_one_before(queue: Queue) -> None:

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from pyadeq import Lease
 from pyadeq._worker import listener, worker
 from pyadeq.asyncio import Adeq, Queue, TaskContext, Worker
 from pyadeq.errors import ConfigError
+from tests.integration.running import registered
 from tests.waiting import DEADLINE, eventually
 
 AT_ONCE = 4.5  # seconds: less than from one renewal of a lease of 15 s to the next
@@ -23,18 +23,6 @@ AT_ONCE = 4.5  # seconds: less than from one renewal of a lease of 15 s to the n
 async def queue(url: str, base_name: str) -> AsyncIterator[Queue]:
     async with Adeq.from_url(url) as adeq:
         yield adeq.queue(base_name)
-
-
-@asynccontextmanager
-async def working(queue: Queue, handler: Any, **options: Any) -> AsyncIterator[Worker]:
-    worker = Worker(queue, handler, **options)
-    running = asyncio.create_task(worker.run())
-    try:
-        await eventually(lambda: queue.worker(worker.name))
-        yield worker
-    finally:
-        worker.stop()
-        await asyncio.wait_for(running, DEADLINE)
 
 
 async def holds(condition: Callable[[], object]) -> bool:
@@ -70,7 +58,7 @@ async def test_a_running_task_that_is_cancelled_ends_at_once(queue: Queue, concu
         await forever(lease)
 
     await queue.enqueue(id="t")
-    async with working(queue, handle, concurrency=concurrency):
+    async with registered(queue, handle, concurrency=concurrency):
         await eventually(lambda: is_running(queue, 1))
         assert await queue.cancel("t") == "cancelling"
         await eventually(lambda: has_finished(queue, 1), AT_ONCE)
@@ -90,7 +78,7 @@ async def test_a_cancelled_task_has_its_lease_until_its_handler_has_cleaned_up(q
 
     await queue.configure(lease=1)
     await queue.enqueue(id="t")
-    async with working(queue, handle):
+    async with registered(queue, handle):
         await eventually(lambda: is_running(queue, 1))
         await queue.cancel("t")
         await asyncio.sleep(2)  # two leases
@@ -118,7 +106,7 @@ async def test_a_thread_that_ignores_its_cancellation_keeps_its_place_and_is_rep
     caplog.set_level(logging.WARNING, "pyadeq.worker")
     await queue.enqueue(id="stubborn")
     await queue.enqueue(id="next")
-    async with working(queue, handle, concurrency=1):
+    async with registered(queue, handle, concurrency=1):
         await eventually(lambda: is_running(queue, 1))
         await queue.cancel("stubborn")
         await eventually(lambda: holds(lambda: "task stubborn: the handler still runs" in caplog.text))
@@ -135,7 +123,7 @@ async def test_a_quiet_worker_ends_what_runs_and_claims_no_more_until_it_is_to(q
         await go_on.wait()
 
     await queue.enqueue("first")
-    async with working(queue, handle, name="w", concurrency=2) as worker:
+    async with registered(queue, handle, name="w", concurrency=2) as worker:
         await eventually(lambda: is_running(queue, 1))
         assert await queue.steer(["w"], mode="quiet") == ["w"]
         await eventually(lambda: holds(lambda: worker.health().mode == "quiet"), AT_ONCE)
@@ -159,7 +147,7 @@ async def test_a_token_comes_back_from_who_does_not_claim(
         await go_on.wait()
 
     await queue.enqueue("runs")
-    async with working(queue, handle) as worker:
+    async with registered(queue, handle) as worker:
         await eventually(lambda: is_running(queue, 1))
         await eventually(lambda: holds(lambda: worker._listener.awaits_work))
         await eventually(lambda: blocked(client))
@@ -186,7 +174,7 @@ async def test_a_token_comes_back_from_an_idle_worker_that_stops(queue: Queue, c
 
 async def test_who_lets_its_tasks_end_hears_that_one_is_cancelled(queue: Queue) -> None:
     await queue.enqueue(id="t")
-    async with working(queue, forever) as worker:
+    async with registered(queue, forever) as worker:
         await eventually(lambda: is_running(queue, 1))
         worker.stop()
         await queue.cancel("t")
@@ -204,7 +192,7 @@ async def test_who_becomes_quiet_during_a_claim_takes_no_token(queue: Queue, mon
         return answer
 
     monkeypatch.setattr(queue, "settle", slow)
-    async with working(queue, forever) as worker:
+    async with registered(queue, forever) as worker:
         await eventually(lambda: holds(lambda: claims))
         worker.quiet()
         go_on.set()
@@ -241,7 +229,7 @@ async def test_a_worker_runs_as_many_at_a_time_as_is_wanted(queue: Queue) -> Non
         await places.acquire()
 
     await queue.enqueue_many(range(30))
-    async with working(queue, handle, name="w", concurrency=2) as worker:
+    async with registered(queue, handle, name="w", concurrency=2) as worker:
         await eventually(lambda: is_running(queue, 2))
         await queue.steer(["w"], capacity=20)
         await eventually(lambda: is_running(queue, 20), AT_ONCE)
@@ -261,7 +249,7 @@ async def test_a_worker_runs_as_many_at_a_time_as_is_wanted(queue: Queue) -> Non
 async def test_what_was_wanted_while_the_connection_was_lost_is_heard_after_it(
     queue: Queue, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with working(queue, forever, name="w") as worker:
+    async with registered(queue, forever, name="w") as worker:
         await eventually(lambda: holds(lambda: worker._listener.awaits_work))
         await eventually(lambda: blocked(client))
         await queue.steer(["w"], mode="quiet")
@@ -282,7 +270,7 @@ async def test_a_quiet_worker_is_seen(queue: Queue, monkeypatch: pytest.MonkeyPa
         assert info is not None
         return info.seen
 
-    async with working(queue, forever, name="w") as worker:
+    async with registered(queue, forever, name="w") as worker:
         worker.quiet()
         await eventually(lambda: holds(lambda: not worker._listener.awaits_work))
         for _ in range(3):
@@ -301,7 +289,7 @@ async def test_a_busy_worker_is_steered_too(queue: Queue) -> None:
         await queue.enqueue(None)  # so that however fast it is, there is more
 
     await queue.enqueue_many(range(1000))
-    async with working(queue, handle, name="w", concurrency=100) as worker:
+    async with registered(queue, handle, name="w", concurrency=100) as worker:
         await eventually(lambda: count(queue, "finished"))
         await queue.steer(["w"], mode="quiet")
         await eventually(lambda: holds(lambda: worker.health().mode == "quiet"), AT_ONCE)

@@ -6,18 +6,19 @@ A task that is due much later stands for time: while it is delayed, nobody has s
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 import redis
 
 import pyadeq
-from pyadeq.asyncio import Adeq, Lease, Queue, Task, TaskCancelled, TaskContext, TaskDead, Worker
+from pyadeq.asyncio import Adeq, Lease, Queue, Task, TaskCancelled, TaskContext, TaskDead
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.testing import Clock, run_all
 from tests.chaos.task_stream import read_tasks
 from tests.integration.conftest import Proxy
+from tests.integration.running import registered
 from tests.limit_stream import check_rate, most_at_a_time, stamps_of
 from tests.waiting import DEADLINE, eventually
 
@@ -36,18 +37,6 @@ async def queue(url: str, base_name: str) -> AsyncIterator[Queue]:
 def adeq_server(server: EmbeddedServer) -> EmbeddedServer:
     """Not another server for this process: what these tests leave is audited, too."""
     return server
-
-
-@asynccontextmanager
-async def working(queue: Queue, handler: Any, **options: Any) -> AsyncIterator[Worker]:
-    worker = Worker(queue, handler, **options)
-    running = asyncio.create_task(worker.run())
-    try:
-        await eventually(lambda: queue.worker(worker.name))
-        yield worker
-    finally:
-        worker.stop()
-        await asyncio.wait_for(running, DEADLINE)
 
 
 async def all_are(queue: Queue, state: str, *ids: str) -> bool:
@@ -90,7 +79,7 @@ async def test_others_go_on_while_one_user_is_limited(queue: Queue, client: redi
     ann = await fill(queue, "ann", 60)
     async with AsyncExitStack() as stack:
         for number in range(workers):
-            await stack.enter_async_context(working(queue, handle, concurrency=20, name=f"w{number}"))
+            await stack.enter_async_context(registered(queue, handle, concurrency=20, name=f"w{number}"))
         await fill(queue, "bob", 200)
         await eventually(lambda: has_finished(queue, 200))
         assert (await queue.stats()).running == 2
@@ -114,7 +103,7 @@ async def test_many_workers_keep_many_limits(queue: Queue, client: redis.Redis) 
     await queue.limits.set("all", concurrency=8)
     async with AsyncExitStack() as stack:
         for number in range(4):
-            await stack.enter_async_context(working(queue, handle, concurrency=20, name=f"w{number}"))
+            await stack.enter_async_context(registered(queue, handle, concurrency=20, name=f"w{number}"))
         ids = [id for user in ("ann", "bob", "cid") for id in await fill(queue, user, 60)]
         ids += await fill(queue, "dan", 60, tags=["t"])
         ids += await fill(queue, "eve", 60, tags=["t"], max_attempts=1)
@@ -140,7 +129,7 @@ async def test_handlers_that_fail_and_release_keep_the_limit(queue: Queue, clien
 
     await queue.limits.set("user:ann", concurrency=2)
     ids = await fill(queue, "ann", 60, max_attempts=1)
-    async with working(queue, handle, concurrency=20):
+    async with registered(queue, handle, concurrency=20):
         failed, fine = ids[::3], [id for n, id in enumerate(ids) if n % 3]
         await eventually(lambda: all_are(queue, "dead", *failed))
         await eventually(lambda: all_are(queue, "completed", *fine))
@@ -154,7 +143,7 @@ async def test_a_network_that_loses_replies_costs_no_slot(
 ) -> None:
     await queue.limits.set("user:ann", concurrency=2)
     await queue.limits.set("all", concurrency=5)
-    async with Adeq.from_url(proxy.url) as adeq, working(adeq.queue(base_name), echo, concurrency=20):
+    async with Adeq.from_url(proxy.url) as adeq, registered(adeq.queue(base_name), echo, concurrency=20):
         proxy.lose_every = 20
         ids = [*await fill(queue, "ann", 40), *await fill(queue, "bob", 40)]
         await eventually(lambda: has_finished(queue, len(ids)))
@@ -176,10 +165,10 @@ async def test_an_idle_worker_wakes_when_a_slot_gets_free(queue: Queue, client: 
 
     await queue.limits.set("user:*", concurrency=1)
     ids = await fill(queue, "ann", 3)
-    async with working(queue, wait, name="full", concurrency=1) as full:
+    async with registered(queue, wait, name="full", concurrency=1) as full:
         await eventually(lambda: all_are(queue, "running", ids[0]))
         full.quiet()
-        async with working(queue, echo, name="idle", concurrency=20):
+        async with registered(queue, echo, name="idle", concurrency=20):
             await eventually(lambda: all_are(queue, "blocked", *ids[1:]))
             is_early = await much_later(queue)
             gate.set()
@@ -196,7 +185,7 @@ async def test_a_slot_that_a_dead_lease_held_wakes_an_idle_worker(queue: Queue) 
     await queue.limits.set("user:*", concurrency=1)
     ids = await fill(queue, "ann", 2)
     assert [lease.id for lease in await queue.claim("gone", lease=1)] == ids[:1]
-    async with working(queue, echo):
+    async with registered(queue, echo):
         is_early = await much_later(queue)
         await eventually(lambda: all_are(queue, "completed", *ids))
         assert await is_early()
@@ -207,7 +196,7 @@ async def test_idle_workers_wake_when_a_rate_allows_the_next(queue: Queue, clien
     await queue.limits.set("key:api", starts=5, period=1, burst=2)
     async with AsyncExitStack() as stack:
         for number in range(workers):
-            await stack.enter_async_context(working(queue, echo, concurrency=20, name=f"w{number}"))
+            await stack.enter_async_context(registered(queue, echo, concurrency=20, name=f"w{number}"))
         is_early = await much_later(queue)
         ids = await fill(queue, "ann", 8, limits=["api"])
         await eventually(lambda: all_are(queue, "completed", *ids))
@@ -220,7 +209,7 @@ async def test_idle_workers_wake_when_a_rate_allows_the_next(queue: Queue, clien
 async def test_a_task_that_comes_too_early_for_a_rate_starts_in_time(queue: Queue, client: redis.Redis) -> None:
     """No line is there when it comes: the claim that finds it puts it there."""
     await queue.limits.set("all", starts=1, period=0.5)
-    async with working(queue, echo):
+    async with registered(queue, echo):
         is_early = await much_later(queue)
         for n in range(4):
             id = f"t{n}"
@@ -241,7 +230,7 @@ async def test_an_idle_worker_wakes_for_a_rate_though_who_found_the_line_is_busy
     await queue.limits.set("key:api", starts=1, period=1)
     async with AsyncExitStack() as stack:
         for name in ("one", "other"):
-            await stack.enter_async_context(working(queue, handle, concurrency=1, name=name))
+            await stack.enter_async_context(registered(queue, handle, concurrency=1, name=name))
         is_early = await much_later(queue)
         await queue.enqueue(id="first", limits=["api"])
         await eventually(lambda: all_are(queue, "completed", "first"))
@@ -281,7 +270,7 @@ async def test_the_oldest_that_runs_hears_that_it_is_to_go(queue: Queue, concurr
             heard.append((lease.id, TaskContext.current().interrupted))
 
     await queue.limits.set("user:ann", concurrency=1, policy="cancel_oldest")
-    async with working(queue, handle, concurrency=concurrency):
+    async with registered(queue, handle, concurrency=concurrency):
         is_early = await much_later(queue)
         old = await queue.enqueue("long", id="old", user="ann", reply=True)
         await eventually(lambda: all_are(queue, "running", "old"))
@@ -304,7 +293,7 @@ async def test_who_waits_for_a_rejected_task_hears_why(queue: Queue) -> None:
         await gate.wait()
 
     await queue.limits.set("user:ann", concurrency=1, policy="reject")
-    async with working(queue, handle):
+    async with registered(queue, handle):
         await queue.enqueue(id="first", user="ann")
         await eventually(lambda: all_are(queue, "running", "first"))
         second = await queue.enqueue(user="ann", reply=True)
@@ -326,7 +315,7 @@ async def test_a_user_with_ten_tasks_does_not_wait_for_one_with_twenty_thousand(
     await fill(queue, "big", 20_000)
     async with AsyncExitStack() as stack:
         for number in range(2):
-            await stack.enter_async_context(working(queue, handle, concurrency=20, name=f"w{number}"))
+            await stack.enter_async_context(registered(queue, handle, concurrency=20, name=f"w{number}"))
         await eventually(lambda: has_finished(queue, 100))
         small = await fill(queue, "small", 10)
         await eventually(lambda: all_are(queue, "completed", *small))
@@ -347,7 +336,7 @@ async def test_shares_are_kept_whatever_workers_there_are(queue: Queue, client: 
         await fill(queue, user, 200)
     async with AsyncExitStack() as stack:
         for number in range(3):
-            await stack.enter_async_context(working(queue, echo, concurrency=4, name=f"w{number}"))
+            await stack.enter_async_context(registered(queue, echo, concurrency=4, name=f"w{number}"))
         await eventually(lambda: has_finished(queue, 400))
     starts = [id[:3] for id, _ in stamps_of(read_tasks(client, queue.base), "claimed")][:200]
     assert Counter(starts) == {"ann": pytest.approx(150, abs=5), "bob": pytest.approx(50, abs=5)}

@@ -14,7 +14,7 @@ from pyadeq import Every, Lease, Task, TaskContext
 from pyadeq.asyncio import Adeq, PartitionedQueue, Tasks, Worker
 from pyadeq.embedded import EmbeddedServer
 from tests.conftest import CLUSTER
-from tests.integration.faults.working import working
+from tests.integration.running import at_work
 from tests.integration.servers import ThreePrimaries
 from tests.quick import slow_after
 from tests.waiting import DEADLINE, LONGEST_RETRY, eventually
@@ -56,7 +56,7 @@ async def test_each_lease_is_kept_where_it_is(queue: PartitionedQueue, renew: An
         await asyncio.sleep(8)
         return lease.delivery
 
-    async with working(Worker(queue, handle, concurrency=100, lease=5, renew=renew)):
+    async with at_work(Worker(queue, handle, concurrency=100, lease=5, renew=renew)):
         await eventually(lambda: has(queue, 50))
     assert (len(runs), set(runs.values())) == (50, {1})
     stats = await queue.stats()
@@ -74,7 +74,7 @@ async def test_what_is_held_goes_back_where_it_was(queue: PartitionedQueue) -> N
     def listening() -> int:
         return len([task for task in asyncio.all_tasks() if "Waits._listen" in repr(task)])
 
-    async with working(Worker(queue, handle, concurrency=100, grace=0.1)):
+    async with at_work(Worker(queue, handle, concurrency=100, grace=0.1)):
         await eventually(lambda: runs(queue, 50))
         await eventually(listening)
     stats = await queue.stats()
@@ -97,7 +97,7 @@ async def test_schedules_of_a_partition_are_fired_and_done_once(queue: Partition
         await queue.schedules.put(name, Every(1), "work")
     held = [part.tag for part in await queue.partitions() async for _ in queue.part(part.tag).schedules.iterate()]
     assert len(set(held)) > 1
-    async with working(Worker(queue, handle)):
+    async with at_work(Worker(queue, handle)):
         await eventually(lambda: all(sum(id.startswith(name) for id in done) >= 2 for name in names))
     assert set(done.values()) == {1}
     stats = await queue.stats()
@@ -121,7 +121,7 @@ async def test_a_collector_from_before_finds_what_its_children_have_done(adeq: A
     for n in range(3):
         await whole.bind(part).options(parent=receipt.id).enqueue(n)
     await queue.repartition(8)
-    async with working(Worker(queue, tasks)):
+    async with at_work(Worker(queue, tasks)):
         assert await queue.result(receipt.id, DEADLINE) == [0, 1, 2]
 
 
@@ -134,7 +134,7 @@ async def test_one_partition_may_have_a_worker_of_its_own(queue: PartitionedQueu
         await asyncio.sleep(0)
 
     for renew in ("thread", "process"):
-        async with working(Worker(part, handle, renew=renew)):
+        async with at_work(Worker(part, handle, renew=renew)):
             await eventually(lambda: is_empty(part))
     assert (await part.stats()).finished == there
 
@@ -156,7 +156,7 @@ async def test_it_goes_on_when_the_server_is_back(binary: Path) -> None:
                 await asyncio.sleep(0)
                 return int(lease.payload)
 
-            async with working(Worker(queue, handle, concurrency=100)):
+            async with at_work(Worker(queue, handle, concurrency=100)):
                 await eventually(lambda: finished(queue))
                 await asyncio.to_thread(server.restart)
                 await eventually(lambda: has(queue, 4_000))
@@ -177,7 +177,7 @@ async def test_the_first_partitions_of_a_queue_at_work(adeq: Adeq, base_name: st
             cancelled.append(lease.id)
             raise
 
-    async with working(Worker(queue, handle, concurrency=50, lease=5, renew=renew)):
+    async with at_work(Worker(queue, handle, concurrency=50, lease=5, renew=renew)):
         await queue.enqueue_many([Task(payload=n, id=f"before-{n}") for n in range(5)])
         await eventually(lambda: len(runs) == 5)
         await queue.repartition(4)

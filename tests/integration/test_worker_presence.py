@@ -4,14 +4,13 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 
 from pyadeq import Lease
 from pyadeq.asyncio import Adeq, Queue, Worker
 from pyadeq.errors import ConfigError
+from tests.integration.running import registered
 from tests.waiting import DEADLINE, eventually
 
 
@@ -19,18 +18,6 @@ from tests.waiting import DEADLINE, eventually
 async def queue(url: str, base_name: str) -> AsyncIterator[Queue]:
     async with Adeq.from_url(url) as adeq:
         yield adeq.queue(base_name)
-
-
-@asynccontextmanager
-async def working(queue: Queue, handler: Any, **options: Any) -> AsyncIterator[Worker]:
-    worker = Worker(queue, handler, **options)
-    running = asyncio.create_task(worker.run())
-    try:
-        await eventually(lambda: queue.worker(worker.name))
-        yield worker
-    finally:
-        worker.stop()
-        await asyncio.wait_for(running, DEADLINE)
 
 
 async def has_finished(queue: Queue, number: int) -> bool:
@@ -47,7 +34,7 @@ async def forever(lease: Lease) -> None:
 
 @pytest.mark.slow
 async def test_a_worker_is_known_by_group_and_capability(queue: Queue) -> None:
-    async with working(queue, forever, name="w1", group="g", capabilities=["gpu", "python"], concurrency=7, grace=0):
+    async with registered(queue, forever, name="w1", group="g", capabilities=["gpu", "python"], concurrency=7, grace=0):
         (found,) = await queue.workers(group="g", capability="gpu")
         assert (found.name, found.group, found.capacity) == ("w1", "g", 7)
         assert set(found.capabilities) == {"gpu", "python"}
@@ -75,7 +62,10 @@ async def test_an_instance_takes_its_own_tasks_and_those_of_its_group_and_anybod
     for id, lane in (("1", "group/g/inst/w1"), ("2", "group/g/inst/w2"), ("g", "group/g"), ("a", "any")):
         await queue.enqueue(id=id, lane=lane)
     await queue.enqueue(id="h", lane="group/h")
-    async with working(queue, handler("w1"), name="w1", group="g"), working(queue, handler("w2"), name="w2", group="g"):
+    async with (
+        registered(queue, handler("w1"), name="w1", group="g"),
+        registered(queue, handler("w2"), name="w2", group="g"),
+    ):
         await eventually(lambda: has_finished(queue, 4))
     assert "1" in ran["w1"]
     assert "2" in ran["w2"]
@@ -93,14 +83,14 @@ async def test_priority_comes_before_the_lane_unless_the_lane_is_first(
 
     await queue.enqueue(id="urgent", lane="any", priority=0)
     await queue.enqueue(id="own", lane="group/g", priority=5)
-    async with working(queue, handle, group="g", lane_first=lane_first, concurrency=1):
+    async with registered(queue, handle, group="g", lane_first=lane_first, concurrency=1):
         await eventually(lambda: has_finished(queue, 2))
     assert ran == order
 
 
 async def test_who_goes_gives_back_more_than_one_call_takes(queue: Queue) -> None:
     await queue.enqueue_many(range(1_200))
-    async with working(queue, forever, concurrency=1_200, grace=0):
+    async with registered(queue, forever, concurrency=1_200, grace=0):
         await eventually(lambda: is_running(queue, 1_200))
     stats = await queue.stats()
     assert (stats.ready, stats.running, stats.workers) == (1_200, 0, 0)
@@ -117,7 +107,7 @@ async def test_hooks_are_called_before_the_first_claim_and_after_the_last_task(q
         called.append("work")
 
     await queue.enqueue("work")
-    async with working(queue, handle, on_start=on_start, on_stop=lambda: called.append("stop")):
+    async with registered(queue, handle, on_start=on_start, on_stop=lambda: called.append("stop")):
         await eventually(lambda: has_finished(queue, 1))
     assert called == ["start", "work", "stop"]
 
@@ -153,7 +143,7 @@ async def test_health_tells_a_loop_that_stands_still(queue: Queue) -> None:
         ages.append(worker.health().loop_age)
         go_on.set()
 
-    async with working(queue, handle, name="w", concurrency=4) as worker:
+    async with registered(queue, handle, name="w", concurrency=4) as worker:
         before = worker.health()
         assert (before.mode, before.running, before.concurrency, before.done) == ("run", 0, 4, 0)
         assert before.loop_age < 2

@@ -15,12 +15,11 @@ import pytest
 from pyadeq import Adeq, EmbeddedServer, Queue, TaskView
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.handlers import load_handler
-from tests.waiting import DEADLINE
+from tests.waiting import DEADLINE, wait_until
 
 pytestmark = pytest.mark.any_engine
 
 ROOT = Path(__file__).parents[2]
-Until = Callable[[Callable[[], object]], None]
 
 # what a task is to do is in its payload: wait for a file, for ever, for ever in a thread, or only in one process
 HANDLERS = """
@@ -136,11 +135,11 @@ def get(queue: Queue, id: str) -> TaskView:
     return task
 
 
-def test_it_works_and_tells_little(start: Start, queue: Queue, until: Until) -> None:
+def test_it_works_and_tells_little(start: Start, queue: Queue) -> None:
     worker = start("--name", "w1")
     queue.enqueue_many([{"sesame": "open"}] * 25)
     failed = queue.enqueue({"fail": True}).id
-    until(lambda: (queue.stats().finished, queue.stats().dead) == (25, 1))
+    wait_until(lambda: (queue.stats().finished, queue.stats().dead) == (25, 1))
     assert all(task.worker == "w1" and task.state == "completed" for task in queue.iterate("completed"))
     worker.signal(signal.SIGTERM)
     assert worker.ended() == 0
@@ -154,9 +153,9 @@ def test_it_works_and_tells_little(start: Start, queue: Queue, until: Until) -> 
     assert "secret" not in worker.log
 
 
-def test_the_log_can_be_json(start: Start, queue: Queue, until: Until) -> None:
+def test_the_log_can_be_json(start: Start, queue: Queue) -> None:
     worker = start("-o", "json", "--name", "w1")
-    until(lambda: queue.stats().workers == 1)
+    wait_until(lambda: queue.stats().workers == 1)
     worker.signal(signal.SIGINT)
     assert worker.ended() == 0
     lines = [json.loads(line) for line in worker.log.splitlines()]
@@ -168,18 +167,16 @@ def test_the_log_can_be_json(start: Start, queue: Queue, until: Until) -> None:
     assert lines[0].items() >= {"level": "info", "queue": queue.name, "worker": "w1", "pid": worker.child.pid}.items()
 
 
-def test_the_first_signal_drains_and_gives_the_rest_back(
-    start: Start, queue: Queue, until: Until, tmp_path: Path
-) -> None:
+def test_the_first_signal_drains_and_gives_the_rest_back(start: Start, queue: Queue, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     queue.enqueue({"gate": str(gate)}, id="ends")
     queue.enqueue({"hang": True}, id="hangs")
     queue.enqueue({}, id="waits")
     places = {id: get(queue, id).place for id in ("hangs", "waits")}
     worker = start("--concurrency", "2", "--grace", "2")
-    until(lambda: queue.stats().running == 2)
+    wait_until(lambda: queue.stats().running == 2)
     worker.signal(signal.SIGTERM)
-    until(lambda: "stopping" in worker.log)
+    wait_until(lambda: "stopping" in worker.log)
     gate.touch()
     assert worker.ended() == 0
     assert get(queue, "ends").result == {"done": "ends"}
@@ -190,14 +187,12 @@ def test_the_first_signal_drains_and_gives_the_rest_back(
 
 
 @pytest.mark.parametrize("payload", [{"hang": True}, {"thread": True}])
-def test_the_second_signal_gives_all_back_at_once(
-    start: Start, queue: Queue, until: Until, payload: dict[str, bool]
-) -> None:
+def test_the_second_signal_gives_all_back_at_once(start: Start, queue: Queue, payload: dict[str, bool]) -> None:
     queue.enqueue(payload, id="long")
     worker = start("--grace", "3600")
-    until(lambda: queue.stats().running == 1)
+    wait_until(lambda: queue.stats().running == 1)
     worker.signal(signal.SIGINT)
-    until(lambda: "stopping" in worker.log)
+    wait_until(lambda: "stopping" in worker.log)
     assert queue.stats().running == 1
     worker.signal(signal.SIGTERM)
     assert worker.ended() == 0
@@ -206,15 +201,15 @@ def test_the_second_signal_gives_all_back_at_once(
     assert queue.stats().workers == 0
 
 
-def test_the_tasks_of_a_killed_worker_are_done_by_another(start: Start, queue: Queue, until: Until) -> None:
+def test_the_tasks_of_a_killed_worker_are_done_by_another(start: Start, queue: Queue) -> None:
     queue.enqueue_many([{}] * 20)
     doomed = start("--name", "doomed", "--lease", "1", "--concurrency", "5", HANG="1")
-    until(lambda: queue.stats().running == 5)
+    wait_until(lambda: queue.stats().running == 5)
     held = [task.id for task in queue.iterate("running")]
     doomed.signal(signal.SIGKILL)
     doomed.ended()
     start("--name", "heir")
-    until(lambda: queue.stats().finished == 20)
+    wait_until(lambda: queue.stats().finished == 20)
     assert all(task.worker == "heir" for task in queue.iterate("completed"))
     assert [(get(queue, id).crashes, get(queue, id).attempts) for id in held] == [(1, 1)] * 5
     assert queue.stats().counters["stalled"] == 5
@@ -222,42 +217,40 @@ def test_the_tasks_of_a_killed_worker_are_done_by_another(start: Start, queue: Q
 
 @pytest.mark.slow
 def test_a_server_that_is_away_is_waited_for_unless_a_worker_is_stopped(
-    start: Start, own_server: EmbeddedServer, base_name: str, until: Until
+    start: Start, own_server: EmbeddedServer, base_name: str
 ) -> None:
     with Adeq.from_url(own_server.url) as adeq:
         queue = adeq.queue(base_name)
         queue.enqueue({"hang": True})
         at_work = start(url=own_server.url)
-        until(lambda: queue.stats().running == 1)
+        wait_until(lambda: queue.stats().running == 1)
         own_server.kill()
         # These two have never seen it.
         patient, stopped = start("--grace", "0", url=own_server.url), start(url=own_server.url)
         at_work.signal(signal.SIGTERM)
-        until(lambda: "stopping" in at_work.log)
+        wait_until(lambda: "stopping" in at_work.log)
         at_work.signal(signal.SIGTERM)
-        until(lambda: "worker started" in stopped.log)
+        wait_until(lambda: "worker started" in stopped.log)
         stopped.signal(signal.SIGTERM)
         assert [at_work.ended(), stopped.ended()] == [0, 0]
         assert "stopped without the server" in at_work.log
-        until(lambda: "no answer from the server, trying again" in patient.log)
+        wait_until(lambda: "no answer from the server, trying again" in patient.log)
         own_server.restart()
         queue.enqueue({})
-        until(lambda: queue.stats().finished == 1)
+        wait_until(lambda: queue.stats().finished == 1)
         patient.signal(signal.SIGTERM)
         assert patient.ended() == 0
 
 
-def test_nothing_is_lost_when_the_server_restarts(
-    start: Start, own_server: EmbeddedServer, base_name: str, until: Until
-) -> None:
+def test_nothing_is_lost_when_the_server_restarts(start: Start, own_server: EmbeddedServer, base_name: str) -> None:
     with Adeq.from_url(own_server.url) as adeq:
         queue = adeq.queue(base_name)
         ids = {receipt.id for receipt in queue.enqueue_many([{"seconds": 0.02}] * 200)}
         for _ in range(2):
             start("--concurrency", "5", url=own_server.url)
-        until(lambda: queue.stats().finished >= 50)
+        wait_until(lambda: queue.stats().finished >= 50)
         own_server.restart()
-        until(lambda: queue.stats().finished == 200)
+        wait_until(lambda: queue.stats().finished == 200)
         done = list(queue.iterate("completed"))
         assert {task.id for task in done} == ids
         assert [task.result for task in queue.get_many([task.id for task in done]) if task] == [
@@ -266,18 +259,18 @@ def test_nothing_is_lost_when_the_server_restarts(
         assert queue.stats().counters["completed"] == 200
 
 
-def test_lanes_are_taken_from_the_options(start: Start, queue: Queue, until: Until) -> None:
+def test_lanes_are_taken_from_the_options(start: Start, queue: Queue) -> None:
     queue.enqueue({}, lane="group/a")
     queue.enqueue({}, lane="group/b")
     queue.enqueue({}, id="other")
     start("--lane", "group/a", "--lane", "group/b")
-    until(lambda: queue.stats().finished == 2)
+    wait_until(lambda: queue.stats().finished == 2)
     assert get(queue, "other").state == "ready"
 
 
-def test_a_replaced_worker_ends_with_1(start: Start, queue: Queue, until: Until) -> None:
+def test_a_replaced_worker_ends_with_1(start: Start, queue: Queue) -> None:
     worker = start("--name", "w1")
-    until(lambda: queue.stats().workers == 1)
+    wait_until(lambda: queue.stats().workers == 1)
     queue.register("w1")
     queue.enqueue({})
     assert worker.ended() == 1

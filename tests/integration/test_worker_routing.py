@@ -2,17 +2,16 @@
 
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from pyadeq import Adeq, Queue, Task
-from tests.waiting import DEADLINE
+from tests.waiting import DEADLINE, wait_until
 from tests.worker_processes import Workers
 
-Until = Callable[[Callable[[], object]], None]
 HANDLER = """
 import asyncio
 
@@ -44,20 +43,20 @@ def done_by(queue: Queue, tasks: list[Task]) -> Counter[str]:
     return Counter(receipt.result(DEADLINE) for receipt in queue.enqueue_many(tasks))
 
 
-def test_two_instances_share_a_type(workers: Workers, queue: Queue, until: Until) -> None:
+def test_two_instances_share_a_type(workers: Workers, queue: Queue) -> None:
     for name in ("sal-1", "sal-2"):
         workers.start(name, "--concurrency", "1")
-    until(lambda: len(queue.workers()) == 2)
+    wait_until(lambda: len(queue.workers()) == 2)
     done = done_by(queue, [Task(payload={"seconds": 0.05}, reply=True) for _ in range(20)])
     assert set(done) == {"sal-1", "sal-2"}
     assert done.total() == 20
 
 
 @pytest.mark.slow
-def test_a_task_is_pinned_to_an_instance_of_a_pool(workers: Workers, queue: Queue, until: Until) -> None:
+def test_a_task_is_pinned_to_an_instance_of_a_pool(workers: Workers, queue: Queue) -> None:
     for name in ("box-1", "box-2", "box-3"):
         workers.start(name, "--group", "pool")
-    until(lambda: len(queue.workers(group="pool")) == 3)
+    wait_until(lambda: len(queue.workers(group="pool")) == 3)
     pinned = Task(lane="group/pool/inst/box-2", reply=True)
     assert done_by(queue, [pinned] * 10) == {"box-2": 10}
 
@@ -75,17 +74,17 @@ def test_a_task_is_pinned_to_an_instance_of_a_pool(workers: Workers, queue: Queu
 
 
 @pytest.mark.slow
-def test_old_and_new_actors_work_side_by_side(workers: Workers, queue: Queue, until: Until) -> None:
+def test_old_and_new_actors_work_side_by_side(workers: Workers, queue: Queue) -> None:
     workers.start("old", "--group", "v1", "--concurrency", "1")
     workers.start("new", "--group", "v2", "--concurrency", "1", "--capability", "stream")
-    until(lambda: len(queue.workers()) == 2)
+    wait_until(lambda: len(queue.workers()) == 2)
     assert [worker.name for worker in queue.workers(capability="stream")] == ["new"]
     assert done_by(queue, [Task(lane="group/v2", reply=True)] * 5) == {"new": 5}
     assert done_by(queue, [Task(lane="group/v1", reply=True)] * 5) == {"old": 5}
     assert set(done_by(queue, [Task(payload={"seconds": 0.05}, reply=True)] * 20)) == {"old", "new"}
 
     queue.steer(group="v1", mode="quiet")
-    until(lambda: all(worker.heard for worker in queue.workers(group="v1")))
+    wait_until(lambda: all(worker.heard for worker in queue.workers(group="v1")))
     done_by(queue, [Task(reply=True)] * 5)  # claims of the old one may be on their way already
     assert done_by(queue, [Task(reply=True)] * 20) == {"new": 20}
     late = queue.enqueue(lane="group/v1", fallback="wider", fallback_after=0.1)
@@ -94,9 +93,9 @@ def test_old_and_new_actors_work_side_by_side(workers: Workers, queue: Queue, un
     assert workers.wait("old") == 0
 
 
-def test_a_name_has_one_holder(workers: Workers, queue: Queue, until: Until) -> None:
+def test_a_name_has_one_holder(workers: Workers, queue: Queue) -> None:
     first = workers.start("box", "--group", "pool")
-    until(lambda: queue.worker("box"))
+    wait_until(lambda: queue.worker("box"))
     incarnation = queue.worker("box")
     workers.start("box", "--group", "pool")
     assert first.child.wait(DEADLINE) == 1
@@ -108,16 +107,16 @@ def test_a_name_has_one_holder(workers: Workers, queue: Queue, until: Until) -> 
     assert queue.enqueue(lane="group/pool/inst/box", reply=True).result(DEADLINE) == "box"
 
 
-def test_two_groups_may_each_have_an_instance_of_one_name(workers: Workers, queue: Queue, until: Until) -> None:
+def test_two_groups_may_each_have_an_instance_of_one_name(workers: Workers, queue: Queue) -> None:
     for group in ("io", "gpu"):
         workers.start(f"{group}:1", "--group", group, "--instance", "1")
-    until(lambda: {worker.instance for worker in queue.workers()} == {"1"} and len(queue.workers()) == 2)
+    wait_until(lambda: {worker.instance for worker in queue.workers()} == {"1"} and len(queue.workers()) == 2)
     done = done_by(queue, [Task(lane=f"group/{group}/inst/1", reply=True) for group in ("io", "gpu", "gpu")])
     assert done == {"io:1": 1, "gpu:1": 2}
 
 
-def test_a_worker_without_a_group_may_serve_the_default_group(workers: Workers, queue: Queue, until: Until) -> None:
+def test_a_worker_without_a_group_may_serve_the_default_group(workers: Workers, queue: Queue) -> None:
     workers.start("w1", "--default-group")
-    until(lambda: len(queue.workers()) == 1)
+    wait_until(lambda: len(queue.workers()) == 1)
     assert queue.workers()[0].lanes == ("group/default", "any")
     assert done_by(queue, [Task(lane="group/default", reply=True), Task(reply=True)]) == {"w1": 2}

@@ -5,7 +5,7 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ import pytest
 
 import pyadeq
 from pyadeq._worker import scheduling
-from pyadeq.asyncio import Adeq, At, Every, Lease, Queue, Schedule, Task, Tasks, Worker
+from pyadeq.asyncio import Adeq, At, Every, Lease, Queue, Schedule, Task, Tasks
 from pyadeq.embedded import EmbeddedServer
 from tests.integration.conftest import Clock
+from tests.integration.running import registered
 from tests.waiting import DEADLINE, eventually
 
 SOON = 0.1  # the shortest period
@@ -30,18 +31,6 @@ async def adeq(url: str) -> AsyncIterator[Adeq]:
 @pytest.fixture
 def queue(adeq: Adeq, base_name: str) -> Queue:
     return adeq.queue(base_name)
-
-
-@asynccontextmanager
-async def working(queue: Queue, handler: Any, **options: Any) -> AsyncIterator[Worker]:
-    worker = Worker(queue, handler, **options)
-    running = asyncio.create_task(worker.run())
-    try:
-        await eventually(lambda: queue.worker(worker.name))
-        yield worker
-    finally:
-        worker.stop()
-        await asyncio.wait_for(running, DEADLINE)
 
 
 async def view(queue: Queue, name: str = "s") -> Schedule:
@@ -75,7 +64,7 @@ async def test_an_idle_worker_fires_what_is_due(queue: Queue) -> None:
     await queue.schedules.put("s", Every(SOON), {"n": 1}, overlap="allow")
     first = (await view(queue)).next
     assert first
-    async with working(queue, handle):
+    async with registered(queue, handle):
         await eventually(lambda: has_fired(queue, 5))
     found = sorted(lease.nominal or 0 for lease in seen)
     assert [round((nominal - first) / SOON) for nominal in found] == list(range(len(seen)))
@@ -84,7 +73,7 @@ async def test_an_idle_worker_fires_what_is_due(queue: Queue) -> None:
 
 
 async def test_a_schedule_that_is_put_while_it_is_idle(queue: Queue) -> None:
-    async with working(queue, echo):
+    async with registered(queue, echo):
         await queue.schedules.put("s", Every(SOON), overlap="allow")
         await eventually(lambda: has_fired(queue, 2), scheduling.LOOK_AGAIN - 2)
         await queue.schedules.put("now", At((await queue.stats()).now + 0.2))
@@ -95,7 +84,7 @@ async def test_one_that_is_changed_or_goes_on_is_heard_of(queue: Queue) -> None:
     await queue.schedules.put("s", Every(3600))
     await queue.schedules.put("paused", Every(SOON), overlap="allow")
     await queue.schedules.pause("paused")
-    async with working(queue, echo):
+    async with registered(queue, echo):
         await queue.schedules.put("s", Every(SOON), overlap="allow")
         await eventually(lambda: has_fired(queue, 1), scheduling.LOOK_AGAIN - 2)
         assert not (await view(queue, "paused")).fired
@@ -115,7 +104,7 @@ async def test_while_all_its_slots_are_busy(queue: Queue) -> None:
 
     await queue.schedules.put("s", Every(SOON), overlap="allow", kind="later")
     await queue.enqueue_many(["a", "b"])
-    async with working(queue, handle, concurrency=2) as worker:
+    async with registered(queue, handle, concurrency=2) as worker:
         await eventually(lambda: has_fired(queue, 5))
         assert worker.health().running == 2
         await queue.schedules.pause("s")
@@ -138,7 +127,7 @@ async def test_one_that_is_put_while_all_its_slots_are_busy(queue: Queue, monkey
         await go.wait()
 
     await queue.enqueue("long")
-    async with working(queue, handle, concurrency=1):
+    async with registered(queue, handle, concurrency=1):
         await asyncio.wait_for(running.wait(), DEADLINE)
         await queue.schedules.put("s", Every(SOON))
         await eventually(lambda: has_fired(queue, 1))
@@ -153,7 +142,7 @@ async def test_a_quiet_worker_fires_and_claims_nothing(queue: Queue, monkeypatch
     async def handle(lease: Lease) -> None:
         ran.append(lease.id)
 
-    async with working(queue, handle) as worker:
+    async with registered(queue, handle) as worker:
         worker.quiet()
         await queue.schedules.put("s", Every(SOON), overlap="allow")
         await eventually(lambda: has_fired(queue, 3))
@@ -168,14 +157,14 @@ async def _true(value: bool) -> bool:
 
 async def test_a_worker_of_other_lanes_fires_too(queue: Queue) -> None:
     await queue.schedules.put("s", Every(SOON), overlap="allow", lane="group/nobody")
-    async with working(queue, echo, lanes=["group/g"]):
+    async with registered(queue, echo, lanes=["group/g"]):
         await eventually(lambda: has_fired(queue, 3))
     assert (await queue.stats()).lanes.keys() == {"group/nobody"}
 
 
 async def test_after_a_drained_queue_goes_on(queue: Queue) -> None:
     await queue.schedules.put("s", Every(SOON), overlap="allow")
-    async with working(queue, echo):
+    async with registered(queue, echo):
         await eventually(lambda: has_fired(queue, 1))
         await queue.drain()
         before = await view(queue)
@@ -193,7 +182,7 @@ async def test_after_a_drained_queue_goes_on(queue: Queue) -> None:
 async def test_a_paused_queue_takes_in_what_is_due(queue: Queue) -> None:
     await queue.pause()
     await queue.schedules.put("s", Every(SOON), overlap="allow")
-    async with working(queue, echo):
+    async with registered(queue, echo):
         await eventually(lambda: has_fired(queue, 3))
         stats = await queue.stats()
         assert (stats.finished, stats.ready >= 3) == (0, True)
@@ -208,7 +197,7 @@ async def test_a_schedule_runs_a_registered_function(queue: Queue) -> None:
         return left + right
 
     await queue.schedules.put("s", Every(SOON), add.item(2, right=3))
-    async with working(queue, tasks):
+    async with registered(queue, tasks):
         await eventually(lambda: _true(len(sums) >= 2))
     assert set(sums) == {5}
 
@@ -220,7 +209,7 @@ async def test_one_that_cannot_fire_is_told_of_and_holds_up_nobody(
     await queue.schedules.put("strange", Every(SOON))
     await adeq.client.hset(f"{queue.base}:schedule:strange", "timing", '{"cron":"* * * * *","tz":"Mars/Base"}')
     await queue.schedules.put("s", Every(SOON), overlap="allow")
-    async with working(queue, echo):
+    async with registered(queue, echo):
         await eventually(lambda: has_fired(queue, 10))
     assert "schedule strange could not be fired: " in caplog.text
     assert "Mars/Base" in caplog.text
@@ -229,7 +218,7 @@ async def test_one_that_cannot_fire_is_told_of_and_holds_up_nobody(
 async def test_stop_ends_it_cleanly(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     await queue.schedules.put("s", Every(SOON), overlap="allow")
-    async with working(queue, echo) as worker:
+    async with registered(queue, echo) as worker:
         await eventually(lambda: has_fired(queue, 2))
     after = await view(queue)
     assert await queue.worker(worker.name) is None
@@ -246,7 +235,7 @@ async def test_stop_in_the_middle_of_many_firings(queue: Queue, adeq: Adeq) -> N
     async with adeq.pipeline() as pipe:  # their time has come by then, which `now` does not tell
         for n in range(200):
             pipe.add(queue.calls.put_schedule(f"s{n}", At(now + 0.001), Task(), f"r{n}", now))
-    async with working(queue, echo):
+    async with registered(queue, echo):
         await eventually(lambda: _any_fired(queue))
     schedules = [schedule async for schedule in queue.schedules.iterate()]
     assert len(schedules) == 200
@@ -265,7 +254,7 @@ async def test_a_server_that_goes_away_and_comes_back(binary: Path) -> None:
             queue = adeq.queue("restart")
             await queue.schedules.put("s", Every(SOON), overlap="allow")
             first = (await view(queue)).next
-            async with working(queue, echo):
+            async with registered(queue, echo):
                 await eventually(lambda: has_fired(queue, 2))
                 await asyncio.to_thread(server.restart)
                 before = (await view(queue)).fired
@@ -291,7 +280,7 @@ async def test_of_ten_workers_each_time_fires_once(queue: Queue, url: str) -> No
     async with AsyncExitStack() as stack:
         for n in range(10):
             adeq = await stack.enter_async_context(Adeq.from_url(url))
-            await stack.enter_async_context(working(adeq.queue(queue.name), handle, name=f"w{n}"))
+            await stack.enter_async_context(registered(adeq.queue(queue.name), handle, name=f"w{n}"))
         await eventually(lambda: has_fired(queue, 15, "a"))
         for name in "abc":
             await queue.schedules.pause(name)

@@ -12,12 +12,9 @@ from typing import IO, Any
 
 from pyadeq import Queue, TaskView
 from tests.integration.cli import COMMAND
-from tests.waiting import DEADLINE
+from tests.waiting import DEADLINE, wait_until
 
 ROOT = Path(__file__).parents[2]
-
-
-Until = Callable[[Callable[[], object]], None]
 
 
 HANDLERS = """
@@ -108,7 +105,7 @@ def probe(worker: Started, path: str) -> tuple[int, Any]:
 
 
 @contextmanager
-def starting(tmp_path: Path, url: str, base_name: str, until: Until) -> Iterator[Start]:
+def starting(tmp_path: Path, url: str, base_name: str) -> Iterator[Start]:
     """What starts workers on a queue, each until it says so in its log, and ends them all at the end."""
     (tmp_path / "jobs.py").write_text(HANDLERS)
     with ExitStack() as stack:
@@ -117,7 +114,7 @@ def starting(tmp_path: Path, url: str, base_name: str, until: Until) -> Iterator
             env = {**os.environ, "PYTHONPATH": str(ROOT), "ADEQ_URL": url, "ADEQ_QUEUE": base_name, "NAME": base_name}
             started = Started(tmp_path, arguments, env | environment)
             stack.callback(started.close)
-            until(lambda: "worker started" in started.log or started.child.poll() is not None)
+            wait_until(lambda: "worker started" in started.log or started.child.poll() is not None)
             return started
 
         yield start

@@ -18,8 +18,8 @@ from pyadeq.asyncio import Worker
 from pyadeq.embedded import EmbeddedServer
 from tests.audit import audit
 from tests.integration.faults.stored import stored
-from tests.integration.faults.working import eventually, working
-from tests.waiting import DEADLINE, wait_until
+from tests.integration.running import at_work
+from tests.waiting import DEADLINE, eventually_in_thread, wait_until
 
 FULL = pytest.raises(TransportError, match=r"its memory is full; finish or purge tasks, or raise maxmemory \(OOM")
 
@@ -97,9 +97,9 @@ async def test_a_worker_drains_a_full_server(adeq: Adeq, base_name: str) -> None
         return "y" * 1_000
 
     fill(adeq)
-    async with AsyncAdeq.from_url(adeq_url(adeq)) as far, working(Worker(far.queue(base_name), handle)):
-        await eventually(lambda: queue.stats().finished == 50)
-        await eventually(lambda: queue.stats().dead == 1)
+    async with AsyncAdeq.from_url(adeq_url(adeq)) as far, at_work(Worker(far.queue(base_name), handle)):
+        await eventually_in_thread(lambda: queue.stats().finished == 50)
+        await eventually_in_thread(lambda: queue.stats().dead == 1)
         with FULL:
             queue.enqueue("more")
         assert queue.stats().workers == 1
@@ -144,12 +144,12 @@ async def test_a_schedule_that_could_not_fire_fires_when_there_is_room(adeq: Ade
 
     async with AsyncAdeq.from_url(adeq_url(adeq)) as far:
         fill(adeq)
-        async with working(Worker(far.queue(base_name), handle)):
+        async with at_work(Worker(far.queue(base_name), handle)):
             refused = refusals(adeq)
-            await eventually(lambda: refusals(adeq) > refused + 1)
+            await eventually_in_thread(lambda: refusals(adeq) > refused + 1)
             assert queue.stats().finished == 0
             adeq.client.config_set("maxmemory", 0)
-            await eventually(lambda: queue.stats().finished > 0)
+            await eventually_in_thread(lambda: queue.stats().finished > 0)
 
 
 def refusals(adeq: Adeq) -> int:

@@ -13,8 +13,8 @@ from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.asyncio import Worker
 from tests.audit import audit
 from tests.integration.faults.network import FATES, Network
-from tests.integration.faults.working import eventually, working
-from tests.waiting import wait_until
+from tests.integration.running import at_work
+from tests.waiting import eventually_in_thread, wait_until
 
 pytestmark = [pytest.mark.any_engine, pytest.mark.slow]
 SHORT = 0.2  # seconds that a client waits for a reply
@@ -31,13 +31,13 @@ async def test_a_worker_runs_each_task_once(near: Adeq, network: Network, base_n
 
     async with AsyncAdeq.from_url(network.url, socket_timeout=SHORT) as far:
         network.befall("queue.register.v1", "reply cut")
-        async with working(Worker(far.queue(base_name), handle, concurrency=2)):
-            await eventually(lambda: network.befallen)
+        async with at_work(Worker(far.queue(base_name), handle, concurrency=2)):
+            await eventually_in_thread(lambda: network.befallen)
             for number, fate in enumerate(FATES, 1):
                 network.befall("queue.settle.v1", fate)
                 await asyncio.to_thread(queue.enqueue_many, range(5))
-                await eventually(lambda wanted=1 + number: network.befallen == wanted)  # type: ignore[misc]
-                await eventually(lambda wanted=5 * number: queue.stats().finished == wanted)  # type: ignore[misc]
+                await eventually_in_thread(lambda wanted=1 + number: network.befallen == wanted)  # type: ignore[misc]
+                await eventually_in_thread(lambda wanted=5 * number: queue.stats().finished == wanted)  # type: ignore[misc]
                 network.deliver()
     stats = queue.stats()
     total = 5 * len(FATES)
@@ -68,17 +68,17 @@ async def test_a_worker_keeps_what_it_runs(near: Adeq, network: Network, base_na
     queue.enqueue("work", id="a")
     async with (
         AsyncAdeq.from_url(network.url, socket_timeout=SHORT) as far,
-        working(Worker(far.queue(base_name), handle, renew="loop")),
+        at_work(Worker(far.queue(base_name), handle, renew="loop")),
     ):
-        await eventually(lambda: queue.stats().running == 1)
+        await eventually_in_thread(lambda: queue.stats().running == 1)
         for number, fate in enumerate(FATES, 1):
             network.befall("queue.heartbeat.v1", fate)
-            await eventually(lambda wanted=number: network.befallen == wanted)  # type: ignore[misc]
+            await eventually_in_thread(lambda wanted=number: network.befallen == wanted)  # type: ignore[misc]
             until = deadline()
-            await eventually(lambda until=until: deadline() > until)  # type: ignore[misc]
+            await eventually_in_thread(lambda until=until: deadline() > until)  # type: ignore[misc]
             network.deliver()
         over.set()
-        await eventually(lambda: queue.stats().finished == 1)
+        await eventually_in_thread(lambda: queue.stats().finished == 1)
     task = queue.get("a")
     assert task is not None
     assert (task.result, task.crashes) == (1, 0)

@@ -21,10 +21,10 @@ from tests.audit import audit
 from tests.integration import servers
 from tests.integration.faults.calls import every_call
 from tests.integration.faults.stored import stored
-from tests.integration.faults.working import eventually, working
+from tests.integration.running import at_work
 from tests.integration.servers import ask
 from tests.quick import slow_after
-from tests.waiting import DEADLINE, LONGEST_RETRY, wait_until
+from tests.waiting import DEADLINE, LONGEST_RETRY, eventually_in_thread, wait_until
 
 # Microseconds for each command: a second for as many tasks as it takes for the server to answer meanwhile.
 SLOW_TO_LOAD = {"key-load-delay": "200"}
@@ -178,16 +178,16 @@ async def test_a_worker_waits_until_it_is_over(
     queue.enqueue("work", id="a")
     async with (
         AsyncAdeq.from_url(server.url, retry_for=HASTY) as far,
-        working(Worker(far.queue(base_name), handle, concurrency=1)) as running,
+        at_work(Worker(far.queue(base_name), handle, concurrency=1)) as running,
     ):
-        await eventually(lambda: queue.stats().running == 1)
+        await eventually_in_thread(lambda: queue.stats().running == 1)
         queue.enqueue("work", id="b")
         with fault(server):
             over.set()
             refusals = count_refusals(server)
-            await eventually(lambda: count_refusals(server) >= refusals + 3)
+            await eventually_in_thread(lambda: count_refusals(server) >= refusals + 3)
             assert queue.stats().running == 1
-        await eventually(lambda: queue.stats().finished == 2)
+        await eventually_in_thread(lambda: queue.stats().finished == 2)
         assert not running.done()
     assert [getattr(queue.get(id), "result", None) for id in "ab"] == [1, 1]
     assert {name: queue.stats().counters.get(name, 0) for name in ("claimed", "completed", "stalled")} == {
@@ -279,10 +279,10 @@ async def test_a_worker_waits_until_the_data_is_loaded(loads_slowly: EmbeddedSer
         queue.enqueue_many(range(MANY))
         async with AsyncAdeq.from_url(url) as far:
             with restarting(loads_slowly):
-                await eventually(lambda: is_loading(loads_slowly))
-                async with working(Worker(far.queue(base_name), handle, concurrency=50)):
-                    await eventually(lambda: not is_loading(loads_slowly))
-                    await eventually(lambda: queue.stats().finished == MANY)
+                await eventually_in_thread(lambda: is_loading(loads_slowly))
+                async with at_work(Worker(far.queue(base_name), handle, concurrency=50)):
+                    await eventually_in_thread(lambda: not is_loading(loads_slowly))
+                    await eventually_in_thread(lambda: queue.stats().finished == MANY)
         assert queue.stats().counters["claimed"] == MANY
 
 

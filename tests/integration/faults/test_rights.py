@@ -17,8 +17,8 @@ from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.asyncio import Worker
 from pyadeq.embedded import EmbeddedServer
 from tests.integration.faults.stored import stored
-from tests.integration.faults.working import eventually, working
-from tests.waiting import DEADLINE, wait_until
+from tests.integration.running import at_work
+from tests.waiting import DEADLINE, eventually_in_thread, wait_until
 
 USER: dict[str, Any] = {"username": "modest", "password": "secret"}
 
@@ -124,14 +124,14 @@ async def test_a_worker_that_may_not_wait_ends_and_gives_back_what_it_holds(
     queue.enqueue("work", id="a")
 
     async def handle(lease: Lease) -> None:
-        await eventually(lambda: False)
+        await eventually_in_thread(lambda: False)
 
     allow(root, "-blpop")
     async with AsyncAdeq.from_url(server.url, **USER) as far:
         worker = Worker(far.queue(base_name), handle, grace=0)
         with pytest.raises(TransportError, match="NOPERM"):
-            async with working(worker) as running:
-                await eventually(running.done)
+            async with at_work(worker) as running:
+                await eventually_in_thread(running.done)
     stats = queue.stats()
     assert (stats.running, stats.ready) == (0, 1)
     assert (stats.counters["claimed"], stats.counters["released"]) == (1, 1)

@@ -19,8 +19,8 @@ from pyadeq.asyncio import Worker
 from pyadeq.embedded import EmbeddedServer
 from tests.audit import audit
 from tests.integration.faults.calls import every_call
-from tests.integration.faults.working import eventually, working
-from tests.waiting import DEADLINE, LONGEST_RETRY, wait_until
+from tests.integration.running import at_work
+from tests.waiting import DEADLINE, LONGEST_RETRY, eventually_in_thread, wait_until
 
 # Somebody else's, which only reads, and ends when the key is gone or it is killed; then one that has written.
 READER = "#!lua flags=no-writes\nwhile redis.call('EXISTS', KEYS[1]) == 1 do end return 1"
@@ -108,11 +108,11 @@ async def test_a_worker_goes_on_whatever_is_forgotten(url: str, client: redis.Re
 
     with redis.Redis.from_url(url) as flushing, Adeq.from_url(url) as adeq:
         queue = adeq.queue(base_name)
-        async with AsyncAdeq.from_url(url) as far, working(Worker(far.queue(base_name), handle)):
+        async with AsyncAdeq.from_url(url) as far, at_work(Worker(far.queue(base_name), handle)):
             for number in range(1, 6):
                 flushing.script_flush()
                 queue.enqueue("work", id=f"t{number}")
-                await eventually(lambda wanted=number: queue.stats().finished == wanted)  # type: ignore[misc]
+                await eventually_in_thread(lambda wanted=number: queue.stats().finished == wanted)  # type: ignore[misc]
         stats = queue.stats()
         assert (stats.counters["claimed"], stats.counters["completed"]) == (5, 5)
         assert {getattr(queue.get(f"t{number}"), "result", None) for number in range(1, 6)} == {1}
@@ -196,8 +196,8 @@ async def test_a_worker_that_comes_meanwhile_waits_too(
     async with AsyncAdeq.from_url(impatient.url) as fresh:
         with foreign(impatient, client, WRITER):
             worker = Worker(fresh.queue(base_name), handle)
-            async with working(worker):
-                await eventually(lambda: queue.stats().finished == 1)
+            async with at_work(worker):
+                await eventually_in_thread(lambda: queue.stats().finished == 1)
 
 
 # Ended by an operator

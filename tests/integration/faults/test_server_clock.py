@@ -24,8 +24,8 @@ from pyadeq.asyncio import Worker
 from pyadeq.embedded import EmbeddedServer
 from tests.audit import audit
 from tests.integration.conftest import Clock
-from tests.integration.faults.working import eventually, working
-from tests.waiting import DEADLINE, wait_until
+from tests.integration.running import at_work
+from tests.waiting import DEADLINE, eventually_in_thread, wait_until
 
 HOUR = 3600.0
 
@@ -247,16 +247,18 @@ async def test_a_worker_goes_on_and_keeps_what_it_runs(faked: Faked, base_name: 
         queue.configure(lease=2)
         near: Any = adeq.client
         queue.enqueue("long", id="long")
-        async with AsyncAdeq.from_url(faked.url) as far, working(Worker(far.queue(base_name), handle)):
-            await eventually(lambda: queue.stats().running == 1)
+        async with AsyncAdeq.from_url(faked.url) as far, at_work(Worker(far.queue(base_name), handle)):
+            await eventually_in_thread(lambda: queue.stats().running == 1)
             await asyncio.to_thread(faked.off, -HOUR)
             for number in range(1, 4):
                 queue.enqueue("short")
-                await eventually(lambda wanted=number: queue.stats().finished == wanted)  # type: ignore[misc]
+                await eventually_in_thread(lambda wanted=number: queue.stats().finished == wanted)  # type: ignore[misc]
             # Renewed by the new time.
-            await eventually(lambda: near.zscore(f"{queue.base}:leases", "long") < (time.time() - HOUR / 2) * 1000)
+            await asyncio.to_thread(
+                wait_until, lambda: near.zscore(f"{queue.base}:leases", "long") < (time.time() - HOUR / 2) * 1000
+            )
             over.set()
-            await eventually(lambda: queue.stats().finished == 4)
+            await eventually_in_thread(lambda: queue.stats().finished == 4)
         stats = queue.stats()
         assert (stats.counters["claimed"], stats.counters.get("stalled", 0)) == (4, 0)
         assert audit(adeq.client, queue.base) == []

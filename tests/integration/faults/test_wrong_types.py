@@ -18,7 +18,8 @@ from pyadeq.asyncio import Worker
 from pyadeq.embedded import EmbeddedServer
 from tests.integration.faults.calls import CALLS
 from tests.integration.faults.stored import stored
-from tests.integration.faults.working import eventually, working
+from tests.integration.running import at_work
+from tests.waiting import eventually_in_thread
 
 TOLD = r"a key has a type that pyadeq never gives it, .* find it with TYPE \(WRONGTYPE"
 
@@ -147,8 +148,8 @@ async def test_a_worker_ends_and_says_why(server: EmbeddedServer, adeq: Adeq, ba
 
     async with AsyncAdeq.from_url(server.url) as far:
         with pytest.raises(TransportError, match=TOLD):
-            async with working(Worker(far.queue(base_name), handle)) as running:
-                await eventually(running.done)
+            async with at_work(Worker(far.queue(base_name), handle)) as running:
+                await eventually_in_thread(running.done)
         adeq.client.delete(f"{queue.base}:leases")
-        async with working(Worker(far.queue(base_name), handle)):
-            await eventually(lambda: queue.stats().finished == 1)
+        async with at_work(Worker(far.queue(base_name), handle)):
+            await eventually_in_thread(lambda: queue.stats().finished == 1)

@@ -1,0 +1,37 @@
+"""Workers that run in the test's loop for as long as a block lasts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from pyadeq.asyncio import Queue, Worker
+from tests.waiting import DEADLINE, eventually
+
+
+@asynccontextmanager
+async def at_work(worker: Worker) -> AsyncIterator[asyncio.Task[None]]:
+    """What it ends with by itself is raised."""
+    task = asyncio.create_task(worker.run())
+    try:
+        yield task
+    finally:
+        worker.stop()
+        await asyncio.wait_for(task, DEADLINE)
+
+
+@asynccontextmanager
+async def working(queue: Queue, handler: Any, **options: Any) -> AsyncIterator[Worker]:
+    worker = Worker(queue, handler, **options)
+    async with at_work(worker):
+        yield worker
+
+
+@asynccontextmanager
+async def registered(queue: Queue, handler: Any, **options: Any) -> AsyncIterator[Worker]:
+    """The block begins when the queue knows the worker."""
+    async with working(queue, handler, **options) as worker:
+        await eventually(lambda: queue.worker(worker.name))
+        yield worker
