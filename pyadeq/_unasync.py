@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TREES = (
     ("pyadeq/_async", "pyadeq/_sync", "*.py"),
-    ("tests/integration/aio", "tests/integration/sync", "test_*.py"),
+    ("tests/integration/aio", "tests/integration/sync", "*.py"),
 )
 # These have no twin.
 ASYNC_ONLY = frozenset({"test_cancellation.py", "test_locks_cancellation.py", "test_mailbox_cancellation.py"})

@@ -1,22 +1,10 @@
 """Tasks that wait for others: one after the other, one after many, and what becomes of those behind a failure."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from pyadeq.asyncio import Adeq, BadArgument, Lease, Queue, Receipt, Task, TransportError, UnknownTask
-
-
-@pytest.fixture
-async def adeq(url: str) -> AsyncIterator[Adeq]:
-    async with Adeq.from_url(url) as adeq:
-        yield adeq
-
-
-@pytest.fixture
-def queue(adeq: Adeq, base_name: str) -> Queue:
-    return adeq.queue(base_name)
 
 
 async def claim(queue: Queue) -> list[Lease]:

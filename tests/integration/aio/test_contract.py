@@ -1,6 +1,5 @@
 """The client keeps the call protocol of lua/README.md on a real server, whatever the network does."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -15,12 +14,6 @@ from pyadeq.keys import queue_base
 from tests.waiting import LONGEST_RETRY
 
 PAYLOAD = b"\xff\x00 not text"
-
-
-@pytest.fixture
-async def adeq(url: str) -> AsyncIterator[Adeq]:
-    async with Adeq.from_url(url) as adeq:
-        yield adeq
 
 
 @pytest.fixture

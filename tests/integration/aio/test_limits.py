@@ -1,6 +1,5 @@
 """Limits: how many tasks of a user, a tag or a key run at a time or start in a time, and what becomes of others."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -22,12 +21,9 @@ KEYS = ["all", "user:ann", "user:*", "tag:t", "tag:*", "key:k", "key:*"]
 
 
 @pytest.fixture
-async def queue(url: str, base_name: str, clock: Clock) -> AsyncIterator[Queue]:
-    """A queue whose time is the test's."""
-    async with Adeq.from_url(url, clock=clock) as adeq:
-        queue = adeq.queue(base_name)
-        await queue.configure(clock="test", lease=60)
-        yield queue
+async def queue(timed: Queue) -> Queue:
+    await timed.configure(lease=60)
+    return timed
 
 
 async def take(queue: Queue, limit: int = 100, worker: str = "w1", **options: Any) -> list[Lease]:

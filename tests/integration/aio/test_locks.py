@@ -1,6 +1,5 @@
 """Locks as their users see them: grants, modes, several at once, capacities, force, and what there is to look at."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -19,12 +18,6 @@ from pyadeq.errors import (
     WaitTimeout,
 )
 from tests.waiting import DEADLINE
-
-
-@pytest.fixture
-async def locks(url: str, base_name: str) -> AsyncIterator[Locks]:
-    async with Adeq.from_url(url) as adeq:
-        yield adeq.locks(base_name)
 
 
 async def all_gone(locks: Locks) -> bool:

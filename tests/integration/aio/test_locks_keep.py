@@ -16,12 +16,6 @@ from tests.waiting import DEADLINE
 
 
 @pytest.fixture
-async def locks(url: str, base_name: str) -> AsyncIterator[Locks]:
-    async with Adeq.from_url(url) as adeq:
-        yield adeq.locks(base_name)
-
-
-@pytest.fixture
 async def shaky(proxy: Proxy, base_name: str) -> AsyncIterator[Locks]:
     """The same locks through the proxy."""
     async with Adeq.from_url(proxy.url, retry_for=0.2, socket_timeout=0.2) as adeq:

@@ -1,7 +1,6 @@
 """Locks at their limits: few connections, grants that nobody has, clients that are closed, and wrong arguments."""
 
 import gc
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from time import monotonic
 from typing import Any
@@ -13,17 +12,6 @@ from pyadeq._twins import aio_join, aio_sleep, aio_spawn
 from pyadeq.asyncio import Adeq, Grant, Locks
 from pyadeq.errors import AdeqError, BadArgument, TransportError
 from tests.waiting import DEADLINE
-
-
-@pytest.fixture
-async def adeq(url: str) -> AsyncIterator[Adeq]:
-    async with Adeq.from_url(url) as adeq:
-        yield adeq
-
-
-@pytest.fixture
-async def locks(adeq: Adeq, base_name: str) -> Locks:
-    return adeq.locks(base_name)
 
 
 async def in_line(locks: Locks, count: int) -> None:

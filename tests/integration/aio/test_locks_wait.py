@@ -1,6 +1,5 @@
 """Waiting for locks: in line, for so long, with hints and without, and never in a circle."""
 
-from collections.abc import AsyncIterator
 from time import monotonic
 from typing import Any
 
@@ -11,17 +10,6 @@ from pyadeq._twins import aio_join, aio_spawn
 from pyadeq.asyncio import Adeq, Locks
 from pyadeq.errors import DeadlockError, LockLost, LockUnavailable, OwnerWaits, WaitTimeout
 from tests.waiting import DEADLINE
-
-
-@pytest.fixture
-async def adeq(url: str) -> AsyncIterator[Adeq]:
-    async with Adeq.from_url(url) as adeq:
-        yield adeq
-
-
-@pytest.fixture
-async def locks(adeq: Adeq, base_name: str) -> Locks:
-    return adeq.locks(base_name)
 
 
 async def in_line(locks: Locks, count: int, resource: str = "db:1") -> None:

@@ -58,12 +58,8 @@ class Told:
 
 
 @pytest.fixture
-async def queue(url: str, base_name: str, clock: Clock) -> AsyncIterator[Queue]:
-    """A queue whose time is the test's."""
-    async with Adeq.from_url(url, clock=clock) as adeq:
-        queue = adeq.queue(base_name)
-        await queue.configure(clock="test")
-        yield queue
+def queue(timed: Queue) -> Queue:
+    return timed
 
 
 @pytest.fixture

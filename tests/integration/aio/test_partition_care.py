@@ -1,6 +1,5 @@
 """A queue in partitions, looked after as one: limits, weights, schedules, workers and dead tasks of all of them."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,12 +10,6 @@ from pyadeq.errors import BadArgument, ConflictError, PartitionsChanged, QueueDr
 from tests.integration.conftest import Clock
 
 COUNT = 4
-
-
-@pytest.fixture
-async def adeq(url: str) -> AsyncIterator[Adeq]:
-    async with Adeq.from_url(url) as adeq:
-        yield adeq
 
 
 @pytest.fixture

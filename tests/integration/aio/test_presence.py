@@ -1,25 +1,20 @@
 """Who is there, what is wanted of them, and how far they have come."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
-from pyadeq.asyncio import Adeq, Lease, Queue
+from pyadeq.asyncio import Lease, Queue
 from pyadeq.errors import BadArgument, LeaseLost
 from tests.integration.conftest import Clock
 
 
 @pytest.fixture
-async def queue(url: str, base_name: str, clock: Clock) -> AsyncIterator[Queue]:
-    """A queue whose time is the test's, with four workers."""
-    async with Adeq.from_url(url, clock=clock) as adeq:
-        queue = adeq.queue(base_name)
-        await queue.configure(clock="test")
-        await queue.register("a", capacity=4, group="gpu", capabilities=["cuda", "big/memory"], lanes=["group/gpu"])
-        await queue.register("b", capacity=2, group="gpu")
-        await queue.register("c", capacity=1, capabilities=["cuda"])
-        await queue.register("d")
-        yield queue
+async def queue(timed: Queue) -> Queue:
+    """With four workers."""
+    await timed.register("a", capacity=4, group="gpu", capabilities=["cuda", "big/memory"], lanes=["group/gpu"])
+    await timed.register("b", capacity=2, group="gpu")
+    await timed.register("c", capacity=1, capabilities=["cuda"])
+    await timed.register("d")
+    return timed
 
 
 async def names(queue: Queue, **filter: str) -> list[str]:

@@ -24,15 +24,6 @@ def queue(adeq: Adeq, base_name: str) -> Queue:
     return adeq.queue(base_name)
 
 
-@pytest.fixture
-async def timed(url: str, base_name: str, clock: Clock) -> AsyncIterator[Queue]:
-    """A queue whose time is the test's."""
-    async with Adeq.from_url(url, clock=clock) as adeq:
-        queue = adeq.queue(base_name)
-        await queue.configure(clock="test")
-        yield queue
-
-
 async def take(queue: Queue, limit: int = 1, **options: Any) -> list[Lease]:
     return await queue.claim("w1", limit, **options)
 

@@ -1,6 +1,6 @@
 """What producers and owners of a queue do beyond the usual: only once, time limits, the dead set, modes, retention."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,12 +13,8 @@ from tests.integration.conftest import LINE, Clock
 
 
 @pytest.fixture
-async def queue(url: str, base_name: str, clock: Clock) -> AsyncIterator[Queue]:
-    """A queue whose time is the test's."""
-    async with Adeq.from_url(url, clock=clock) as adeq:
-        queue = adeq.queue(base_name)
-        await queue.configure(clock="test")
-        yield queue
+def queue(timed: Queue) -> Queue:
+    return timed
 
 
 async def take(queue: Queue, limit: int = 1, **options: Any) -> list[Lease]:

@@ -1,6 +1,5 @@
 """Waiting for how tasks end: by whom, for how long, and what is found when the record has gone."""
 
-from collections.abc import AsyncIterator
 from time import monotonic
 from typing import Any
 
@@ -10,17 +9,6 @@ from pyadeq._twins import aio_join, aio_sleep, aio_spawn
 from pyadeq.asyncio import Adeq, Failure, Queue, Task
 from pyadeq.errors import AdeqError, TaskCancelled, TaskDead, TaskGone, WaitTimeout
 from tests.waiting import DEADLINE
-
-
-@pytest.fixture
-async def adeq(url: str) -> AsyncIterator[Adeq]:
-    async with Adeq.from_url(url) as adeq:
-        yield adeq
-
-
-@pytest.fixture
-def queue(adeq: Adeq, base_name: str) -> Queue:
-    return adeq.queue(base_name)
 
 
 async def work(queue: Queue, result: Any = None, error: str = "") -> None:

@@ -1,11 +1,10 @@
 """Which worker gets a task: lanes of a group and of an instance, and what becomes of those that nobody takes."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from pyadeq.asyncio import Adeq, Lease, Queue
+from pyadeq.asyncio import Lease, Queue
 from pyadeq.errors import BadArgument
 from tests.integration.conftest import Clock
 
@@ -13,12 +12,8 @@ LANES = ["group/gpu/inst/w1", "group/gpu", "any"]
 
 
 @pytest.fixture
-async def queue(url: str, base_name: str, clock: Clock) -> AsyncIterator[Queue]:
-    """A queue whose time is the test's."""
-    async with Adeq.from_url(url, clock=clock) as adeq:
-        queue = adeq.queue(base_name)
-        await queue.configure(clock="test")
-        yield queue
+def queue(timed: Queue) -> Queue:
+    return timed
 
 
 async def take(queue: Queue, limit: int = 1, worker: str = "w1", **options: Any) -> list[Lease]:

@@ -1,7 +1,6 @@
 """Fair shares: users take turns, each according to its weight, whatever they have in line."""
 
 from collections import Counter
-from collections.abc import AsyncIterator
 from itertools import pairwise
 from typing import Any
 
@@ -9,18 +8,15 @@ import pytest
 import redis
 
 from pyadeq import Lease, Task
-from pyadeq.asyncio import Adeq, Queue
+from pyadeq.asyncio import Queue
 from pyadeq.errors import BadArgument
 from tests.integration.conftest import Clock
 
 
 @pytest.fixture
-async def plain(url: str, base_name: str, clock: Clock) -> AsyncIterator[Queue]:
-    """A queue whose time is the test's."""
-    async with Adeq.from_url(url, clock=clock) as adeq:
-        queue = adeq.queue(base_name)
-        await queue.configure(clock="test", lease=3600)
-        yield queue
+async def plain(timed: Queue) -> Queue:
+    await timed.configure(lease=3600)
+    return timed
 
 
 @pytest.fixture

@@ -1,23 +1,11 @@
 # Generated from tests/integration/aio/test_chains.py by pyadeq/_unasync.py; do not edit.
 """Tasks that wait for others: one after the other, one after many, and what becomes of those behind a failure."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from pyadeq import Adeq, BadArgument, Lease, Queue, Receipt, Task, TransportError, UnknownTask
-
-
-@pytest.fixture
-def adeq(url: str) -> Iterator[Adeq]:
-    with Adeq.from_url(url) as adeq:
-        yield adeq
-
-
-@pytest.fixture
-def queue(adeq: Adeq, base_name: str) -> Queue:
-    return adeq.queue(base_name)
 
 
 def claim(queue: Queue) -> list[Lease]:

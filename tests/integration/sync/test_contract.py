@@ -1,7 +1,6 @@
 # Generated from tests/integration/aio/test_contract.py by pyadeq/_unasync.py; do not edit.
 """The client keeps the call protocol of lua/README.md on a real server, whatever the network does."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,12 +15,6 @@ from pyadeq.keys import queue_base
 from tests.waiting import LONGEST_RETRY
 
 PAYLOAD = b"\xff\x00 not text"
-
-
-@pytest.fixture
-def adeq(url: str) -> Iterator[Adeq]:
-    with Adeq.from_url(url) as adeq:
-        yield adeq
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 # Generated from tests/integration/aio/test_locks.py by pyadeq/_unasync.py; do not edit.
 """Locks as their users see them: grants, modes, several at once, capacities, force, and what there is to look at."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,12 +19,6 @@ from pyadeq.errors import (
     WaitTimeout,
 )
 from tests.waiting import DEADLINE
-
-
-@pytest.fixture
-def locks(url: str, base_name: str) -> Iterator[Locks]:
-    with Adeq.from_url(url) as adeq:
-        yield adeq.locks(base_name)
 
 
 def all_gone(locks: Locks) -> bool:

@@ -17,12 +17,6 @@ from tests.waiting import DEADLINE
 
 
 @pytest.fixture
-def locks(url: str, base_name: str) -> Iterator[Locks]:
-    with Adeq.from_url(url) as adeq:
-        yield adeq.locks(base_name)
-
-
-@pytest.fixture
 def shaky(proxy: Proxy, base_name: str) -> Iterator[Locks]:
     """The same locks through the proxy."""
     with Adeq.from_url(proxy.url, retry_for=0.2, socket_timeout=0.2) as adeq:

@@ -2,7 +2,6 @@
 """Locks at their limits: few connections, grants that nobody has, clients that are closed, and wrong arguments."""
 
 import gc
-from collections.abc import Iterator
 from contextlib import suppress
 from time import monotonic
 from typing import Any
@@ -14,17 +13,6 @@ from pyadeq._twins import join, sleep, spawn
 from pyadeq import Adeq, Grant, Locks
 from pyadeq.errors import AdeqError, BadArgument, TransportError
 from tests.waiting import DEADLINE
-
-
-@pytest.fixture
-def adeq(url: str) -> Iterator[Adeq]:
-    with Adeq.from_url(url) as adeq:
-        yield adeq
-
-
-@pytest.fixture
-def locks(adeq: Adeq, base_name: str) -> Locks:
-    return adeq.locks(base_name)
 
 
 def in_line(locks: Locks, count: int) -> None:

@@ -1,7 +1,6 @@
 # Generated from tests/integration/aio/test_locks_wait.py by pyadeq/_unasync.py; do not edit.
 """Waiting for locks: in line, for so long, with hints and without, and never in a circle."""
 
-from collections.abc import Iterator
 from time import monotonic
 from typing import Any
 
@@ -12,17 +11,6 @@ from pyadeq._twins import join, spawn
 from pyadeq import Adeq, Locks
 from pyadeq.errors import DeadlockError, LockLost, LockUnavailable, OwnerWaits, WaitTimeout
 from tests.waiting import DEADLINE
-
-
-@pytest.fixture
-def adeq(url: str) -> Iterator[Adeq]:
-    with Adeq.from_url(url) as adeq:
-        yield adeq
-
-
-@pytest.fixture
-def locks(adeq: Adeq, base_name: str) -> Locks:
-    return adeq.locks(base_name)
 
 
 def in_line(locks: Locks, count: int, resource: str = "db:1") -> None:

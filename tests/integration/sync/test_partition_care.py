@@ -1,7 +1,6 @@
 # Generated from tests/integration/aio/test_partition_care.py by pyadeq/_unasync.py; do not edit.
 """A queue in partitions, looked after as one: limits, weights, schedules, workers and dead tasks of all of them."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,12 +11,6 @@ from pyadeq.errors import BadArgument, ConflictError, PartitionsChanged, QueueDr
 from tests.integration.conftest import Clock
 
 COUNT = 4
-
-
-@pytest.fixture
-def adeq(url: str) -> Iterator[Adeq]:
-    with Adeq.from_url(url) as adeq:
-        yield adeq
 
 
 @pytest.fixture

@@ -1,26 +1,21 @@
 # Generated from tests/integration/aio/test_presence.py by pyadeq/_unasync.py; do not edit.
 """Who is there, what is wanted of them, and how far they have come."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from pyadeq import Adeq, Lease, Queue
+from pyadeq import Lease, Queue
 from pyadeq.errors import BadArgument, LeaseLost
 from tests.integration.conftest import Clock
 
 
 @pytest.fixture
-def queue(url: str, base_name: str, clock: Clock) -> Iterator[Queue]:
-    """A queue whose time is the test's, with four workers."""
-    with Adeq.from_url(url, clock=clock) as adeq:
-        queue = adeq.queue(base_name)
-        queue.configure(clock="test")
-        queue.register("a", capacity=4, group="gpu", capabilities=["cuda", "big/memory"], lanes=["group/gpu"])
-        queue.register("b", capacity=2, group="gpu")
-        queue.register("c", capacity=1, capabilities=["cuda"])
-        queue.register("d")
-        yield queue
+def queue(timed: Queue) -> Queue:
+    """With four workers."""
+    timed.register("a", capacity=4, group="gpu", capabilities=["cuda", "big/memory"], lanes=["group/gpu"])
+    timed.register("b", capacity=2, group="gpu")
+    timed.register("c", capacity=1, capabilities=["cuda"])
+    timed.register("d")
+    return timed
 
 
 def names(queue: Queue, **filter: str) -> list[str]:

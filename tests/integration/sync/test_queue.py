@@ -25,15 +25,6 @@ def queue(adeq: Adeq, base_name: str) -> Queue:
     return adeq.queue(base_name)
 
 
-@pytest.fixture
-def timed(url: str, base_name: str, clock: Clock) -> Iterator[Queue]:
-    """A queue whose time is the test's."""
-    with Adeq.from_url(url, clock=clock) as adeq:
-        queue = adeq.queue(base_name)
-        queue.configure(clock="test")
-        yield queue
-
-
 def take(queue: Queue, limit: int = 1, **options: Any) -> list[Lease]:
     return queue.claim("w1", limit, **options)
 

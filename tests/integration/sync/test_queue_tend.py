@@ -1,7 +1,7 @@
 # Generated from tests/integration/aio/test_queue_tend.py by pyadeq/_unasync.py; do not edit.
 """What producers and owners of a queue do beyond the usual: only once, time limits, the dead set, modes, retention."""
 
-from collections.abc import Iterator, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,12 +14,8 @@ from tests.integration.conftest import LINE, Clock
 
 
 @pytest.fixture
-def queue(url: str, base_name: str, clock: Clock) -> Iterator[Queue]:
-    """A queue whose time is the test's."""
-    with Adeq.from_url(url, clock=clock) as adeq:
-        queue = adeq.queue(base_name)
-        queue.configure(clock="test")
-        yield queue
+def queue(timed: Queue) -> Queue:
+    return timed
 
 
 def take(queue: Queue, limit: int = 1, **options: Any) -> list[Lease]:

@@ -1,7 +1,6 @@
 # Generated from tests/integration/aio/test_results.py by pyadeq/_unasync.py; do not edit.
 """Waiting for how tasks end: by whom, for how long, and what is found when the record has gone."""
 
-from collections.abc import Iterator
 from time import monotonic
 from typing import Any
 
@@ -11,17 +10,6 @@ from pyadeq._twins import join, sleep, spawn
 from pyadeq import Adeq, Failure, Queue, Task
 from pyadeq.errors import AdeqError, TaskCancelled, TaskDead, TaskGone, WaitTimeout
 from tests.waiting import DEADLINE
-
-
-@pytest.fixture
-def adeq(url: str) -> Iterator[Adeq]:
-    with Adeq.from_url(url) as adeq:
-        yield adeq
-
-
-@pytest.fixture
-def queue(adeq: Adeq, base_name: str) -> Queue:
-    return adeq.queue(base_name)
 
 
 def work(queue: Queue, result: Any = None, error: str = "") -> None:

@@ -1,12 +1,11 @@
 # Generated from tests/integration/aio/test_routing.py by pyadeq/_unasync.py; do not edit.
 """Which worker gets a task: lanes of a group and of an instance, and what becomes of those that nobody takes."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from pyadeq import Adeq, Lease, Queue
+from pyadeq import Lease, Queue
 from pyadeq.errors import BadArgument
 from tests.integration.conftest import Clock
 
@@ -14,12 +13,8 @@ LANES = ["group/gpu/inst/w1", "group/gpu", "any"]
 
 
 @pytest.fixture
-def queue(url: str, base_name: str, clock: Clock) -> Iterator[Queue]:
-    """A queue whose time is the test's."""
-    with Adeq.from_url(url, clock=clock) as adeq:
-        queue = adeq.queue(base_name)
-        queue.configure(clock="test")
-        yield queue
+def queue(timed: Queue) -> Queue:
+    return timed
 
 
 def take(queue: Queue, limit: int = 1, worker: str = "w1", **options: Any) -> list[Lease]:

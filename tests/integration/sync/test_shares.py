@@ -2,7 +2,6 @@
 """Fair shares: users take turns, each according to its weight, whatever they have in line."""
 
 from collections import Counter
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -10,18 +9,15 @@ import pytest
 import redis
 
 from pyadeq import Lease, Task
-from pyadeq import Adeq, Queue
+from pyadeq import Queue
 from pyadeq.errors import BadArgument
 from tests.integration.conftest import Clock
 
 
 @pytest.fixture
-def plain(url: str, base_name: str, clock: Clock) -> Iterator[Queue]:
-    """A queue whose time is the test's."""
-    with Adeq.from_url(url, clock=clock) as adeq:
-        queue = adeq.queue(base_name)
-        queue.configure(clock="test", lease=3600)
-        yield queue
+def plain(timed: Queue) -> Queue:
+    timed.configure(lease=3600)
+    return timed
 
 
 @pytest.fixture
