@@ -124,6 +124,7 @@ def url(server: EmbeddedServer) -> str:
 @pytest.fixture
 def client(url: str) -> Iterator[redis.Redis]:
     with redis.Redis.from_url(url) as client:
+        client.ping()  # now: clients with a greater id are of this test
         yield client
 
 

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import redis
+
 from pyadeq.asyncio import Queue, Worker
 from tests.waiting import DEADLINE, eventually
 
@@ -35,3 +37,9 @@ async def registered(queue: Queue, handler: Any, **options: Any) -> AsyncIterato
     async with working(queue, handler, **options) as worker:
         await eventually(lambda: queue.worker(worker.name))
         yield worker
+
+
+def blocked(client: redis.Redis) -> bool:
+    """Whether a client waits for a token that came after this one, and so is of this test."""
+    own = client.client_id()
+    return any("b" in one["flags"] and int(one["id"]) > own for one in client.client_list())

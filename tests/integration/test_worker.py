@@ -12,7 +12,7 @@ from pyadeq import Backoff, Lease
 from pyadeq.asyncio import Adeq, Queue, TaskFailed, Worker
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import BadArgument, ConfigError, WorkerReplaced
-from tests.integration.running import working
+from tests.integration.running import blocked, working
 from tests.waiting import DEADLINE, eventually
 
 
@@ -162,14 +162,10 @@ async def test_an_idle_worker_starts_a_task_at_once(queue: Queue, client: Any) -
         started.set()
 
     async with working(queue, handle):
-        await eventually(lambda: _blocked(client))
+        await eventually(lambda: blocked(client))
         await queue.enqueue("work")
         async with asyncio.timeout(5):  # half of the longest block
             await started.wait()
-
-
-async def _blocked(client: Any) -> bool:
-    return bool(client.info("clients")["blocked_clients"])
 
 
 async def test_a_long_task_keeps_its_lease(queue: Queue) -> None:

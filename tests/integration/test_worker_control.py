@@ -13,7 +13,7 @@ from pyadeq import Lease
 from pyadeq._worker import listener, worker
 from pyadeq.asyncio import Adeq, Queue, TaskContext, Worker
 from pyadeq.errors import ConfigError
-from tests.integration.running import registered
+from tests.integration.running import blocked, registered
 from tests.waiting import DEADLINE, eventually
 
 AT_ONCE = 4.5  # seconds: less than from one renewal of a lease of 15 s to the next
@@ -39,10 +39,6 @@ async def is_running(queue: Queue, number: int) -> bool:
 
 async def has_finished(queue: Queue, number: int) -> bool:
     return await count(queue, "finished") == number
-
-
-async def blocked(client: Any) -> bool:
-    return bool(client.info("clients")["blocked_clients"])
 
 
 async def forever(lease: Lease) -> None:

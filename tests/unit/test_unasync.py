@@ -59,7 +59,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "pyadeq/_async/worker.py").write_text("async def work(): ...\n")
     (tmp_path / "pyadeq/_async/queue/base.py").write_text("async def base(): ...\n")
     (tmp_path / "tests/integration/aio/test_a.py").write_text("async def test_a() -> None: ...\n")
-    (tmp_path / "tests/integration/aio/conftest.py").write_text("async def not_a_test() -> None: ...\n")
+    (tmp_path / "tests/integration/aio/conftest.py").write_text("async def a_fixture() -> None: ...\n")
     return tmp_path
 
 
@@ -71,7 +71,7 @@ def test_twins_are_written(root: Path) -> None:
     )
     tests = root / "tests/integration/sync"
     assert (tests / "test_a.py").read_text().endswith("\ndef test_a() -> None: ...\n")
-    assert [path.name for path in tests.iterdir()] == ["test_a.py"]
+    assert (tests / "conftest.py").read_text().endswith("\ndef a_fixture() -> None: ...\n")
     assert not (root / "pyadeq/_sync/worker.py").exists()
     assert _unasync.main(["--check"]) == 0
 

@@ -254,8 +254,8 @@ async def test_a_worker_goes_on_and_keeps_what_it_runs(faked: Faked, base_name: 
                 queue.enqueue("short")
                 await eventually_in_thread(lambda wanted=number: queue.stats().finished == wanted)  # type: ignore[misc]
             # Renewed by the new time.
-            await asyncio.to_thread(
-                wait_until, lambda: near.zscore(f"{queue.base}:leases", "long") < (time.time() - HOUR / 2) * 1000
+            await eventually_in_thread(
+                lambda: near.zscore(f"{queue.base}:leases", "long") < (time.time() - HOUR / 2) * 1000
             )
             over.set()
             await eventually_in_thread(lambda: queue.stats().finished == 4)
