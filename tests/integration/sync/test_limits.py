@@ -1,7 +1,6 @@
 # Generated from tests/integration/aio/test_limits.py by pyadeq/_unasync.py; do not edit.
 """Limits: how many tasks of a user, a tag or a key run at a time or start in a time, and what becomes of others."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -23,12 +22,9 @@ KEYS = ["all", "user:ann", "user:*", "tag:t", "tag:*", "key:k", "key:*"]
 
 
 @pytest.fixture
-def queue(url: str, base_name: str, clock: Clock) -> Iterator[Queue]:
-    """A queue whose time is the test's."""
-    with Adeq.from_url(url, clock=clock) as adeq:
-        queue = adeq.queue(base_name)
-        queue.configure(clock="test", lease=60)
-        yield queue
+def queue(timed: Queue) -> Queue:
+    timed.configure(lease=60)
+    return timed
 
 
 def take(queue: Queue, limit: int = 100, worker: str = "w1", **options: Any) -> list[Lease]:

@@ -59,12 +59,8 @@ class Told:
 
 
 @pytest.fixture
-def queue(url: str, base_name: str, clock: Clock) -> Iterator[Queue]:
-    """A queue whose time is the test's."""
-    with Adeq.from_url(url, clock=clock) as adeq:
-        queue = adeq.queue(base_name)
-        queue.configure(clock="test")
-        yield queue
+def queue(timed: Queue) -> Queue:
+    return timed
 
 
 @pytest.fixture
