@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 from lupa.lua51 import LuaRuntime
 
+from pyadeq._core.kernel import call, nouncalls
 from pyadeq._core.kernel.call import Call, build_call
 from pyadeq._core.kernel.manifest import Library
 from pyadeq.errors import ConfigError
@@ -221,6 +222,7 @@ INCLUDE = "-- {0}(): x\nlocal function {0}() return 1 end\n"
     ("path", "text", "message"),
     [
         ("demo/keys.toml", KEY.format("a__b"), "a__b: a key's name must be small letters, digits and single _"),
+        ("demo/keys.toml", KEY.format("lock_owners"), "lock_owners is the name of two keys here, of different nouns"),
         ("demo/keys.toml", KEY.format("lock"), "lock is a key here: let lua in lock/noun.toml be another name"),
         ("kernel/a__b.lua", INCLUDE.format("a__b"), "a__b: two underscores are for what is another noun's"),
         ("kernel/lock.lua", INCLUDE.format("lock"), "lock is an include here: let lua in lock/noun.toml be another"),
@@ -230,6 +232,7 @@ def test_names_that_could_be_those_of_another_noun_are_refused(
     two: Sources, path: str, text: str, message: str
 ) -> None:
     (two.root / path).write_text(text)
+    two.script(RUN, BODY.replace("'ok'", "'ok', lock_owners") if "owners" in text else BODY, header=DEMO)
     assert message in two.errors()
 
 
@@ -270,6 +273,23 @@ def test_a_call_has_the_keys_of_all_bases(scripts: Library) -> None:
     assert build(scripts, lock=LOCKS, other=OTHERS).keys == (
         *(f"{BASE}:config", f"{LOCKS}:owners", f"{LOCKS}:hints:", f"{OTHERS}:other:config", f"{BASE}!work"),
     )
+
+
+def test_a_base_is_given_by_the_name_of_its_noun(scripts: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    nouncalls.script_of.cache_clear()
+    for module in (call, nouncalls):
+        monkeypatch.setattr(module, "library", lambda: scripts)
+    try:
+        calls = nouncalls.NounCalls(BASE, noun="demo")
+        assert (
+            calls.build("run", rid="r", lock=LOCKS, other=OTHERS).keys == build(scripts, lock=LOCKS, other=OTHERS).keys
+        )
+        with pytest.raises(ConfigError, match=r"bases: lock is not accepted by demo\.run\.v1"):
+            calls.build("run", rid="r", lock=LOCKS)
+        with pytest.raises(TypeError, match="locks: there is no such option"):
+            calls.build("run", rid="r", locks=LOCKS, other=OTHERS)
+    finally:
+        nouncalls.script_of.cache_clear()
 
 
 @pytest.mark.parametrize(

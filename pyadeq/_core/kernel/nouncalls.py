@@ -62,17 +62,20 @@ class NounCalls:
     def build(self, verb: str, /, **arguments: Any) -> Call[Result]:
         """A call by the names of its arguments; a time may come as seconds, by its name without `_ms`.
 
-        A group is a list of items: each a value, its fields in order, or a mapping of its fields and pairs.
+        A group is a list of items: each a value, its fields in order, or a mapping of its fields and pairs. If the
+        script uses other nouns, the argument of a noun's name is the base of that noun: `lock=locks.base`.
         """
         script = script_of(self.noun, verb)
+        bases = {noun: arguments.pop(noun) for noun in script.uses if noun in arguments}
         scalars, groups = _sorted_out(script, arguments)
-        return self.call(verb, lambda answer: result(script, answer), groups, **scalars)
+        return self.call(verb, lambda answer: result(script, answer), groups, bases, **scalars)
 
     def call(
         self,
         verb: str,
         decode: Callable[[Answer], T],
         groups: Mapping[str, Sequence[Item]] | None = None,
+        bases: Mapping[str, str] | None = None,
         /,
         **scalars: Any,
     ) -> Call[T]:
@@ -83,7 +86,7 @@ class NounCalls:
                 self.now_ms() if name == "now_ms" else (self.source if name == "source" else self.trace()) or None
             )
         return build_call(
-            script.id, self.base, scalars, groups, decode=lambda reply: decode(parse_reply(script, reply))
+            script.id, self.base, scalars, groups, decode=lambda reply: decode(parse_reply(script, reply)), bases=bases
         )
 
     def migrate(self, done: bool = False) -> Call[Layout]:
