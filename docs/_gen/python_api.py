@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
+
+import pyadeq
 
 WIDTH = 80
 OPTIONS = re.compile(r"Unpack\[(\w+)\]")
@@ -117,7 +120,15 @@ def _unpacked(parameter: inspect.Parameter, thing: Any) -> list[inspect.Paramete
 
 def _options(parameter: inspect.Parameter, thing: Any) -> type | None:
     typed = OPTIONS.fullmatch(str(parameter.annotation))
-    options: type | None = inspect.unwrap(thing).__globals__[typed[1]] if typed else None
+    if typed is None:
+        return None
+    known: dict[str, Any] = inspect.unwrap(thing).__globals__
+    if typed[1] not in known:  # imported for type checkers only: one of the nouns' modules defines it
+        for name in pyadeq.__all__:
+            getattr(pyadeq, name)
+        modules = [module for name, module in sys.modules.items() if name.startswith("pyadeq.")]
+        known = next(vars(module) for module in modules if typed[1] in vars(module))
+    options: type = known[typed[1]]
     return options
 
 
