@@ -968,6 +968,12 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit, count
   return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
 end
 
+-- chains_on_drop(ctx, id): tell the tasks that wait for this one that it has failed.
+-- WHEN ctx.chains
+local function chains_on_drop(ctx, id) local dependents = KEYS[25]
+  if redis.call('EXISTS', dependents .. id) == 1 then note_end(ctx, 'f', id) end
+end
+
 -- comes_alone(ctx, record): whether a task is of one of the kinds that this call leases alone.
 local function comes_alone(ctx, record)
   for f = 1, #record, 2 do
@@ -1123,10 +1129,14 @@ local function drain_due_limit_queues(ctx) local limit_lines = KEYS[32]
   if fresh[1] then drain_limit_queues(ctx, fresh) end
 end
 
--- drop_task(ctx, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
--- EARLY
-local function drop_task(ctx, id) local task, payload, log, dependents = KEYS[4], KEYS[5], KEYS[7], KEYS[25]
-  if ctx.chains and redis.call('EXISTS', dependents .. id) == 1 then note_end(ctx, 'f', id) end
+-- on_drop(ctx, id): generated from lua/queue/noun.toml: calls the hooks of chains.
+local function on_drop(ctx, id)
+  if ctx.chains then chains_on_drop(ctx, id) end
+end
+
+-- drop_task(ctx, id): delete what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
+local function drop_task(ctx, id) local task, payload, log = KEYS[4], KEYS[5], KEYS[7]
+  on_drop(ctx, id)
   redis.call('DEL', task .. id, payload .. id, log .. id)
   emit(ctx, 'task.alert', id, 'reason=record_missing')
 end
@@ -1295,6 +1305,24 @@ local function expire_waiting(ctx, limit, counts) local leases, task, ready, dea
   return #ids
 end
 
+-- fair_on_housekeep(ctx, wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their
+-- next task gets the place of a new user's. Of more than eight lanes, each second looks at eight others.
+-- WHEN ctx.fair
+local function fair_on_housekeep(ctx, wanted) local shares = KEYS[35]
+  local first = #wanted > 8 and 8 * math.floor(ctx.now / 1000) or 0
+  for at = first, first + math.min(#wanted, 8) - 1 do
+    local lane = wanted[at % #wanted + 1]
+    local claimed = redis.call('ZMSCORE', shares .. lane, '0 claimed', '1 claimed', '2 claimed', '3 claimed', '4 claimed',
+      '5 claimed', '6 claimed', '7 claimed', '8 claimed', '9 claimed')
+    for band = 0, 9 do
+      local upto = claimed[band + 1]
+      local over = upto and redis.call('ZRANGE', shares .. lane, string.format('%.0f', band * BAND), '(' .. upto, 'BYSCORE',
+        'LIMIT', 0, 100) or {}
+      if #over > 0 then redis.call('ZREM', shares .. lane, unpack(over)) end  -- at most 100: as read above
+    end
+  end
+end
+
 -- first_due(page, limit): where tasks are due at the same time and some of them crashed again: who is promoted, at most limit, of one
 -- time the first in line when they were leased, others before. 1,000 are looked at. nil where none of them crashed again.
 local function first_due(page, limit) local config, task, delayed = KEYS[1], KEYS[4], KEYS[12]
@@ -1368,9 +1396,13 @@ local function hold_limits(ctx, id, limited, fence) local holding = KEYS[30]
   return table.concat(keys, ',')
 end
 
--- mend_lines(ctx): look at lines whose limit was full a minute ago, 25 of them, though the end of a lease opens them. Holders without
--- a lease, as an evicting server leaves them, are forgotten, and so is who is not blocked, as older versions of these scripts left it.
-local function mend_lines(ctx) local blocked, waiting, limit_lines = KEYS[13], KEYS[31], KEYS[32]
+-- limits_on_housekeep(ctx): forget rates that let a full burst start by now, 100 of them. Then look at 25 lines whose limit was
+-- full a minute ago, although the end of a lease opens them: holders without a lease, as an evicting server leaves them, are
+-- forgotten, and so are tasks that are not blocked, as older versions of these scripts left them.
+-- WHEN ctx.limits
+local function limits_on_housekeep(ctx) local blocked, waiting, limit_lines, rates = KEYS[13], KEYS[31], KEYS[32], KEYS[33]
+  local over = redis.call('ZRANGE', rates, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, 100)
+  if #over > 0 then redis.call('ZREM', rates, unpack(over)) end  -- at most 100: as read above
   local keys = redis.call('ZRANGE', limit_lines, BAND, BAND + ctx.now - 60000, 'BYSCORE', 'LIMIT', 0, 25)
   for _, key in ipairs(keys) do
     mend_holders(ctx, key)
@@ -1383,6 +1415,12 @@ local function mend_lines(ctx) local blocked, waiting, limit_lines = KEYS[13], K
   if keys[1] then drain_limit_queues(ctx, keys) end
 end
 
+-- on_housekeep(ctx, wanted): generated from lua/queue/noun.toml: calls the hooks of limits, fair.
+local function on_housekeep(ctx, wanted)
+  if ctx.limits then limits_on_housekeep(ctx) end
+  if ctx.fair then fair_on_housekeep(ctx, wanted) end
+end
+
 -- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
 local function sweep_once(ctx, limit) local once, once_due = KEYS[20], KEYS[21]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
@@ -1391,29 +1429,6 @@ local function sweep_once(ctx, limit) local once, once_due = KEYS[20], KEYS[21]
   redis.call('ZREM', once_due, unpack(fields))
   redis.call('HDEL', once, unpack(fields))
   return #fields
-end
-
--- sweep_rates(ctx): forget the rates that let a full burst start by now, 100 of them.
-local function sweep_rates(ctx) local rates = KEYS[33]
-  local over = redis.call('ZRANGE', rates, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, 100)
-  if #over > 0 then redis.call('ZREM', rates, unpack(over)) end  -- at most 100: as read above
-end
-
--- sweep_shares(ctx, wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their next one
--- starts like a newcomer's. Of more than eight lanes eight others are looked at each second.
-local function sweep_shares(ctx, wanted) local shares = KEYS[35]
-  local first = #wanted > 8 and 8 * math.floor(ctx.now / 1000) or 0
-  for at = first, first + math.min(#wanted, 8) - 1 do
-    local lane = wanted[at % #wanted + 1]
-    local claimed = redis.call('ZMSCORE', shares .. lane, '0 claimed', '1 claimed', '2 claimed', '3 claimed', '4 claimed',
-      '5 claimed', '6 claimed', '7 claimed', '8 claimed', '9 claimed')
-    for band = 0, 9 do
-      local upto = claimed[band + 1]
-      local over = upto and redis.call('ZRANGE', shares .. lane, string.format('%.0f', band * BAND), '(' .. upto, 'BYSCORE',
-        'LIMIT', 0, 100) or {}
-      if #over > 0 then redis.call('ZREM', shares .. lane, unpack(over)) end  -- at most 100: as read above
-    end
-  end
 end
 
 -- read_presence(): for how many ms a worker may be silent and still counts as alive.
@@ -1569,17 +1584,13 @@ local function trim_ended(ctx, limit, counts) local config, finished, dead, even
     + trim_set(ctx, dead, dead_keep_ms, tonumber(row[3] or 100000), limit, counts)
 end
 
--- housekeep(ctx, counts, wanted): once a second for each slot that claims: note the worker's presence, mend lines of limits, forget silent workers, old
--- ended tasks and keys of `once` whose time is over. False if more of these are left, for the next call.
+-- housekeep(ctx, counts, wanted): once a second for each slot that claims: note the worker's presence, forget old ended tasks, silent
+-- workers and keys of `once` whose time is over, and let features do what is due. False if more is left, for the next call.
 local function housekeep(ctx, counts, wanted) local workers = KEYS[17]
   redis.call('ZADD', workers, ctx.now_text, worker)
   local trimmed = trim_ended(ctx, 100, counts)
   sweep_workers(ctx, counts)
-  if ctx.limits then
-    sweep_rates(ctx)
-    mend_lines(ctx)
-  end
-  if ctx.fair then sweep_shares(ctx, wanted) end
+  on_housekeep(ctx, wanted)
   return trimmed + sweep_once(ctx, 100) < 100 and not ctx.untrimmed
 end
 

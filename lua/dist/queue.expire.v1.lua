@@ -186,14 +186,6 @@ local function emit(ctx, event, id, detail) local events = KEYS[31]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- drop_task(ctx, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
--- EARLY
-local function drop_task(ctx, id) local task, payload, log, dependents = KEYS[4], KEYS[5], KEYS[7], KEYS[22]
-  if ctx.chains and redis.call('EXISTS', dependents .. id) == 1 then arg_rare().note_end(ctx, 'f', id) end
-  redis.call('DEL', task .. id, payload .. id, log .. id)
-  emit(ctx, 'task.alert', id, 'reason=record_missing')
-end
-
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
 local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[9], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
   if not record then return nil end
@@ -308,7 +300,7 @@ local function expire_waiting(ctx, limit, counts) local leases, task, ready, dea
     local record = records[i]
     local set, score = find_set(id, record)
     if not record then
-      drop_task(ctx, id)
+      arg_rare().drop_task(ctx, id)
     elseif set and set ~= leases and set ~= finished and set ~= dead then
       local lane = record.lane or 'any'
       local in_line = set == ready .. lane
@@ -642,10 +634,28 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit, count
   return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
 end
 
+-- chains_on_drop(ctx, id): tell the tasks that wait for this one that it has failed.
+-- WHEN ctx.chains
+local function chains_on_drop(ctx, id) local dependents = KEYS[22]
+  if redis.call('EXISTS', dependents .. id) == 1 then note_end(ctx, 'f', id) end
+end
+
 -- delay_until(ctx, due_ms, id, lane): put a task aside.
 local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - ctx.now < 10000 then push_due(lane) end
+end
+
+-- on_drop(ctx, id): generated from lua/queue/noun.toml: calls the hooks of chains.
+local function on_drop(ctx, id)
+  if ctx.chains then chains_on_drop(ctx, id) end
+end
+
+-- drop_task(ctx, id): delete what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
+local function drop_task(ctx, id) local task, payload, log = KEYS[4], KEYS[5], KEYS[7]
+  on_drop(ctx, id)
+  redis.call('DEL', task .. id, payload .. id, log .. id)
+  emit(ctx, 'task.alert', id, 'reason=record_missing')
 end
 
 -- share_place(ctx, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
@@ -781,7 +791,7 @@ local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEY
   end
 end
 
-  arg_made = { note_end = note_end, on_end = on_end, share_place = share_place, propagate_ends = propagate_ends, shorten_family = shorten_family }
+  arg_made = { on_end = on_end, drop_task = drop_task, share_place = share_place, propagate_ends = propagate_ends, shorten_family = shorten_family }
   return arg_made
 end
 

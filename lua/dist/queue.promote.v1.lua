@@ -128,14 +128,6 @@ local function emit(ctx, event, id, detail) local events = KEYS[14]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- drop_task(ctx, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
--- EARLY
-local function drop_task(ctx, id) local task, payload, log, dependents = KEYS[2], KEYS[3], KEYS[4], KEYS[9]
-  if ctx.chains and redis.call('EXISTS', dependents .. id) == 1 then arg_rare().note_end(ctx, 'f', id) end
-  redis.call('DEL', task .. id, payload .. id, log .. id)
-  emit(ctx, 'task.alert', id, 'reason=record_missing')
-end
-
 -- line_up(by_lane, lane, score, id): note a task for make_ready.
 -- EARLY
 local function line_up(by_lane, lane, score, id)
@@ -225,7 +217,7 @@ local function promote_due(ctx, limit, counts) local config, task, delayed = KEY
   for i, id in ipairs(ids) do
     local own = redis.call('HMGET', task .. id, 'created_ms', 'lane', 'priority', 'user')
     if not own[1] then
-      drop_task(ctx, id)
+      arg_rare().drop_task(ctx, id)
     else
       redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
       local band = tonumber(own[3] or 5)
@@ -244,6 +236,34 @@ end
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
+
+-- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c` and `f`: tell its end to the parent, which
+-- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
+-- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
+local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[10]
+  ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
+  redis.call('ZADD', ends, ctx.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
+  ctx.noted = true
+end
+
+-- chains_on_drop(ctx, id): tell the tasks that wait for this one that it has failed.
+-- WHEN ctx.chains
+local function chains_on_drop(ctx, id) local dependents = KEYS[9]
+  if redis.call('EXISTS', dependents .. id) == 1 then note_end(ctx, 'f', id) end
+end
+
+-- on_drop(ctx, id): generated from lua/queue/noun.toml: calls the hooks of chains.
+local function on_drop(ctx, id)
+  if ctx.chains then chains_on_drop(ctx, id) end
+end
+
+-- drop_task(ctx, id): delete what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
+local function drop_task(ctx, id) local task, payload, log = KEYS[2], KEYS[3], KEYS[4]
+  on_drop(ctx, id)
+  redis.call('DEL', task .. id, payload .. id, log .. id)
+  emit(ctx, 'task.alert', id, 'reason=record_missing')
+end
 
 -- first_due(page, limit): where tasks are due at the same time and some of them crashed again: who is promoted, at most limit, of one
 -- time the first in line when they were leased, others before. 1,000 are looked at. nil where none of them crashed again.
@@ -265,16 +285,6 @@ local function first_due(page, limit) local config, task, delayed = KEYS[1], KEY
   end)
   for i = 1, limit do first[i] = ids[i] end
   return first
-end
-
--- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c` and `f`: tell its end to the parent, which
--- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
--- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
-local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[10]
-  ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
-  redis.call('ZADD', ends, ctx.now_text,
-    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
-  ctx.noted = true
 end
 
 -- share_place(ctx, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
@@ -301,7 +311,7 @@ local function share_place(ctx, lane, user, band) local config, weights, shares 
   return place
 end
 
-  arg_made = { first_due = first_due, note_end = note_end, share_place = share_place }
+  arg_made = { drop_task = drop_task, first_due = first_due, share_place = share_place }
   return arg_made
 end
 

@@ -220,14 +220,6 @@ local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
   if due_ms - ctx.now < 10000 then push_due(lane) end
 end
 
--- drop_task(ctx, id): what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
--- EARLY
-local function drop_task(ctx, id) local task, payload, log, dependents = KEYS[4], KEYS[5], KEYS[7], KEYS[24]
-  if ctx.chains and redis.call('EXISTS', dependents .. id) == 1 then arg_rare().note_end(ctx, 'f', id) end
-  redis.call('DEL', task .. id, payload .. id, log .. id)
-  emit(ctx, 'task.alert', id, 'reason=record_missing')
-end
-
 -- on_unlease(ctx, ids): generated from lua/queue/noun.toml: calls the hooks of limits.
 local function on_unlease(ctx, ids)
   if ctx.limits then arg_rare().limits_on_unlease(ctx, ids) end
@@ -402,7 +394,7 @@ local function reap_expired(ctx, limit, counts) local config, running, leases, t
     local lease = read_lease(held[i])
     ctx.trace = lease and lease.trace
     if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
-      drop_task(ctx, id)
+      arg_rare().drop_task(ctx, id)
     elseif not lease then
       redis.call('HSET', task .. id, 'reason', 'damaged')
       move_to_dead(ctx, 'task.dead', id, 'damaged', true, counts)
@@ -695,6 +687,12 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit, count
   return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
 end
 
+-- chains_on_drop(ctx, id): tell the tasks that wait for this one that it has failed.
+-- WHEN ctx.chains
+local function chains_on_drop(ctx, id) local dependents = KEYS[24]
+  if redis.call('EXISTS', dependents .. id) == 1 then note_end(ctx, 'f', id) end
+end
+
 -- chains_on_end(ctx, id, own, how): note the end for the parent that gathers the task, and for the tasks that wait for it.
 -- READS awaited gathered parent
 -- WHEN own.awaited or own.gathered
@@ -855,6 +853,18 @@ local function drain_limit_queues(ctx, keys, again) local blocked, deadlines, li
   for first = 1, #freed, 1000 do
     emit(ctx, 'task.unblocked', table.concat(freed, ' ', first, math.min(first + 999, #freed)), '')
   end
+end
+
+-- on_drop(ctx, id): generated from lua/queue/noun.toml: calls the hooks of chains.
+local function on_drop(ctx, id)
+  if ctx.chains then chains_on_drop(ctx, id) end
+end
+
+-- drop_task(ctx, id): delete what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
+local function drop_task(ctx, id) local task, payload, log = KEYS[4], KEYS[5], KEYS[7]
+  on_drop(ctx, id)
+  redis.call('DEL', task .. id, payload .. id, log .. id)
+  emit(ctx, 'task.alert', id, 'reason=record_missing')
 end
 
 -- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
@@ -1067,7 +1077,7 @@ local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEY
   end
 end
 
-  arg_made = { note_end = note_end, limits_on_unlease = limits_on_unlease, on_end = on_end, propagate_ends = propagate_ends, shorten_family = shorten_family }
+  arg_made = { drop_task = drop_task, limits_on_unlease = limits_on_unlease, on_end = on_end, propagate_ends = propagate_ends, shorten_family = shorten_family }
   return arg_made
 end
 

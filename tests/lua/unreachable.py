@@ -28,7 +28,7 @@ UNREACHABLE: Final = {
         "queue/include/settle/settled_before.lua: no round over `redis.call('HMGET', task .. id, 'settled', 'settled_earlier')`",  # noqa: E501
     ],
     "a link is among the children of its parent": [
-        "queue/include/chains/shorten_family.lua: `score` is false",
+        "queue/include/retention/shorten_family.lua: `score` is false",
     ],
     "whoever calls it has found one at least": [
         "lock/include/end/end_overdue.lua: no round over `redis.call('ZMSCORE', deadlines, unpack(rids))`",
@@ -99,7 +99,7 @@ UNREACHABLE: Final = {
         "queue/purge.v1.lua: no round over `sets`",
     ],
     "a task has a record, and a list in it a word": [
-        "queue/include/chains/find_missing.lua: no round over `ids`",
+        "queue/include/enqueue/find_missing.lua: no round over `ids`",
         "queue/include/claim/give_timeout.lua: no round over `#record`",
         "queue/include/limits/apply_limits.lua: no round over `#record`",
         "queue/include/core/index_task.lua: no round over `own.tags`",

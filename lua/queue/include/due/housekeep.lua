@@ -1,13 +1,9 @@
--- housekeep(ctx, counts, wanted): once a second for each slot that claims: note the worker's presence, mend lines of limits, forget silent workers, old
--- ended tasks and keys of `once` whose time is over. False if more of these are left, for the next call.
+-- housekeep(ctx, counts, wanted): once a second for each slot that claims: note the worker's presence, forget old ended tasks, silent
+-- workers and keys of `once` whose time is over, and let features do what is due. False if more is left, for the next call.
 local function housekeep(ctx, counts, wanted)
   redis.call('ZADD', workers, ctx.now_text, worker)
   local trimmed = trim_ended(ctx, 100, counts)
   sweep_workers(ctx, counts)
-  if ctx.limits then
-    sweep_rates(ctx)
-    mend_lines(ctx)
-  end
-  if ctx.fair then sweep_shares(ctx, wanted) end
+  on_housekeep(ctx, wanted)
   return trimmed + sweep_once(ctx, 100) < 100 and not ctx.untrimmed
 end

@@ -1,6 +1,7 @@
--- sweep_shares(ctx, wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their next one
--- starts like a newcomer's. Of more than eight lanes eight others are looked at each second.
-local function sweep_shares(ctx, wanted)
+-- fair_on_housekeep(ctx, wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their
+-- next task gets the place of a new user's. Of more than eight lanes, each second looks at eight others.
+-- WHEN ctx.fair
+local function fair_on_housekeep(ctx, wanted)
   local first = #wanted > 8 and 8 * math.floor(ctx.now / 1000) or 0
   for at = first, first + math.min(#wanted, 8) - 1 do
     local lane = wanted[at % #wanted + 1]
