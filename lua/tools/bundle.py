@@ -1,4 +1,4 @@
-"""Build lua/dist/ and lua/manifest.json from the sources: `python lua/bundle.py [--check] [--lua DIR]`.
+"""Build lua/dist/ and lua/manifest.json from the sources: `python lua/bundle.py --help`.
 
 README.md is the grammar. The output depends on the sources alone, byte for byte; --check builds in memory,
 compares and names what differs.
@@ -502,10 +502,11 @@ def write(root: Path, files: dict[str, str]) -> None:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Build lua/dist/ and lua/manifest.json from the sources.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 and name what differs")
+    parser.add_argument("--without", action="append", default=[], metavar="FEATURE", help="leave it out, for tests")
     parser.add_argument("--lua", type=Path, default=Path(__file__).parents[1], metavar="DIR", help="the sources")
     options = parser.parse_args(arguments)
     try:
-        files = build(options.lua)
+        files = build(options.lua, tuple(options.without))
     except BuildErrors as error:
         print(error, file=sys.stderr)
         return 1

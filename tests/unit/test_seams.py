@@ -122,7 +122,8 @@ def test_a_build_may_leave_a_feature_out(demo: Sources) -> None:
         False,
     )
     assert "local function help(a) return redis.call('WITHOUT', 'late') end" in text
-    both = bundle.build(demo.root, without=("late", "early"))["dist/demo.end.v1.lua"]
+    assert bundle.main(["--without", "late", "--without", "early", "--lua", str(demo.root)]) == 0
+    both = (demo.root / "dist/demo.end.v1.lua").read_text()
     assert sent(both, "done", {"size": "5"}) == ([["HMGET", "tasks:i", "size"]], "5")
 
 
