@@ -1,5 +1,6 @@
 # Every target sets up what it needs; `make help` lists them.
 # PYTHON=…        the Python that .venv is made with; otherwise the first on the PATH that is new enough and runs
+# NOUN=…          for `make noun`
 # ARGS=…          more arguments for pytest, or for bench-peers
 # HYPOTHESIS_PROFILE=ci   five times as many random histories, and ten thousand of locks; quick: a quarter, as in `make test`
 # SOAK=…          seconds for `make soak`
@@ -39,7 +40,7 @@ MODULE = pyadeq@v$(VERSION)
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup gen check test test-slow sizes mutants test-unit test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
+.PHONY: help setup gen noun check test test-slow sizes mutants test-unit test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +62,13 @@ gen: $(READY) ## write the generated files: lua/dist, lua/manifest.json, the cli
 	$(PY) lua/bundle.py
 	$(PY) pyadeq/_nouns.py
 	$(PY) pyadeq/_unasync.py
+
+noun: gen ## of NOUN=…: record budgets, costs and vectors, and run its tests
+	ADEQ_UPDATE_BUDGETS=1 $(PY) -m pytest -q -p no:xdist -m sizes tests/lua/test_sizes.py -k $(NOUN).
+	$(PY) lua/bundle.py
+	ADEQ_UPDATE_COSTS=$(NOUN) $(PY) -m pytest -q -p no:xdist tests/lua/test_costs.py
+	ADEQ_UPDATE_CONFORMANCE=1 $(PY) -m pytest -q -p no:xdist tests/embedding/test_vectors.py -k $(NOUN).
+	$(PY) -m pytest -q -n 2 tests/lua tests/embedding/test_vectors.py tests/integration/test_cli_tree.py tests/integration/test_docs.py -k $(NOUN) $(ARGS)
 
 check: $(READY) ## lint, spelling, types, Lua, and whether the generated files are current
 	$(VENV)/bin/ruff check

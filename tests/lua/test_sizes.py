@@ -100,6 +100,8 @@ if UPDATE:
         found = [run(size, make_any, patient) for size in LARGEST if size.script_id == script_id]
         noun, verb, version = script_id.split(".")
         path = LUA / noun / f"{verb}.{version}.lua"
+        if not path.exists():  # it is generated, from a source that all nouns share
+            return
         most = [rounded(max(counts) * ROOM) for counts in zip(*found, strict=True)]
         budget = f"; at most {most[0]:,} commands, {most[1]:,} steps"
         text = re.sub(r"^(-- COST .*?)(; at most .*)?$", rf"\1{budget}", path.read_text(), count=1, flags=re.M)
