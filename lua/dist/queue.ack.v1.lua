@@ -55,7 +55,7 @@
 -- ROLE   work
 -- REPLAY token
 -- FLAGS  allow-oom
--- COST   10 + n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 4 for each line that opens and 3 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m); at most 41,000 commands, 310,000 steps
+-- COST   10 + n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 4 for each line that opens and 3 for each of up to 100 who leave it, up to 100 + 2n lines and tasks, O(n log m); at most 41,000 commands, 310,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -306,7 +306,7 @@ local function open_queue() local config = KEYS[1]
   if row[10] then
     ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
     ctx.met = 0
-    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.steps = 100  -- how many lines of limits a call looks at, and tasks of them it lets go, together
     ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
     ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end

@@ -50,7 +50,7 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   14 + 3n commands, 10 + 7n where tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 4 for each line that opens and 3 for each of up to 100 who leave it, up to 300 + 2n lines and tasks, O(n log m); at most 11,000 commands, 110,000 steps
+-- COST   14 + 3n commands, 10 + 7n where tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 4 for each line that opens and 3 for each of up to 100 who leave it, up to 100 + 2n lines and tasks, O(n log m); at most 11,000 commands, 110,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -335,7 +335,7 @@ local function open_queue() local config = KEYS[1]
   if row[10] then
     ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
     ctx.met = 0
-    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.steps = 100  -- how many lines of limits a call looks at, and tasks of them it lets go, together
     ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
     ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
@@ -381,7 +381,7 @@ local function reap_expired(ctx, limit, counts) local config, running, leases, t
   while count < math.min(limit, #ids) and ctx.work > 0 do  -- at most 1,000: limit
     count = count + 1
     local _, holds = string.gsub(held_limits(held[count]), ',', '')
-    ctx.work = ctx.work - 3 - 2 * holds - (string.find(held[count] or '', ' ties', 1, true) and 12 or 0)
+    ctx.work = ctx.work - 3 - 3 * holds - (string.find(held[count] or '', ' ties', 1, true) and 12 or 0)
   end
   if count < #ids then
     ids = first_leases(ctx, count)
@@ -529,11 +529,11 @@ local function retire_worker(name) local worker_hash = KEYS[18]
   redis.call('PEXPIRE', worker_hash .. name, 120000)
 end
 
--- sweep_workers(ctx, counts): forget workers that have been silent for too long, at most 100, as many as ctx.work allows, or 20; their leases expire by
+-- sweep_workers(ctx, counts): forget workers that have been silent for too long, at most 100, as many as ctx.work allows, or 10; their leases expire by
 -- themselves.
 local function sweep_workers(ctx, counts) local workers = KEYS[17]
   local silent_ms = ctx.presence_ms or read_presence()
-  local most = math.max(20, math.min(100, math.floor(ctx.work / 6)))
+  local most = math.max(10, math.min(100, math.floor(ctx.work / 6)))
   local gone = redis.call('ZRANGE', workers, '-inf', ctx.now - silent_ms, 'BYSCORE', 'LIMIT', 0, most)
   ctx.work = ctx.work - 6 * #gone
   for _, name in ipairs(gone) do

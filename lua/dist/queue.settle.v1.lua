@@ -688,7 +688,7 @@ local function open_queue() local config = KEYS[1]
   if row[10] then
     ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
     ctx.met = 0
-    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.steps = 100  -- how many lines of limits a call looks at, and tasks of them it lets go, together
     ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
     ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end
@@ -709,9 +709,9 @@ local function retain(ctx, counts) local config, finished, dead = KEYS[1], KEYS[
 end
 
 -- sweep(ctx, counts): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
--- of each; the time of the next of them, but for the lines, or 0.
+-- of each, of lines 40 + limit; the time of the next of them, but for the lines, or 0.
 local function sweep(ctx, counts) local leases, delayed, deadlines, ends = KEYS[3], KEYS[12], KEYS[14], KEYS[27]
-  if ctx.limits then ctx.steps = math.max(20, math.min(100, ctx.steps - 200)) end  -- less after an ack that has opened lines
+  if ctx.limits then ctx.steps = math.max(20, math.min(100, 40 + limit, ctx.steps)) end  -- less for few tasks, or after an ack that has opened lines
   local next_ms = next_due(ctx, leases, counts)
   if redis.call('EXISTS', deadlines, delayed) > 0 then
     next_ms = math.min(next_ms, next_due(ctx, deadlines, counts), next_due(ctx, delayed, counts))
@@ -1705,11 +1705,11 @@ local function retire_worker(name) local worker_hash = KEYS[18]
   redis.call('PEXPIRE', worker_hash .. name, 120000)
 end
 
--- sweep_workers(ctx, counts): forget workers that have been silent for too long, at most 100, as many as ctx.work allows, or 20; their leases expire by
+-- sweep_workers(ctx, counts): forget workers that have been silent for too long, at most 100, as many as ctx.work allows, or 10; their leases expire by
 -- themselves.
 local function sweep_workers(ctx, counts) local workers = KEYS[17]
   local silent_ms = ctx.presence_ms or read_presence()
-  local most = math.max(20, math.min(100, math.floor(ctx.work / 6)))
+  local most = math.max(10, math.min(100, math.floor(ctx.work / 6)))
   local gone = redis.call('ZRANGE', workers, '-inf', ctx.now - silent_ms, 'BYSCORE', 'LIMIT', 0, most)
   ctx.work = ctx.work - 6 * #gone
   for _, name in ipairs(gone) do
@@ -2006,7 +2006,7 @@ local function reap_expired(ctx, limit, counts) local config, running, leases, t
   while count < math.min(limit, #ids) and ctx.work > 0 do  -- at most 1,000: limit
     count = count + 1
     local _, holds = string.gsub(held_limits(held[count]), ',', '')
-    ctx.work = ctx.work - 3 - 2 * holds - (string.find(held[count] or '', ' ties', 1, true) and 12 or 0)
+    ctx.work = ctx.work - 3 - 3 * holds - (string.find(held[count] or '', ' ties', 1, true) and 12 or 0)
   end
   if count < #ids then
     ids = first_leases(ctx, count)

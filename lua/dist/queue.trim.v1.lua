@@ -161,7 +161,7 @@ local function open_queue() local config = KEYS[1]
   if row[10] then
     ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
     ctx.met = 0
-    ctx.steps = 300  -- how many lines of limits a call looks at, and tasks of them it lets go, together
+    ctx.steps = 100  -- how many lines of limits a call looks at, and tasks of them it lets go, together
     ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
     ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
   end

@@ -215,7 +215,7 @@ def test_a_line_of_thousands_opens_by_hundreds(bench: Workbench) -> None:
     bench.worker("sweeper")
     left, times = [], []
     for number in range(1, 5):
-        claimed = bench.run(bench.calls.claim("sweeper", "i", 0, number, limit=1, lanes=["group/of-nobody"]))
+        claimed = bench.run(bench.calls.claim("sweeper", "i", 0, number, limit=60, lanes=["group/of-nobody"]))
         left.append(len(waiting(bench)))
         times.append(claimed.next_due)
     assert left == [150, 50, 0, 0]

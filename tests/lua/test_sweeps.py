@@ -235,7 +235,7 @@ def test_a_call_takes_back_fewer_leases_that_hold_many_limits(bench: Workbench) 
     ids = limited(bench, 10)
     bench.claim(10)
     bench.pass_time(15_000)
-    assert [reap(bench, 10) for _ in range(3)] == [9, 1, 0]
+    assert [reap(bench, 10) for _ in range(3)] == [7, 3, 0]
     assert bench.ready() == ids
 
 
@@ -274,3 +274,31 @@ def test_a_purge_stops_where_tasks_have_many_tags(bench: Workbench) -> None:
     for at in range(110):
         bench.fill(1, tags=[f"t{at}.{tag}" for tag in range(16)])
     assert [bench.run(bench.calls.purge(f"r{n}")) for n in range(2)] == [(106, True), (4, False)]
+
+
+@pytest.mark.parametrize(
+    ("limit", "freed", "opened"),
+    [(1, 0, 41), (10, 0, 50), (59, 0, 99), (60, 0, 100), (1000, 0, 100), (1000, 30, 71), (10, 60, 41), (10, 100, 20)],
+)
+def test_a_sweep_sees_to_fewer_of_a_line_after_an_ack_that_has_freed_many(
+    bench: Workbench, limit: int, freed: int, opened: int
+) -> None:
+    """At 40 and the limit of the claim, 100 at most; or what the acks of the call have left of 100, 20 in any case."""
+    bench.limit("user:u", concurrency=1)
+    bench.limit("key:k", concurrency=1)
+    bench.fill(251, user="u", lane="group/u")
+    bench.fill(1 + freed, limits=["k"])
+    for _ in range(3):
+        leases = bench.claim(100, lanes=["group/u"])
+    leases += bench.claim(100)
+    bench.claim(100)
+    lease = next(one for one in leases if "limits" in one.record)
+    assert bench.ask("ZCARD", ":waiting:user:u") == 250
+    assert bench.ask("ZCARD", ":waiting:key:k") == freed
+    bench.limit("user:u")
+    bench.limit("key:k")
+    bench.worker("sweeper")
+    call = bench.calls.settle("sweeper", "i", 0, 1, acks=[(lease, None)], limit=limit, lanes=["group/nobody"])
+    assert bench.run(call).acks == ["completed"]
+    assert bench.ask("ZCARD", ":waiting:key:k") == 0
+    assert 250 - bench.ask("ZCARD", ":waiting:user:u") == opened

@@ -7,7 +7,7 @@ local function reap_expired(ctx, limit, counts)
   while count < math.min(limit, #ids) and ctx.work > 0 do  -- at most 1,000: limit
     count = count + 1
     local _, holds = string.gsub(held_limits(held[count]), ',', '')
-    ctx.work = ctx.work - 3 - 2 * holds - (string.find(held[count] or '', ' ties', 1, true) and 12 or 0)
+    ctx.work = ctx.work - 3 - 3 * holds - (string.find(held[count] or '', ' ties', 1, true) and 12 or 0)
   end
   if count < #ids then
     ids = first_leases(ctx, count)

@@ -1,7 +1,7 @@
 -- sweep(ctx, counts): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
--- of each; the time of the next of them, but for the lines, or 0.
+-- of each, of lines 40 + limit; the time of the next of them, but for the lines, or 0.
 local function sweep(ctx, counts)
-  if ctx.limits then ctx.steps = math.max(20, math.min(100, ctx.steps - 200)) end  -- less after an ack that has opened lines
+  if ctx.limits then ctx.steps = math.max(20, math.min(100, 40 + limit, ctx.steps)) end  -- less for few tasks, or after an ack that has opened lines
   local next_ms = next_due(ctx, leases, counts)
   if redis.call('EXISTS', deadlines, delayed) > 0 then
     next_ms = math.min(next_ms, next_due(ctx, deadlines, counts), next_due(ctx, delayed, counts))

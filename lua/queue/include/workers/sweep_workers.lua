@@ -1,8 +1,8 @@
--- sweep_workers(ctx, counts): forget workers that have been silent for too long, at most 100, as many as ctx.work allows, or 20; their leases expire by
+-- sweep_workers(ctx, counts): forget workers that have been silent for too long, at most 100, as many as ctx.work allows, or 10; their leases expire by
 -- themselves.
 local function sweep_workers(ctx, counts)
   local silent_ms = ctx.presence_ms or read_presence()
-  local most = math.max(20, math.min(100, math.floor(ctx.work / 6)))
+  local most = math.max(10, math.min(100, math.floor(ctx.work / 6)))
   local gone = redis.call('ZRANGE', workers, '-inf', ctx.now - silent_ms, 'BYSCORE', 'LIMIT', 0, most)
   ctx.work = ctx.work - 6 * #gone
   for _, name in ipairs(gone) do
