@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from pyadeq import LockSettings, Settings
 from pyadeq._core.kernel import refusals
 from pyadeq._core.kernel.call import parse_reply
 from pyadeq._core.kernel.manifest import library
@@ -174,13 +175,13 @@ def test_bases_are_those_of_python() -> None:
 
 def read(noun: str, stored: dict[str, Any]) -> Any:
     flat = [word for name, value in stored.items() for word in (name.encode(), str(value).encode())]
-    if noun == "queue":
-        return queue_replies.settings([b"ok", 0, flat])
-    return lock_replies.settings(parse_reply(library()["lock.configure.v1"], [b"ok", 0, flat]))
+    replies: Any = queue_replies if noun == "queue" else lock_replies
+    return replies.settings(parse_reply(library()[f"{noun}.configure.v1"], [b"ok", 0, flat]))
 
 
 @pytest.mark.parametrize("noun", ["queue", "lock"])
 def test_python_reads_every_setting_and_has_the_same_defaults(noun: str) -> None:
+    assert read(noun, {}) == (Settings() if noun == "queue" else LockSettings())
     for setting in facts(noun)["settings"]:
         name, default = setting["name"], setting["default"]
         if default != "":

@@ -176,13 +176,15 @@ def result(script: Script, answer: Answer, shape: str | None = None) -> Result:
 def record(noun: str, table: str, stored: Mapping[str, bytes]) -> dict[str, Any]:
     """A record, by the types of a table of the manifest. A name that it does not have stays bytes.
 
-    Settings that are not stored are at their defaults.
+    Settings that are not stored are at their defaults. An empty int is None.
     """
     types, others = _types(noun, table)
     found: dict[str, Any] = {**_defaults(noun)} if table == "settings" else {}
     for name, value in stored.items():
         kind = types.get(name, others)
-        if kind == "int" and name.endswith("_ms"):
+        if kind == "int" and value == b"":
+            found[name] = None
+        elif kind == "int" and name.endswith("_ms"):
             found[name.removesuffix("_ms")] = int(value) / 1000
         else:
             found[name] = _READ[kind](value)

@@ -298,10 +298,10 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         )
 
     def stats(self) -> Call[QueueStats]:
-        return build_call("queue.stats.v1", self.base, {"now_ms": self.now_ms()}, decode=replies.stats)
+        return self.call("stats", replies.stats)
 
     def settings(self) -> Call[Settings]:
-        return build_call("queue.settings.v1", self.base, {"now_ms": self.now_ms()}, decode=replies.settings)
+        return self.call("settings", replies.settings)
 
     def register(self, worker: str, incarnation: str, about: Mapping[str, Any] | None = None) -> Call[str]:
         """about: hostname, pid, version, layout, capacity, group, instance, capabilities, lanes.
@@ -339,8 +339,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
     ) -> Call[tuple[list[WorkerInfo], str]]:
         """Live workers, and the cursor that gets the next ones; it is empty on the last page."""
         named = {"name": name, "group": group, "capability": capability}
-        scalars = {"now_ms": self.now_ms(), "cursor": cursor, "limit": limit, **named}
-        return build_call("queue.workers.v1", self.base, scalars, decode=replies.workers)
+        return self.call("workers", replies.workers, cursor=cursor, limit=limit, **named)
 
     def steer(
         self,
@@ -405,12 +404,9 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
             "fair": fair,
         }
         settings |= backoff_pairs(backoff)
-        return build_call(
-            "queue.configure.v1",
-            self.base,
-            {"now_ms": self.now_ms(), "rid": rid, "clock": clock},
-            {"settings": [(settings,)] if any(value is not None for value in settings.values()) else []},
-            decode=replies.settings,
+        given = any(value is not None for value in settings.values())
+        return self.call(
+            "configure", replies.settings, {"settings": [(settings,)] if given else []}, rid=rid, clock=clock
         )
 
     def list(

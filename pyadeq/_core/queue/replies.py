@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from pyadeq._core.kernel.call import Reply
+from pyadeq._core.kernel.call import Answer, Reply
+from pyadeq._core.kernel.nouncalls import in_seconds, record
 from pyadeq.errors import UnknownTask
 from pyadeq.models.base import read_json
 from pyadeq.models.queue import (
@@ -26,20 +27,6 @@ from pyadeq.models.queue import (
     TaskView,
 )
 from pyadeq.models.worker import Heartbeat, LogLine, Outcome, WorkerInfo
-
-WORKER_FIELDS = (
-    "incarnation",
-    "group",
-    "instance",
-    "capacity",
-    "wanted",
-    "mode",
-    "heard",
-    "hostname",
-    "pid",
-    "version",
-    "layout",
-)
 
 
 def status(reply: Reply) -> str:
@@ -127,8 +114,8 @@ def outcomes(reply: Reply) -> list[Outcome]:
     return [_outcome(*item) for item in reply[3]]
 
 
-def workers(reply: Reply) -> tuple[list[WorkerInfo], str]:
-    return [_worker(name.decode(), seen_ms, record) for _, name, seen_ms, record in reply[3]], reply[2].decode()
+def workers(answer: Answer) -> tuple[list[WorkerInfo], str]:
+    return [_worker(item) for item in answer["items"]], answer["cursor"]
 
 
 def snoozed(reply: Reply) -> list[Snoozed]:
@@ -151,24 +138,10 @@ def page(reply: Reply) -> Page:
     return Page(tasks=[_view(item) for item in reply[3]], cursor=reply[2].decode(), now=reply[1] / 1000)
 
 
-def stats(reply: Reply) -> QueueStats:
-    now_ms, mode, ready, delayed, blocked, running, stalled, finished, dead, workers = reply[1:11]
-    lanes, more_lanes, counters = reply[11:]
-    return QueueStats(
-        now=now_ms / 1000,
-        mode=mode.decode(),
-        ready=ready,
-        delayed=delayed,
-        blocked=blocked,
-        running=running,
-        stalled=stalled,
-        finished=finished,
-        dead=dead,
-        workers=workers,
-        lanes={name.decode(): int(value) for name, value in _pairs(lanes)},
-        more_lanes=more_lanes,
-        counters={name.decode(): int(value) for name, value in _pairs(counters)},
-    )
+def stats(answer: Answer) -> QueueStats:
+    fields = in_seconds(answer.fields)
+    tables = {name: record("queue", name, fields.pop(name)) for name in ("lanes", "counters")}
+    return QueueStats.model_validate({**fields, **tables})
 
 
 def texts(flat: list[bytes]) -> dict[str, str]:
@@ -176,42 +149,17 @@ def texts(flat: list[bytes]) -> dict[str, str]:
     return {name.decode(): value.decode() for name, value in _pairs(flat)}
 
 
-def settings(reply: Reply) -> Settings:
-    stored = texts(reply[2])
-    backoff = {
-        "base": _scaled(stored, "backoff_base_ms", 1000),
-        "multiplier": _scaled(stored, "backoff_multiplier_pct", 100),
-        "cap": _scaled(stored, "backoff_cap_ms", 1000),
-        "jitter": _scaled(stored, "jitter_pct", 100),
-    }
-    given = {
-        "clock": stored.get("clock"),
-        "layout": stored.get("layout"),
-        "lease": _scaled(stored, "lease_ms", 1000),
-        "max_attempts": stored.get("max_attempts"),
-        "max_crashes": stored.get("max_crashes"),
-        "events_max": stored.get("events_max"),
-        "events_error_max": stored.get("events_error_max"),
-        "events_keep": _scaled(stored, "events_keep_ms", 1000),
-        "presence": _scaled(stored, "presence_ms", 1000),
-        "mode": stored.get("mode"),
-        "finished_keep": _scaled(stored, "finished_keep_ms", 1000),
-        "finished_max": stored.get("finished_max"),
-        "dead_keep": _scaled(stored, "dead_keep_ms", 1000),
-        "dead_max": stored.get("dead_max"),
-        "result_ttl": _scaled(stored, "result_ms", 1000),
-        "reply_ttl": _scaled(stored, "reply_ms", 1000),
-        "idempotency": _scaled(stored, "idempotency_ms", 1000),
-        "timeout": _scaled(stored, "timeout_ms", 1000),
-        "timeout_grace": _scaled(stored, "timeout_grace_ms", 1000),
-        "fair": stored.get("fair", "0") != "0",
-        "backoff": Backoff.model_validate({k: v for k, v in backoff.items() if v is not None}),
-    }
-    return Settings.model_validate({name: value for name, value in given.items() if value is not None})
-
-
-def _scaled(stored: dict[str, str], name: str, unit: int) -> float | None:
-    return int(stored[name]) / unit if name in stored else None
+def settings(answer: Answer) -> Settings:
+    stored = record("queue", "settings", answer["settings"])
+    given = {name: value for name, value in stored.items() if name in Settings.model_fields}
+    backoff = Backoff(
+        base=stored["backoff_base"],
+        multiplier=stored["backoff_multiplier_pct"] / 100,
+        cap=stored["backoff_cap"],
+        jitter=stored["jitter_pct"] / 100,
+    )
+    renamed = {f"{name}_ttl": stored[name] for name in ("result", "reply") if name in stored}
+    return Settings.model_validate({**given, **renamed, "fair": bool(stored["fair"]), "backoff": backoff})
 
 
 def _pairs(flat: list[bytes]) -> zip[tuple[bytes, bytes]]:
@@ -266,19 +214,9 @@ def _outcome(status: bytes, *fields: Any) -> Outcome:
     return Outcome.model_validate({"status": status.decode()})
 
 
-def _worker(name: str, seen_ms: int, record: list[bytes]) -> WorkerInfo:
-    own = {field.decode(): value.decode() for field, value in _pairs(record)}
-    return WorkerInfo.model_validate(
-        {
-            "name": name,
-            "seen": seen_ms / 1000,
-            "registered": _scaled(own, "registered_ms", 1000),
-            "capabilities": tuple(filter(None, own.get("capabilities", "").split(","))),
-            "lanes": tuple(filter(None, own.get("lanes", "").split(","))),
-            "busy": own.get("busy") or None,
-            **{field: own[field] for field in WORKER_FIELDS if field in own},
-        }
-    )
+def _worker(item: Answer) -> WorkerInfo:
+    own = record("queue", "worker", item["record"])
+    return WorkerInfo.model_validate({**own, "name": item["name"], "seen": item["seen_ms"] / 1000})
 
 
 def _view(item: list[Any], data: bytes | None = None, result: bytes | None = None) -> TaskView:
