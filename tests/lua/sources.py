@@ -21,11 +21,14 @@ def sources() -> bundle.Sources:
 
 @cache
 def paths() -> list[str]:
-    """Of every source, below lua/: the includes, and then the scripts."""
-    return [
-        *sorted({one.path for one in sources().includes if not one.generated}),
-        *(one.path for one in sources().scripts),
-    ]
+    """Of every source, below lua/: the includes, with the dispatchers of seams.py, and then the scripts."""
+    return [*sorted({one.path for one in sources().includes}), *(one.path for one in sources().scripts)]
+
+
+def text_of(path: str) -> str:
+    """The text of a source."""
+    written = (one.text for one in sources().includes if one.generated and one.path == path)
+    return next(written, None) or (LUA / path).read_text()
 
 
 @cache
@@ -59,8 +62,8 @@ def origins(source: str, text: str) -> dict[int, tuple[str, int]]:
     constants = sources().nouns[source.split("/", 1)[0]].constants
     generated = [as_written(line) for line in text.splitlines()]
     (script,) = (one for one in sources().scripts if one.path == source)
-    texts = {part.path: bundle.text_of(part) for part in script.includes if not part.generated}
-    texts[source] = scan.substitute((LUA / source).read_text(), {}, script.uses.values())
+    texts = {part.path: bundle.text_of(part) for part in script.includes}
+    texts[source] = scan.substitute(text_of(source), {}, script.uses.values())
     for name, own in texts.items():
         lines = noun.with_constants(own, constants).strip("\n").splitlines()
         parts = {0: lines}

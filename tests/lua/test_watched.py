@@ -7,10 +7,9 @@ import re
 import pytest
 
 from pyadeq._core.kernel.manifest import Script, library
-from tests.lua.sources import paths
+from tests.lua.sources import paths, text_of
 from tests.lua.watched import COMMANDS, Refused, WatchError, check_reply, table
 from tests.lua.workbench import Workbench
-from tests.unit.lua_tree import LUA
 
 ACK = library()["queue.ack.v1"]  # writes; KEYS: config, running, leases, task (a prefix), result, …
 GET = library()["queue.get.v1"]  # only reads
@@ -25,7 +24,7 @@ def run(bench: Workbench, text: str, script: Script = ACK, *args: bytes) -> obje
 
 
 def test_the_commands_that_are_allowed_are_those_in_use() -> None:
-    texts = "".join((LUA / path).read_text() for path in paths())
+    texts = "".join(text_of(path) for path in paths())
     assert set(re.findall(r"redis\.p?call\('(\w+)'", texts)) == set(COMMANDS)
 
 

@@ -10,7 +10,6 @@ from pyadeq._core.kernel.manifest import Script, library
 from tests.lua import sources
 from tests.mutation.by_hand import by_hand
 from tests.mutation.operators import Mutant, mutants
-from tests.unit.lua_tree import LUA
 
 
 @cache
@@ -18,7 +17,7 @@ def all_mutants() -> tuple[Mutant, ...]:
     """Of all sources but the headers; what bundle.py writes itself is no source."""
     found = []
     for path in sources.paths():
-        text = (LUA / path).read_text()
+        text = sources.text_of(path)
         found += [*mutants(path, text), *by_hand(path, text)]
     return tuple(found)
 
@@ -30,7 +29,7 @@ def original(script_id: str) -> bytes:
 
 def mutated(mutant: Mutant) -> dict[str, bytes]:
     """The texts of all scripts that hold the source, by id."""
-    data, change = (LUA / mutant.source).read_bytes(), mutant.change
+    data, change = sources.text_of(mutant.source).encode(), mutant.change
     text = (data[: change.start] + change.text.encode() + data[change.end :]).decode()
     found = {script_id: made.encode() for script_id, made in sources.rebuilt({mutant.source: text}).items()}
     assert found, mutant.name

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from pyadeq import library
-from tests.lua.sources import paths, rebuilt
-from tests.unit.lua_tree import LUA
+from tests.lua.sources import paths, rebuilt, text_of
 
 
 def planted(old: str, new: str) -> Callable[[str], str]:
     """A change of all scripts with a source that has a line."""
-    texts = {path: (LUA / path).read_text() for path in paths()}
+    texts = {path: text_of(path) for path in paths()}
     changed = rebuilt({path: text.replace(old, new) for path, text in texts.items() if old in text})
     assert changed, f"no source has the line any more: {old}"
     by_text = {library()[id].text: text for id, text in changed.items()}
