@@ -19,6 +19,7 @@ from pyadeq._version import __version__
 if TYPE_CHECKING:
     from pyadeq._core.kernel.call import Call
     from pyadeq._core.kernel.manifest import Script, library
+    from pyadeq._core.kernel.nouncalls import NounCalls, Result
     from pyadeq._core.kernel.sending import Deferred
     from pyadeq._core.lock.calls import LockCalls
     from pyadeq._core.lock.graph import LockGraph
@@ -178,6 +179,7 @@ __all__ = [
     "LogLine",
     "Mailbox",
     "Migration",
+    "NounCalls",
     "Outcome",
     "OwnerWaits",
     "Page",
@@ -210,6 +212,7 @@ __all__ = [
     "RequestPage",
     "RequestState",
     "RequestView",
+    "Result",
     "Retried",
     "Rule",
     "Schedule",

@@ -10,6 +10,7 @@ from importlib import import_module
 SHARED = {
     "pyadeq._core.kernel.call": "Call",
     "pyadeq._core.kernel.manifest": "Script library",
+    "pyadeq._core.kernel.nouncalls": "NounCalls Result",
     "pyadeq._core.kernel.sending": "Deferred",
     "pyadeq._core.lock.calls": "LockCalls",
     "pyadeq._core.lock.graph": "LockGraph",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pyadeq._async.queue.workers import QueueWorkers
     from pyadeq._core.kernel.call import Call
     from pyadeq._core.kernel.manifest import Script, library
+    from pyadeq._core.kernel.nouncalls import NounCalls, Result
     from pyadeq._core.kernel.sending import Deferred
     from pyadeq._core.lock.calls import LockCalls
     from pyadeq._core.lock.graph import LockGraph
@@ -172,6 +173,7 @@ __all__ = [
     "LogLine",
     "Mailbox",
     "Migration",
+    "NounCalls",
     "Outcome",
     "OwnerWaits",
     "Page",
@@ -206,6 +208,7 @@ __all__ = [
     "RequestPage",
     "RequestState",
     "RequestView",
+    "Result",
     "Retried",
     "Rule",
     "Schedule",
