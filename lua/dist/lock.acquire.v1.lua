@@ -158,14 +158,33 @@ if #ARGV ~= 15 then
   return redis.error_reply('ADEQ_ARG expected 15 arguments, got ' .. #ARGV)
 end
 
--- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored.
-local function base_time(layout_min, clock)
+-- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[8]
+  if ctx.settings_events_max == 0 then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  local traced = ctx.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
+-- yet, in a call that may create it.
+local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
   end
-  if (clock == 'test') ~= (now_ms > 0) then
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
     return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
       .. (clock == 'test' and 'sent: this base was created with clock=test'
         or '0: this base was not created with clock=test'))
@@ -176,59 +195,46 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[8]
-  if ctx.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
-      'payload', detail)
-    return
-  end
-  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
-  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
-  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = ctx.trace or trace
-  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+-- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
+-- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
+-- fields of call.toml begin with. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'max_ttl_ms', 'rate_per_minute', 'mirror', 'events_max')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 30000), settings_max_ttl_ms = tonumber(row[4] or 3600000), settings_rate_per_minute = tonumber(row[5] or 0), settings_mirror = row[6] == '1', settings_events_max = tonumber(row[7] or 100000), offset = false, stepped = false, texts = false, fence = false, waiting = false, due = false }
 end
 
--- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
--- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
--- with.
-local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
-  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms',
-    'mirror')
-  local now, now_text = base_time(set[1], set[2])
-  if not now then return nil, now_text end
+-- open_domain(rids): open, and what every call needs of the domain: its counters, the records of these requests, and a time that
+-- never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer with.
+local function open_domain(rids) local requests = KEYS[2]
+  local ctx, refused = open()
+  if refused then return nil, refused end
   local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))  -- at most 1,000: items
   local last, before = row[1] or 0, tonumber(row[2] or 0)
-  local offset = math.max(before, last - now)
+  local offset = math.max(before, last - ctx.now)
   if offset ~= 0 then
-    now = now + offset
-    now_text = string.format('%.0f', now)
+    ctx.now = ctx.now + offset
+    ctx.now_text = string.format('%.0f', ctx.now)
   end
   local texts = { [rids[1] or ''] = row[6] }
   for i = 2, #rids do texts[rids[i]] = row[5 + i] end
-  return {
-    exists = set[1], events_max = set[3] or 100000, lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
-    max_ttl_ms = (set[6] or 3600000) + 0, mirror = set[7] == '1',
-    now = now, now_text = now_text, offset = offset, stepped = offset ~= before, texts = texts,
-    fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
-  }
+  ctx.texts, ctx.offset, ctx.stepped = texts, offset, offset ~= before
+  ctx.fence, ctx.waiting, ctx.due = row[3] or 0, (row[4] or 0) + 0, (row[5] or 0) + 0
+  return ctx
 end
 
 local requests, graph, deadlines, channel = KEYS[2], KEYS[3], KEYS[4], KEYS[9]
 
 local ctx, refused = open_domain({ rid })
 if refused then return refused end
-if ttl_ms > ctx.max_ttl_ms and not ctx.texts[rid] then
-  return refuse('ttl_ms', ttl_ms, string.format('at most max_ttl_ms of the domain: %.0f', ctx.max_ttl_ms))
+if ttl_ms > ctx.settings_max_ttl_ms and not ctx.texts[rid] then
+  return refuse('ttl_ms', ttl_ms, string.format('at most max_ttl_ms of the domain: %.0f', ctx.settings_max_ttl_ms))
 end
 local fresh = not ctx.texts[rid] and math.abs(ctx.now - issued_ms) <= 60000
-local deadline_ms = ctx.now + (ttl_ms > 0 and ttl_ms or ctx.lease_ms)
+local deadline_ms = ctx.now + (ttl_ms > 0 and ttl_ms or ctx.settings_lease_ms)
 if fresh and ctx.exists and not ctx.stepped and ctx.now < ctx.due and ctx.due <= deadline_ms
-  and mode ~= 'permit' and not ctx.rate_per_minute and not ctx.mirror
+  and mode ~= 'permit' and ctx.settings_rate_per_minute == 0 and not ctx.settings_mirror
   and not redis.call('ZRANGE', graph, '[r ' .. resource .. ' ', '(r ' .. resource .. '!', 'BYLEX', 'LIMIT', 0, 1)[1] then
   -- nobody holds it, nobody waits for it, nothing else is to be seen to
   if agent == '' then agent = owner end
@@ -1132,8 +1138,8 @@ end
 -- refuse_rate(ctx, agent): the ms after which an agent that asks too often may ask again; nil, and one more counted,
 -- if it may now. GCRA: the score is the time (µs) at which all it asked for would have come at the allowed rate.
 local function refuse_rate(ctx, agent) local rates = KEYS[7]
-  if not ctx.rate_per_minute then return nil end
-  local now, gap = ctx.now * 1000, math.floor(60000000 / ctx.rate_per_minute)
+  if ctx.settings_rate_per_minute == 0 then return nil end
+  local now, gap = ctx.now * 1000, math.floor(60000000 / ctx.settings_rate_per_minute)
   local due = math.max(tonumber(redis.call('ZSCORE', rates, 'rate ' .. agent) or 0), now)
   local early = due - now - gap * (ctx.rate_burst - 1)
   if early > 0 then return math.ceil(early / 1000) end
@@ -1250,9 +1256,9 @@ local function catch_up(ctx, rids)
   end_overdue(ctx, rids)
 end
 
--- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
-local function create_base() local config = KEYS[1]
-  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
+-- create_base(clock): note of a new base which layout its data has, and its clock: that of the server, unless it is `test`.
+local function create_base(clock) local config = KEYS[1]
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
 
 -- mirror_hint(whom, words): publish a hint on the plain channel of the same name, too, for clients that can only SUBSCRIBE. In a cluster
@@ -1277,7 +1283,7 @@ local function close_domain(ctx) local requests, channel = KEYS[2], KEYS[9]
   if not ctx.exists then create_base() end
   for resource, words in pairs(ctx.hints or {}) do
     redis.pcall('SPUBLISH', channel .. resource, words)
-    if ctx.mirror then mirror_hint(resource, words) end
+    if ctx.settings_mirror then mirror_hint(resource, words) end
   end
 end
 
@@ -1285,7 +1291,7 @@ end
 local function new_request(ctx, parts)
   return {
     state = 'held', owner = owner, agent = agent ~= '' and agent or owner, priority = priority, since_ms = ctx.now,
-    born_ms = born_ms > 0 and born_ms or ctx.now, ttl_ms = ttl_ms > 0 and ttl_ms or ctx.lease_ms,
+    born_ms = born_ms > 0 and born_ms or ctx.now, ttl_ms = ttl_ms > 0 and ttl_ms or ctx.settings_lease_ms,
     until_ms = ctx.now + wait_ms, order = '-', granted_ms = 0, parts = parts, purpose = purpose,
   }
 end

@@ -88,14 +88,16 @@ end
 
 local arg_rare
 
--- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored.
-local function base_time(layout_min, clock)
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
+-- yet, in a call that may create it.
+local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
   end
-  if (clock == 'test') ~= (now_ms > 0) then
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
     return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
       .. (clock == 'test' and 'sent: this base was created with clock=test'
         or '0: this base was not created with clock=test'))
@@ -106,29 +108,33 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- open_domain(rids): what every call needs of the domain: settings, counters, the records of these requests, and the
--- time, which never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer
--- with.
-local function open_domain(rids) local config, requests = KEYS[1], KEYS[2]
-  local set = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'lease_ms', 'rate_per_minute', 'max_ttl_ms',
-    'mirror')
-  local now, now_text = base_time(set[1], set[2])
+-- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
+-- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
+-- fields of call.toml begin with. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'mirror', 'events_max')
+  local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text, settings_mirror = row[3] == '1', settings_events_max = tonumber(row[4] or 100000), offset = false, stepped = false, texts = false, fence = false, waiting = false, due = false }
+end
+
+-- open_domain(rids): open, and what every call needs of the domain: its counters, the records of these requests, and a time that
+-- never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer with.
+local function open_domain(rids) local requests = KEYS[2]
+  local ctx, refused = open()
+  if refused then return nil, refused end
   local row = redis.call('HMGET', requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))  -- at most 1,000: items
   local last, before = row[1] or 0, tonumber(row[2] or 0)
-  local offset = math.max(before, last - now)
+  local offset = math.max(before, last - ctx.now)
   if offset ~= 0 then
-    now = now + offset
-    now_text = string.format('%.0f', now)
+    ctx.now = ctx.now + offset
+    ctx.now_text = string.format('%.0f', ctx.now)
   end
   local texts = { [rids[1] or ''] = row[6] }
   for i = 2, #rids do texts[rids[i]] = row[5 + i] end
-  return {
-    exists = set[1], events_max = set[3] or 100000, lease_ms = set[4] or 30000, rate_per_minute = set[5] ~= '0' and set[5] or nil,
-    max_ttl_ms = (set[6] or 3600000) + 0, mirror = set[7] == '1',
-    now = now, now_text = now_text, offset = offset, stepped = offset ~= before, texts = texts,
-    fence = row[3] or 0, waiting = (row[4] or 0) + 0, due = (row[5] or 0) + 0,
-  }
+  ctx.texts, ctx.offset, ctx.stepped = texts, offset, offset ~= before
+  ctx.fence, ctx.waiting, ctx.due = row[3] or 0, (row[4] or 0) + 0, (row[5] or 0) + 0
+  return ctx
 end
 
 local arg_made
@@ -138,9 +144,9 @@ function arg_rare()
 -- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
 -- trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[8]
-  if ctx.events_max == '0' then return end
+  if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
@@ -149,7 +155,7 @@ local function emit(ctx, event, id, detail) local events = KEYS[8]
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
   local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- parts_text(request): the locks of a request as its record and its events have them.
@@ -648,9 +654,9 @@ local function catch_up(ctx, rids)
   end_overdue(ctx, rids)
 end
 
--- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
-local function create_base() local config = KEYS[1]
-  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
+-- create_base(clock): note of a new base which layout its data has, and its clock: that of the server, unless it is `test`.
+local function create_base(clock) local config = KEYS[1]
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
 
 -- mirror_hint(whom, words): publish a hint on the plain channel of the same name, too, for clients that can only SUBSCRIBE. In a cluster
@@ -675,7 +681,7 @@ local function close_domain(ctx) local requests, channel = KEYS[2], KEYS[9]
   if not ctx.exists then create_base() end
   for resource, words in pairs(ctx.hints or {}) do
     redis.pcall('SPUBLISH', channel .. resource, words)
-    if ctx.mirror then mirror_hint(resource, words) end
+    if ctx.settings_mirror then mirror_hint(resource, words) end
   end
 end
 

@@ -138,14 +138,27 @@ if #ARGV ~= arg_at - 1 then
   return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
 end
 
--- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored.
-local function base_time(layout_min, clock)
+-- create_base(clock): note of a new base which layout its data has, and its clock: that of the server, unless it is `test`.
+local function create_base(clock) local config = KEYS[1]
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
+end
+
+-- change_settings(ctx, clock, changes): store these settings, the pairs of a call, and create the base if there is none.
+local function change_settings(ctx, clock, changes) local config = KEYS[1]
+  if not ctx.exists then create_base(clock) end
+  if #changes > 0 then redis.call('HSET', config, unpack(changes)) end  -- at most 100: two for each setting
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
+-- yet, in a call that may create it.
+local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
   end
-  if (clock == 'test') ~= (now_ms > 0) then
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
     return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
       .. (clock == 'test' and 'sent: this base was created with clock=test'
         or '0: this base was not created with clock=test'))
@@ -156,40 +169,49 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
+-- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
+-- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
+-- fields of call.toml begin with. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'max_ttl_ms', 'heartbeat_ms', 'poll_ms', 'claim_ms', 'waiter_ms')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 30000), settings_max_ttl_ms = tonumber(row[4] or 3600000), settings_heartbeat_ms = tonumber(row[5] or 0), settings_poll_ms = tonumber(row[6] or 2000), settings_claim_ms = tonumber(row[7] or 5000), settings_waiter_ms = tonumber(row[8] or 15000), settings_clock = row[2] }
+end
+
+-- open_to_configure(clock): open, for a call that may create the base with this clock; or nil and the error to answer with, also
+-- where the base was created with the other one.
+local function open_to_configure(clock)
+  local ctx, refused = open(clock)
+  if refused then return nil, refused end
+  local stored = ctx.settings_clock
+  if stored and clock ~= 'keep' and clock ~= stored then
+    return nil, redis.error_reply('ADEQ_CONFLICT clock is ' .. stored .. ' since this ' .. 'domain'
+      .. ' was created, and cannot become ' .. clock)
+  end
+  return ctx
+end
+
 local config, requests = KEYS[1], KEYS[2]
 
-local stored = redis.call('HMGET', config, 'layout_min', 'clock', 'poll_ms', 'claim_ms', 'waiter_ms', 'lease_ms',
-  'max_ttl_ms', 'heartbeat_ms')
+local ctx, refused = open_to_configure(clock)
+if refused then return refused end
 local changes = settings_pairs[1] or {}
-if not stored[2] and (clock == 'test') ~= (now_ms > 0) then
-  return redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it')
-end
-local now, refused = base_time(stored[1], stored[2] or clock)
-if not now then return refused end
-if stored[2] and clock ~= 'keep' and clock ~= stored[2] then
-  return redis.error_reply('ADEQ_CONFLICT clock is ' .. stored[2]
-    .. ' since this domain was created, and cannot become ' .. clock)
-end
 local row = redis.call('HMGET', requests, '#now', '#offset')
-now = math.max(now + (row[2] or 0), row[1] or 0) -- the domain's clock, as open_domain has it
-local poll_ms = changes.poll_ms or tonumber(stored[3] or 2000)
-local least = 2 * poll_ms + 1000
-for name, value in pairs({ claim_ms = stored[4] or 5000, waiter_ms = stored[5] or 15000 }) do
-  value = changes[name] or tonumber(value)
+local now = math.max(ctx.now + (row[2] or 0), row[1] or 0) -- the domain's clock, as open_domain has it
+local least = 2 * (changes.poll_ms or ctx.settings_poll_ms) + 1000
+for name, value in pairs({ claim_ms = ctx.settings_claim_ms, waiter_ms = ctx.settings_waiter_ms }) do
+  value = changes[name] or value
   if value < least then return refuse(name, value, 'at least twice poll_ms and 1000: ' .. string.format('%.0f', least)) end
 end
-local lease_ms = changes.lease_ms or tonumber(stored[6] or 30000)
-local max_ttl_ms = changes.max_ttl_ms or tonumber(stored[7] or 3600000)
+local lease_ms = changes.lease_ms or ctx.settings_lease_ms
+local max_ttl_ms = changes.max_ttl_ms or ctx.settings_max_ttl_ms
 if max_ttl_ms < lease_ms then
   return refuse('max_ttl_ms', max_ttl_ms, 'at least lease_ms: ' .. string.format('%.0f', lease_ms))
 end
-local heartbeat_ms = changes.heartbeat_ms or tonumber(stored[8] or 0)
+local heartbeat_ms = changes.heartbeat_ms or ctx.settings_heartbeat_ms
 if 2 * heartbeat_ms > lease_ms then
   return refuse('heartbeat_ms', heartbeat_ms, 'at most half of lease_ms: ' .. string.format('%.0f', lease_ms / 2))
 end
-if not stored[2] then
-  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
-end
--- at most 50: settings
-if #changes > 0 then redis.call('HSET', config, unpack(changes)) end
-return { 'ok', now, redis.call('HGETALL', config) }
+change_settings(ctx, clock, changes)
+return { 'ok', now, redis.call('HGETALL', config) }  -- at most 50: settings

@@ -245,24 +245,6 @@ local function add_payloads(leased) local payload = KEYS[5]
   return missing
 end
 
--- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored.
-local function base_time(layout_min, clock)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
-  end
-  if (clock == 'test') ~= (now_ms > 0) then
-    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (clock == 'test' and 'sent: this base was created with clock=test'
-        or '0: this base was not created with clock=test'))
-  end
-  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
-  local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
-end
-
 -- check_slot(): what this call is to its slot: 'fresh', with when the slot kept house last; 'replay',
 -- with the ids that the call was given before; 'stale'; or 'unregistered'.
 local function check_slot() local worker_hash = KEYS[18]
@@ -278,9 +260,9 @@ end
 -- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
 -- trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[38]
-  if ctx.events_max == '0' then return end
+  if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
@@ -289,7 +271,7 @@ local function emit(ctx, event, id, detail) local events = KEYS[38]
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
   local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- observe(counts, name, value): count a value in the bucket of the next power of two: counter '<name>:<upper bound>'.
@@ -362,7 +344,7 @@ end
 -- tasks of the lane may wait for one.
 local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[35]
   redis.call('SREM', lanes, lane)
-  if ctx.fair or ctx.fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.limits and 2592000 or 86400) end
+  if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -372,7 +354,7 @@ end
 
 -- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
 local function push_wake(ctx, lane) local wake = KEYS[11]
-  if ctx.paused then return end
+  if (ctx.mode or ctx.settings_mode) == 'paused' then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
@@ -404,8 +386,8 @@ end
 -- the reply would pass 4 MiB, or ctx.met limits a bound; a kind in ctx.alone is leased alone. seen_ms: when the slot kept house last. The deadline, and the leases.
 -- EARLY
 local function claim_tasks(ctx, wanted, limit, seen_ms, counts) local config, running, leases, task, worker_hash = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[18]
-  if ctx.paused then wanted = {} end
-  local next_ids, scores, from, there = peek_ready(wanted, ctx.limits and limit + 100 or limit)
+  if ctx.settings_mode == 'paused' then wanted = {} end
+  local next_ids, scores, from, there = peek_ready(wanted, ctx.settings_limits > 0 and limit + 100 or limit)
   local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
   ctx.fence = fence
   local deadline_ms = ctx.now + ctx.lease_ms
@@ -415,9 +397,9 @@ local function claim_tasks(ctx, wanted, limit, seen_ms, counts) local config, ru
   for i, id in ipairs(next_ids) do
     local record, failed, crashes, delivered, since_ms, size, tied, traced = read_task(id)
     local waits, limited, alone = nil, nil, ctx.alone and arg_rare().comes_alone(ctx, record)
-    if #leased == limit or (ctx.met or 0) > 500 + 5 * limit or ((alone or bytes + size > 4194304) and #leased > 0) then break end
-    if ctx.limits then ctx.lane = wanted[from[i]] end
-    if ctx.limits and since_ms then waits, limited = arg_rare().apply_limits(ctx, id, record, scores[i], tied, counts) end
+    if #leased == limit or ctx.met > 500 + 5 * limit or ((alone or bytes + size > 4194304) and #leased > 0) then break end
+    if ctx.settings_limits > 0 then ctx.lane = wanted[from[i]] end
+    if ctx.settings_limits > 0 and since_ms then waits, limited = arg_rare().apply_limits(ctx, id, record, scores[i], tied, counts) end
     numbers[from[i]] = (numbers[from[i]] or 0) + 1
     if not since_ms then
       arg_rare().drop_task(ctx, id)
@@ -443,12 +425,12 @@ local function claim_tasks(ctx, wanted, limit, seen_ms, counts) local config, ru
     end
   end
   remove_ready(ctx, wanted, numbers, there)
-  if ctx.fair then arg_rare().note_claimed(ctx, wanted, from, scores, taken) end
+  if ctx.settings_fair > 0 then arg_rare().note_claimed(ctx, wanted, from, scores, taken) end
   redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
     n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '), 'busy',
     busy < 0 and '' or busy + #leased)
   if #leased == 0 then return deadline_ms, leased end
-  if ctx.timeout_ms then arg_rare().give_timeout(ctx, leased) end
+  if ctx.settings_timeout_ms > 0 then arg_rare().give_timeout(ctx, leased) end
   -- at most 2,000: two for each lease of a claim
   redis.call('ZADD', leases, unpack(ending))
   redis.call('HSET', running, unpack(held))
@@ -471,49 +453,42 @@ local function next_due(ctx, set, counts)
   return tonumber(head[2] or MAX_SAFE)
 end
 
--- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
-local function open_queue() local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
-  local now, now_text = base_time(row[1], row[2])
-  if not now then return nil, now_text end
-  local ctx = {
-    exists = row[1],
-    now = now,
-    now_text = now_text,
-    lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or 100000,
-    paused = row[5] == 'paused',
-    draining = row[5] == 'draining',
-    finished_max = tonumber(row[6] or 100000),
-    result_ms = tonumber(row[7]),
-    chains = row[8],
-    schedules = row[9],
-    limits = row[10],
-    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
-    fair_top = tonumber(row[12] or 0),
-    epoch = tonumber(row[13] or 0),
-    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
-    ended = 0,
-    told = 0,  -- of ends, by propagate_ends, while it sweeps
-    work = 300,  -- about how many commands the call may still send for what is due on its way
-  }
-  if row[10] then
-    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
-    ctx.met = 0
-    ctx.steps = 100  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
+-- yet, in a call that may create it.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
   end
-  return ctx
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
+-- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
+-- fields of call.toml begin with. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'finished_max', 'timeout_ms', 'fair', 'mode', 'chains', 'schedules', 'limits', 'fair_top')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 15000), settings_events_max = tonumber(row[4] or 100000), settings_finished_max = tonumber(row[5] or 100000), settings_timeout_ms = tonumber(row[6] or 0), settings_fair = tonumber(row[7] or 0), settings_mode = row[8], settings_chains = row[9] == '1', settings_schedules = row[10] == '1', settings_limits = tonumber(row[11] or 0), settings_fair_top = tonumber(row[12] or 0), ended = 0, work = 300, told = 0, lease_ms = false, fence = false, limit = row[11] and {}, limited = row[11] and {}, in_line = row[11] and {}, victims = row[11] and {}, spared = row[11] and {}, timed = row[11] and {}, started = row[11] and {}, met = 0, steps = 100 }
 end
 
 -- retain(ctx, counts): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
 local function retain(ctx, counts) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
   ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (counts.dead or 0))  -- as many go as come, whatever they have
-  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.finished_max then
-    arg_rare().trim_set(ctx, finished, nil, ctx.finished_max, 100 + ctx.ended, counts)
+  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
+    arg_rare().trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended, counts)
   end
   if counts.dead then
     local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
@@ -524,13 +499,13 @@ end
 -- sweep(ctx, counts): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
 -- of each, of lines 40 + limit; the time of the next of them, but for the lines, or 0.
 local function sweep(ctx, counts) local leases, delayed, deadlines, ends = KEYS[3], KEYS[12], KEYS[14], KEYS[27]
-  if ctx.limits then ctx.steps = math.max(20, math.min(100, 40 + limit, ctx.steps)) end  -- less for few tasks, or after an ack that has opened lines
+  if ctx.settings_limits > 0 then ctx.steps = math.max(20, math.min(100, 40 + limit, ctx.steps)) end  -- less for few tasks, or after an ack that has opened lines
   local next_ms = next_due(ctx, leases, counts)
   if redis.call('EXISTS', deadlines, delayed) > 0 then
     next_ms = math.min(next_ms, next_due(ctx, deadlines, counts), next_due(ctx, delayed, counts))
   end
-  if ctx.chains then next_ms = math.min(next_ms, next_due(ctx, ends, counts)) end
-  if ctx.limits then arg_rare().drain_due_limit_queues(ctx) end
+  if ctx.settings_chains then next_ms = math.min(next_ms, next_due(ctx, ends, counts)) end
+  if ctx.settings_limits > 0 then arg_rare().drain_due_limit_queues(ctx) end
   return next_ms < MAX_SAFE and next_ms or 0
 end
 
@@ -642,15 +617,21 @@ local function read_rates(limited) local rates = KEYS[33]
   for i, limit in ipairs(unread) do limit.rate_ms = due[i] or names[2] and 0 end
 end
 
+-- full_score(ctx): the score in limit_lines of a line whose limit is full now: it is looked at when a lease ends, or when a limit of
+-- a kind is changed.
+local function full_score(ctx)
+  return BAND + math.max(ctx.now, ctx.settings_limits + 1)
+end
+
 -- room_left(ctx, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
 -- when to look for one more, in 5 s at the latest. Rates that let none start are looked at together, so that idle workers do not
--- ask for each line on its own. While as many run as may, that is ctx.full: the end of a lease opens the line.
+-- ask for each line on its own. While as many run as may, that is full_score: the end of a lease opens the line.
 -- limit.idle: its rate has let one start for 5 s, and none has.
 local function room_left(ctx, limit) local holding, rates = KEYS[30], KEYS[33]
   local room, recheck_at_ms = MAX_SAFE, ctx.now + 5000
   if limit.most then
     limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
-    if limit.held >= limit.most then return 0, ctx.full end
+    if limit.held >= limit.most then return 0, full_score(ctx) end
     room = limit.most - limit.held
   end
   if limit.interval_ms then
@@ -969,7 +950,7 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit, count
 end
 
 -- chains_on_drop(ctx, id): tell the tasks that wait for this one that it has failed.
--- WHEN ctx.chains
+-- WHEN ctx.settings_chains
 local function chains_on_drop(ctx, id) local dependents = KEYS[25]
   if redis.call('EXISTS', dependents .. id) == 1 then note_end(ctx, 'f', id) end
 end
@@ -1046,7 +1027,7 @@ local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KE
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
-    if ctx.fair then redis.call('PERSIST', shares .. lane) end
+    if ctx.settings_fair > 0 then redis.call('PERSIST', shares .. lane) end
     push_wake(ctx, lane)
   end
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
@@ -1118,9 +1099,9 @@ local function drain_due_limit_queues(ctx) local limit_lines = KEYS[32]
   for i = 1, #due, 2 do table.insert(tonumber(due[i + 1]) < 0 and fresh or again, due[i]) end
   if #fresh == 100 then again = redis.call('ZRANGE', limit_lines, 0, ctx.now, 'BYSCORE', 'LIMIT', 0, 20) end  -- their turn has come, too
   local more, left = 100 - #due / 2, #due == 200
-  if ctx.rules_ms > 1 then
+  if ctx.settings_limits > 1 then
     more = math.max(more, 20)  -- the lines that are due each time do not keep these from their turn
-    due = redis.call('ZRANGE', limit_lines, BAND, BAND + ctx.rules_ms, 'BYSCORE', 'LIMIT', 0, more)
+    due = redis.call('ZRANGE', limit_lines, BAND, BAND + ctx.settings_limits, 'BYSCORE', 'LIMIT', 0, more)
     for i, key in ipairs(due) do fresh[#fresh + 1], more = key, more - 1 end
   end
   ctx.lines_left = left or more == 0
@@ -1131,7 +1112,7 @@ end
 
 -- on_drop(ctx, id): generated from lua/queue/noun.toml: calls the hooks of chains.
 local function on_drop(ctx, id)
-  if ctx.chains then chains_on_drop(ctx, id) end
+  if ctx.settings_chains then chains_on_drop(ctx, id) end
 end
 
 -- drop_task(ctx, id): delete what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
@@ -1151,7 +1132,7 @@ local function held_limits(lease)
 end
 
 -- limits_on_unlease(ctx, ids): the tasks no longer count for their limits, and the next tasks in line may start.
--- WHEN ctx.limits
+-- WHEN ctx.settings_limits > 0
 local function limits_on_unlease(ctx, ids) local running, holding, limit_lines = KEYS[2], KEYS[30], KEYS[32]
   local freed, keys, lined = {}, {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
@@ -1175,7 +1156,7 @@ end
 
 -- on_unlease(ctx, ids): generated from lua/queue/noun.toml: calls the hooks of limits.
 local function on_unlease(ctx, ids)
-  if ctx.limits then limits_on_unlease(ctx, ids) end
+  if ctx.settings_limits > 0 then limits_on_unlease(ctx, ids) end
 end
 
 -- end_leases(ctx, ids): end the leases of these tasks.
@@ -1238,14 +1219,14 @@ local function share_place(ctx, lane, user, band) local config, weights, shares 
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
     local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
-    local from = math.max(ctx.fair, row[1] and row[1] % BAND or 0)
+    local from = math.max(ctx.settings_fair, row[1] and row[1] % BAND or 0)
     own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
     ctx.shares[name] = own
   end
   local place = own.place
   own.place = place + own.lasts
   redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
-  if own.place > ctx.fair_top then
+  if own.place > (ctx.fair_top or ctx.settings_fair_top) then
     ctx.fair_top = own.place + 1000000
     redis.call('HSET', config, 'fair_top', string.format('%.0f', ctx.fair_top))
   end
@@ -1279,7 +1260,7 @@ local function expire_waiting(ctx, limit, counts) local leases, task, ready, dea
       local lane = record.lane or 'any'
       local in_line = set == ready .. lane
       local expired = not record.deliveries and tonumber(record.expires_at_ms or MAX_SAFE) <= ctx.now
-      local last = record.unclaimed == 'fail' and not record.fallback and not ctx.paused
+      local last = record.unclaimed == 'fail' and not record.fallback and ctx.settings_mode ~= 'paused'
       local reason = expired and 'expired' or last and 'nobody_came'
       if reason or (in_line and record.fallback) then
         redis.call('ZREM', set, id)
@@ -1294,10 +1275,10 @@ local function expire_waiting(ctx, limit, counts) local leases, task, ready, dea
         local to = record.fallback and next_lane(ctx, id, record)
         if to and in_line then
           local band = math.floor(score / BAND)
-          if ctx.fair then score = band * BAND + share_place(ctx, to, record.user or '', band) end
+          if ctx.settings_fair > 0 then score = band * BAND + share_place(ctx, to, record.user or '', band) end
           line_up(by_lane, to, score, id)
         end
-        await_deadline(ctx, id, ctx.paused and ctx.now + 1000 or ctx.now)  -- not again at once
+        await_deadline(ctx, id, ctx.settings_mode == 'paused' and ctx.now + 1000 or ctx.now)  -- not again at once
       end
     end
   end
@@ -1307,7 +1288,7 @@ end
 
 -- fair_on_housekeep(ctx, wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their
 -- next task gets the place of a new user's. Of more than eight lanes, each second looks at eight others.
--- WHEN ctx.fair
+-- WHEN ctx.settings_fair > 0
 local function fair_on_housekeep(ctx, wanted) local shares = KEYS[35]
   local first = #wanted > 8 and 8 * math.floor(ctx.now / 1000) or 0
   for at = first, first + math.min(#wanted, 8) - 1 do
@@ -1372,7 +1353,7 @@ local function give_timeout(ctx, leased)
     for f = 1, #record, 2 do own = own or record[f] == 'timeout_ms' end
     if not own then
       record[#record + 1] = 'timeout_ms'
-      record[#record + 1] = string.format('%.0f', ctx.timeout_ms)
+      record[#record + 1] = string.format('%.0f', ctx.settings_timeout_ms)
     end
   end
 end
@@ -1399,7 +1380,7 @@ end
 -- limits_on_housekeep(ctx): forget rates that let a full burst start by now, 100 of them. Then look at 25 lines whose limit was
 -- full a minute ago, although the end of a lease opens them: holders without a lease, as an evicting server leaves them, are
 -- forgotten, and so are tasks that are not blocked, as older versions of these scripts left them.
--- WHEN ctx.limits
+-- WHEN ctx.settings_limits > 0
 local function limits_on_housekeep(ctx) local blocked, waiting, limit_lines, rates = KEYS[13], KEYS[31], KEYS[32], KEYS[33]
   local over = redis.call('ZRANGE', rates, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, 100)
   if #over > 0 then redis.call('ZREM', rates, unpack(over)) end  -- at most 100: as read above
@@ -1417,8 +1398,8 @@ end
 
 -- on_housekeep(ctx, wanted): generated from lua/queue/noun.toml: calls the hooks of limits, fair.
 local function on_housekeep(ctx, wanted)
-  if ctx.limits then limits_on_housekeep(ctx) end
-  if ctx.fair then fair_on_housekeep(ctx, wanted) end
+  if ctx.settings_limits > 0 then limits_on_housekeep(ctx) end
+  if ctx.settings_fair > 0 then fair_on_housekeep(ctx, wanted) end
 end
 
 -- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
@@ -1580,7 +1561,7 @@ local function trim_ended(ctx, limit, counts) local config, finished, dead, even
   ctx.presence_ms = tonumber(row[5] or 30000)
   local oldest_ms = math.max(0, ctx.now - tonumber(row[4] or 604800000))
   redis.call('XTRIM', events, 'MINID', '~', string.format('%.0f', oldest_ms))
-  return trim_set(ctx, finished, finished_keep_ms, ctx.finished_max, limit, counts)
+  return trim_set(ctx, finished, finished_keep_ms, ctx.settings_finished_max, limit, counts)
     + trim_set(ctx, dead, dead_keep_ms, tonumber(row[3] or 100000), limit, counts)
 end
 
@@ -1608,11 +1589,11 @@ end
 -- promote_due(ctx, limit, counts): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
 -- that crashed again keep the order that they had in line, not that of their ids. As many as ctx.work allows.
 local function promote_due(ctx, limit, counts) local config, task, delayed = KEYS[1], KEYS[4], KEYS[12]
-  limit = math.min(limit, math.ceil(ctx.work / (ctx.fair and 3 or 2)))
+  limit = math.min(limit, math.ceil(ctx.work / (ctx.settings_fair > 0 and 3 or 2)))
   local page = redis.call('ZRANGE', delayed, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
   if #page == 0 then return 0 end
   local ids, tied, last = {}, false, math.min(limit, #page / 2)
-  ctx.work = ctx.work - (ctx.fair and 3 or 2) * last
+  ctx.work = ctx.work - (ctx.settings_fair > 0 and 3 or 2) * last
   for i = 1, last do
     ids[i] = page[2 * i - 1]
     tied = tied or page[2 * i] == page[2 * i + 2]
@@ -1628,7 +1609,7 @@ local function promote_due(ctx, limit, counts) local config, task, delayed = KEY
     else
       redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
       local band = tonumber(own[3] or 5)
-      local own_place = ctx.fair and share_place(ctx, own[2] or 'any', own[4] or '', band) or place + i
+      local own_place = ctx.settings_fair > 0 and share_place(ctx, own[2] or 'any', own[4] or '', band) or place + i
       line_up(by_lane, own[2] or 'any', band * BAND + own_place, id)
       promoted[#promoted + 1] = id
     end
@@ -1659,7 +1640,7 @@ local function tell_waiting(ctx, id, place, how, batch, counts) local task, bloc
       delay_until(ctx, due_ms, id, own[3] or 'any')
     else
       local band = math.floor(score / BAND)
-      if ctx.fair then score = band * BAND + share_place(ctx, own[3] or 'any', own[7] or '', band) end
+      if ctx.settings_fair > 0 then score = band * BAND + share_place(ctx, own[3] or 'any', own[7] or '', band) end
       line_up(batch.by_lane, own[3] or 'any', score, id)
     end
     if own[6] then await_deadline(ctx, id, due_ms) end
@@ -1811,7 +1792,7 @@ end
 
 -- next_firing(ctx): when a schedule is due next, of a queue that has any; 0: none is, or the queue takes no new tasks.
 local function next_firing(ctx) local schedules = KEYS[28]
-  if ctx.draining then return 0 end
+  if ctx.settings_mode == 'draining' then return 0 end
   local head = redis.call('ZRANGE', schedules, 0, 0, 'WITHSCORES')
   local due_ms = tonumber(head[2] or MAX_SAFE)
   return due_ms < MAX_SAFE and due_ms or 0
@@ -1830,7 +1811,7 @@ local function note_claimed(ctx, wanted, from, scores, taken) local ready, share
     for band, score in pairs(bands) do
       redis.call('ZADD', shares .. lane, 'GT', string.format('%.0f', score), band .. ' claimed')
     end
-    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, ctx.limits and 2592000 or 86400) end  -- where this made it
+    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end  -- where this made it
   end
 end
 
@@ -1846,7 +1827,7 @@ local function reclaim_tasks(ctx, given) local running, leases = KEYS[2], KEYS[3
       deadline_ms = tonumber(redis.call('ZSCORE', leases, id) or deadline_ms)
     end
   end
-  if ctx.timeout_ms and leased[1] then give_timeout(ctx, leased) end
+  if ctx.settings_timeout_ms > 0 and leased[1] then give_timeout(ctx, leased) end
   add_payloads(leased)
   return deadline_ms, leased
 end
@@ -1888,9 +1869,9 @@ end
 
 local ends = KEYS[27]
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
-if lease_ms > 0 then ctx.lease_ms = lease_ms end
+ctx.lease_ms = lease_ms > 0 and lease_ms or ctx.settings_lease_ms
 local standing, known = check_slot()
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
@@ -1909,8 +1890,8 @@ else
   deadline_ms, leased = claim_tasks(ctx, left_ms > 0 and {} or item_lane, limit, known, counts)
 end
 if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, ctx.now + left_ms) end
-if ctx.limits then next_ms = arg_rare().end_limited(ctx, next_ms, counts) end
-local fires_ms = ctx.schedules and arg_rare().next_firing(ctx) or 0
+if ctx.settings_limits > 0 then next_ms = arg_rare().end_limited(ctx, next_ms, counts) end
+local fires_ms = ctx.settings_schedules and arg_rare().next_firing(ctx) or 0
 if ctx.noted and (ctx.told == 100 or arg_rare().propagate_ends(ctx, 100 - ctx.told, counts) == 100 - ctx.told) and redis.call('EXISTS', ends) == 1 then next_ms = ctx.now end
 retain(ctx, counts)
 add_counts(counts)

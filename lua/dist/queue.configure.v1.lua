@@ -19,7 +19,6 @@
 
 local LAYOUT = 1
 local CREATED = 1
-local BAND = 281474976710656
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local arg_empty = {}
@@ -165,22 +164,15 @@ end
 
 local arg_rare
 
--- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored.
-local function base_time(layout_min, clock)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
-  end
-  if (clock == 'test') ~= (now_ms > 0) then
-    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (clock == 'test' and 'sent: this base was created with clock=test'
-        or '0: this base was not created with clock=test'))
-  end
-  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
-  local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+-- create_base(clock): note of a new base which layout its data has, and its clock: that of the server, unless it is `test`.
+local function create_base(clock) local config = KEYS[1]
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
+end
+
+-- change_settings(ctx, clock, changes): store these settings, the pairs of a call, and create the base if there is none.
+local function change_settings(ctx, clock, changes) local config = KEYS[1]
+  if not ctx.exists then create_base(clock) end
+  if #changes > 0 then redis.call('HSET', config, unpack(changes)) end  -- at most 100: two for each setting
 end
 
 -- done_before(ctx, verb): the word that a call of this verb and rid has left within the last minute, or nil.
@@ -220,39 +212,45 @@ local function note_done(ctx, verb, word)
   sweep_once(ctx, 10)
 end
 
--- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
-local function open_queue() local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
-  local now, now_text = base_time(row[1], row[2])
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
+-- yet, in a call that may create it.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
+-- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
+-- fields of call.toml begin with. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'timeout_ms', 'fair', 'fair_top')
+  local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  local ctx = {
-    exists = row[1],
-    now = now,
-    now_text = now_text,
-    lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or 100000,
-    paused = row[5] == 'paused',
-    draining = row[5] == 'draining',
-    finished_max = tonumber(row[6] or 100000),
-    result_ms = tonumber(row[7]),
-    chains = row[8],
-    schedules = row[9],
-    limits = row[10],
-    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
-    fair_top = tonumber(row[12] or 0),
-    epoch = tonumber(row[13] or 0),
-    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
-    ended = 0,
-    told = 0,  -- of ends, by propagate_ends, while it sweeps
-    work = 300,  -- about how many commands the call may still send for what is due on its way
-  }
-  if row[10] then
-    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
-    ctx.met = 0
-    ctx.steps = 100  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+  return { exists = row[1], now = now, now_text = now_text, settings_timeout_ms = tonumber(row[3] or 0), settings_fair = tonumber(row[4] or 0), settings_clock = row[2], settings_fair_top = tonumber(row[5] or 0) }
+end
+
+-- open_to_configure(clock): open, for a call that may create the base with this clock; or nil and the error to answer with, also
+-- where the base was created with the other one.
+local function open_to_configure(clock)
+  local ctx, refused = open(clock)
+  if refused then return nil, refused end
+  local stored = ctx.settings_clock
+  if stored and clock ~= 'keep' and clock ~= stored then
+    return nil, redis.error_reply('ADEQ_CONFLICT clock is ' .. stored .. ' since this ' .. 'queue'
+      .. ' was created, and cannot become ' .. clock)
   end
   return ctx
 end
@@ -265,10 +263,10 @@ function arg_rare()
 -- after the change stands behind all who are in line. fair_top stays, above 0: by it lane_emptied knows that lanes may have shares,
 -- though no place was dealt: a claim notes shares of tasks that were in line before.
 local function set_fair(ctx, changes) local config = KEYS[1]
-  local place = math.max(tonumber(redis.call('HGET', config, 'place') or 0), ctx.fair_top)
-  local value = string.format('%.0f', ctx.fair or 0)
-  if changes.fair and not ctx.fair then value = string.format('%.0f', place + 1) end
-  if ctx.fair and not changes.fair then
+  local place = math.max(tonumber(redis.call('HGET', config, 'place') or 0), ctx.settings_fair_top)
+  local value = string.format('%.0f', ctx.settings_fair)
+  if changes.fair and ctx.settings_fair == 0 then value = string.format('%.0f', place + 1) end
+  if ctx.settings_fair > 0 and not changes.fair then
     value = '0'
     local top = string.format('%.0f', place)
     redis.call('HSET', config, 'place', top, 'fair_top', top)
@@ -284,26 +282,15 @@ end
 
 local config = KEYS[1]
 
-local stored = redis.call('HGET', config, 'clock')
-if stored then
-  local ctx, refused = open_queue()
-  if refused then return refused end
-  if clock ~= 'keep' and clock ~= stored then
-    return redis.error_reply('ADEQ_CONFLICT clock is ' .. stored .. ' since this queue was created, and cannot become ' .. clock)
-  end
-elseif (clock == 'test') ~= (now_ms > 0) then
-  return redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it')
-else
-  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
+local ctx, refused = open_to_configure(clock)
+if refused then return refused end
+local changes = settings_pairs[1] or {}
+if #changes > 0 and done_before(ctx, 'configure') then changes = {} end
+if changes.fair ~= nil then arg_rare().set_fair(ctx, changes) end
+change_settings(ctx, clock, changes)
+if changes.timeout_ms and tonumber(changes.timeout_ms) ~= ctx.settings_timeout_ms then
+  redis.call('HSET', config, 'timeout_set_ms', ctx.now_text)
 end
-local ctx, changes = open_queue(), settings_pairs[1] or {}
-if #changes > 0 and not done_before(ctx, 'configure') then
-  if changes.fair ~= nil then arg_rare().set_fair(ctx, changes) end
-  redis.call('HSET', config, unpack(changes))  -- at most 60: two for each setting
-  if changes.timeout_ms and tonumber(changes.timeout_ms) ~= (ctx.timeout_ms or 0) then
-    redis.call('HSET', config, 'timeout_set_ms', ctx.now_text)
-  end
-  note_done(ctx, 'configure', 'done')
-end
+if #changes > 0 then note_done(ctx, 'configure', 'done') end
 -- at most 50: settings, counters and marks
 return { 'ok', ctx.now, redis.call('HGETALL', config) }

@@ -139,14 +139,33 @@ end
 
 local arg_rare
 
--- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored.
-local function base_time(layout_min, clock)
+-- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
+-- trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[36]
+  if ctx.settings_events_max == 0 then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  local traced = ctx.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
+-- yet, in a call that may create it.
+local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
   end
-  if (clock == 'test') ~= (now_ms > 0) then
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
     return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
       .. (clock == 'test' and 'sent: this base was created with clock=test'
         or '0: this base was not created with clock=test'))
@@ -157,58 +176,14 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[36]
-  if ctx.events_max == '0' then return end
-  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
-      'payload', detail)
-    return
-  end
-  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
-  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
-  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = ctx.trace or trace
-  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
-end
-
--- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
-local function open_queue() local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
-  local now, now_text = base_time(row[1], row[2])
+-- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
+-- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
+-- fields of call.toml begin with. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'fair', 'mode', 'limits', 'fair_top')
+  local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  local ctx = {
-    exists = row[1],
-    now = now,
-    now_text = now_text,
-    lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or 100000,
-    paused = row[5] == 'paused',
-    draining = row[5] == 'draining',
-    finished_max = tonumber(row[6] or 100000),
-    result_ms = tonumber(row[7]),
-    chains = row[8],
-    schedules = row[9],
-    limits = row[10],
-    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
-    fair_top = tonumber(row[12] or 0),
-    epoch = tonumber(row[13] or 0),
-    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
-    ended = 0,
-    told = 0,  -- of ends, by propagate_ends, while it sweeps
-    work = 300,  -- about how many commands the call may still send for what is due on its way
-  }
-  if row[10] then
-    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
-    ctx.met = 0
-    ctx.steps = 100  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
-  end
-  return ctx
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_limits = tonumber(row[7] or 0), settings_fair_top = tonumber(row[8] or 0), ended = 0, work = 300, limit = row[7] and {}, steps = 100 }
 end
 
 -- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
@@ -374,7 +349,7 @@ end
 -- tasks of the lane may wait for one.
 local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[33]
   redis.call('SREM', lanes, lane)
-  if ctx.fair or ctx.fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.limits and 2592000 or 86400) end
+  if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -547,7 +522,7 @@ end
 
 -- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
 local function push_wake(ctx, lane) local wake = KEYS[11]
-  if ctx.paused then return end
+  if (ctx.mode or ctx.settings_mode) == 'paused' then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
@@ -560,7 +535,7 @@ local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KE
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
-    if ctx.fair then redis.call('PERSIST', shares .. lane) end
+    if ctx.settings_fair > 0 then redis.call('PERSIST', shares .. lane) end
     push_wake(ctx, lane)
   end
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
@@ -598,15 +573,21 @@ local function read_rates(limited) local rates = KEYS[31]
   for i, limit in ipairs(unread) do limit.rate_ms = due[i] or names[2] and 0 end
 end
 
+-- full_score(ctx): the score in limit_lines of a line whose limit is full now: it is looked at when a lease ends, or when a limit of
+-- a kind is changed.
+local function full_score(ctx)
+  return BAND + math.max(ctx.now, ctx.settings_limits + 1)
+end
+
 -- room_left(ctx, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
 -- when to look for one more, in 5 s at the latest. Rates that let none start are looked at together, so that idle workers do not
--- ask for each line on its own. While as many run as may, that is ctx.full: the end of a lease opens the line.
+-- ask for each line on its own. While as many run as may, that is full_score: the end of a lease opens the line.
 -- limit.idle: its rate has let one start for 5 s, and none has.
 local function room_left(ctx, limit) local holding, rates = KEYS[28], KEYS[31]
   local room, recheck_at_ms = MAX_SAFE, ctx.now + 5000
   if limit.most then
     limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
-    if limit.held >= limit.most then return 0, ctx.full end
+    if limit.held >= limit.most then return 0, full_score(ctx) end
     room = limit.most - limit.held
   end
   if limit.interval_ms then
@@ -691,7 +672,7 @@ local function held_limits(lease)
 end
 
 -- limits_on_unlease(ctx, ids): the tasks no longer count for their limits, and the next tasks in line may start.
--- WHEN ctx.limits
+-- WHEN ctx.settings_limits > 0
 local function limits_on_unlease(ctx, ids) local running, holding, limit_lines = KEYS[2], KEYS[28], KEYS[30]
   local freed, keys, lined = {}, {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
@@ -715,7 +696,7 @@ end
 
 -- on_unlease(ctx, ids): generated from lua/queue/noun.toml: calls the hooks of limits.
 local function on_unlease(ctx, ids)
-  if ctx.limits then limits_on_unlease(ctx, ids) end
+  if ctx.settings_limits > 0 then limits_on_unlease(ctx, ids) end
 end
 
 -- end_leases(ctx, ids): end the leases of these tasks.
@@ -746,14 +727,14 @@ local function share_place(ctx, lane, user, band) local config, weights, shares 
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
     local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
-    local from = math.max(ctx.fair, row[1] and row[1] % BAND or 0)
+    local from = math.max(ctx.settings_fair, row[1] and row[1] % BAND or 0)
     own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
     ctx.shares[name] = own
   end
   local place = own.place
   own.place = place + own.lasts
   redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
-  if own.place > ctx.fair_top then
+  if own.place > (ctx.fair_top or ctx.settings_fair_top) then
     ctx.fair_top = own.place + 1000000
     redis.call('HSET', config, 'fair_top', string.format('%.0f', ctx.fair_top))
   end
@@ -779,7 +760,7 @@ local function tell_waiting(ctx, id, place, how, batch, counts) local task, bloc
       delay_until(ctx, due_ms, id, own[3] or 'any')
     else
       local band = math.floor(score / BAND)
-      if ctx.fair then score = band * BAND + share_place(ctx, own[3] or 'any', own[7] or '', band) end
+      if ctx.settings_fair > 0 then score = band * BAND + share_place(ctx, own[3] or 'any', own[7] or '', band) end
       line_up(batch.by_lane, own[3] or 'any', score, id)
     end
     if own[6] then await_deadline(ctx, id, due_ms) end
@@ -968,8 +949,8 @@ end
 -- trim_ended.
 local function retain(ctx, counts) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
   ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (counts.dead or 0))  -- as many go as come, whatever they have
-  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.finished_max then
-    trim_set(ctx, finished, nil, ctx.finished_max, 100 + ctx.ended, counts)
+  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
+    trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended, counts)
   end
   if counts.dead then
     local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
@@ -1041,7 +1022,7 @@ end
 
 local workers, worker_hash = KEYS[17], KEYS[18]
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 if item_count > 0 then
   local counts = {}

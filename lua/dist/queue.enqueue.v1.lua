@@ -435,9 +435,9 @@ end
 -- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
 -- trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[31]
-  if ctx.events_max == '0' then return end
+  if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
@@ -446,7 +446,7 @@ local function emit(ctx, event, id, detail) local events = KEYS[31]
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
   local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- line_up(by_lane, lane, score, id): note a task for make_ready.
@@ -477,7 +477,7 @@ end
 
 -- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
 local function push_wake(ctx, lane) local wake = KEYS[9]
-  if ctx.paused then return end
+  if (ctx.mode or ctx.settings_mode) == 'paused' then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
@@ -490,7 +490,7 @@ local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[7], KE
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
-    if ctx.fair then redis.call('PERSIST', shares .. lane) end
+    if ctx.settings_fair > 0 then redis.call('PERSIST', shares .. lane) end
     push_wake(ctx, lane)
   end
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
@@ -500,7 +500,7 @@ end
 -- in the line of a limit, where others wait already.
 -- EARLY
 local function place_task(ctx, id, own, place, by_lane)
-  if own.parent and ctx.chains then arg_rare().join_gathering(ctx, id, own.parent) end
+  if own.parent and (ctx.settings_chains or ctx.has_chains) then arg_rare().join_gathering(ctx, id, own.parent) end
   if own.after or own.gather or own.behind then return arg_rare().await_others(ctx, id, own, place) end
   local due_ms = math.max(ctx.now + (own.delay_ms or 0), own.run_after_ms or 0)
   local tied = own.fallback_after_ms or own.expires_at_ms
@@ -508,12 +508,12 @@ local function place_task(ctx, id, own, place, by_lane)
     arg_rare().delay_until(ctx, due_ms, id, own.lane or 'any')
   else
     local band = own.priority or 5
-    local score = band * BAND + (ctx.fair and arg_rare().share_place(ctx, own.lane or 'any', own.user or '', band) or place)
-    local limit = ctx.limits and arg_rare().find_line(ctx, own)
+    local score = band * BAND + (ctx.settings_fair > 0 and arg_rare().share_place(ctx, own.lane or 'any', own.user or '', band) or place)
+    local limit = ctx.settings_limits > 0 and arg_rare().find_line(ctx, own)
     if limit then
       ctx.lined[#ctx.lined + 1] = id
-      if ctx.fair then ctx.aside[own.lane or 'any'] = true end
-      return arg_rare().join_limit(ctx, id, string.format('%.0f', score), limit, ctx.full, tied)
+      if ctx.settings_fair > 0 then ctx.aside[own.lane or 'any'] = true end
+      return arg_rare().join_limit(ctx, id, string.format('%.0f', score), limit, arg_rare().full_score(ctx), tied)
     end
     line_up(by_lane, own.lane or 'any', score, id)
   end
@@ -608,24 +608,6 @@ local function add_tasks(ctx, ids, data, envelopes, stamps, counts) local config
   return answers
 end
 
--- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored.
-local function base_time(layout_min, clock)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
-  end
-  if (clock == 'test') ~= (now_ms > 0) then
-    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (clock == 'test' and 'sent: this base was created with clock=test'
-        or '0: this base was not created with clock=test'))
-  end
-  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
-  local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
-end
-
 -- check_parts(ctx, i, own): the error of an envelope with parts that do not go together, or where the call has too many of those that
 -- take a command or more each; nil if they do.
 local function check_parts(ctx, i, own)
@@ -642,41 +624,34 @@ local function check_parts(ctx, i, own)
   end
 end
 
--- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
-local function open_queue() local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
-  local now, now_text = base_time(row[1], row[2])
-  if not now then return nil, now_text end
-  local ctx = {
-    exists = row[1],
-    now = now,
-    now_text = now_text,
-    lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or 100000,
-    paused = row[5] == 'paused',
-    draining = row[5] == 'draining',
-    finished_max = tonumber(row[6] or 100000),
-    result_ms = tonumber(row[7]),
-    chains = row[8],
-    schedules = row[9],
-    limits = row[10],
-    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
-    fair_top = tonumber(row[12] or 0),
-    epoch = tonumber(row[13] or 0),
-    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
-    ended = 0,
-    told = 0,  -- of ends, by propagate_ends, while it sweeps
-    work = 300,  -- about how many commands the call may still send for what is due on its way
-  }
-  if row[10] then
-    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
-    ctx.met = 0
-    ctx.steps = 100  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
+-- yet, in a call that may create it.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
   end
-  return ctx
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
+-- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
+-- fields of call.toml begin with. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'fair', 'mode', 'epoch', 'chains', 'limits', 'fair_top')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_fair = tonumber(row[4] or 0), settings_mode = row[5], settings_epoch = tonumber(row[6] or 0), settings_chains = row[7] == '1', settings_limits = tonumber(row[8] or 0), settings_fair_top = tonumber(row[9] or 0), ended = 0, limit = row[8] and {}, limited = row[8] and {}, in_line = row[8] and {} }
 end
 
 local arg_made
@@ -724,8 +699,8 @@ end
 
 -- begin_chains(ctx): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
 local function begin_chains(ctx) local config = KEYS[1]
-  if not ctx.chains then redis.call('HSET', config, 'chains', '1') end
-  ctx.chains = '1'
+  if not (ctx.settings_chains or ctx.has_chains) then redis.call('HSET', config, 'chains', '1') end
+  ctx.has_chains = true
 end
 
 -- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c` and `f`: tell its end to the parent, which
@@ -859,7 +834,7 @@ end
 -- tasks of the lane may wait for one.
 local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[8], KEYS[9], KEYS[10], KEYS[12], KEYS[28]
   redis.call('SREM', lanes, lane)
-  if ctx.fair or ctx.fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.limits and 2592000 or 86400) end
+  if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -974,9 +949,9 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit, count
   return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
 end
 
--- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
-local function create_base() local config = KEYS[1]
-  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
+-- create_base(clock): note of a new base which layout its data has, and its clock: that of the server, unless it is `test`.
+local function create_base(clock) local config = KEYS[1]
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
 
 -- delay_until(ctx, due_ms, id, lane): put a task aside.
@@ -1068,6 +1043,12 @@ local function find_missing(ctx, ids, stamp) local task = KEYS[4]
       ctx.there[id] = true
     end
   end
+end
+
+-- full_score(ctx): the score in limit_lines of a line whose limit is full now: it is looked at when a lease ends, or when a limit of
+-- a kind is changed.
+local function full_score(ctx)
+  return BAND + math.max(ctx.now, ctx.settings_limits + 1)
 end
 
 -- hold_once(ctx, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
@@ -1183,14 +1164,14 @@ local function share_place(ctx, lane, user, band) local config, weights, shares 
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
     local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
-    local from = math.max(ctx.fair, row[1] and row[1] % BAND or 0)
+    local from = math.max(ctx.settings_fair, row[1] and row[1] % BAND or 0)
     own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
     ctx.shares[name] = own
   end
   local place = own.place
   own.place = place + own.lasts
   redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
-  if own.place > ctx.fair_top then
+  if own.place > (ctx.fair_top or ctx.settings_fair_top) then
     ctx.fair_top = own.place + 1000000
     redis.call('HSET', config, 'fair_top', string.format('%.0f', ctx.fair_top))
   end
@@ -1216,7 +1197,7 @@ local function tell_waiting(ctx, id, place, how, batch, counts) local task, bloc
       delay_until(ctx, due_ms, id, own[3] or 'any')
     else
       local band = math.floor(score / BAND)
-      if ctx.fair then score = band * BAND + share_place(ctx, own[3] or 'any', own[7] or '', band) end
+      if ctx.settings_fair > 0 then score = band * BAND + share_place(ctx, own[3] or 'any', own[7] or '', band) end
       line_up(batch.by_lane, own[3] or 'any', score, id)
     end
     if own[6] then await_deadline(ctx, id, due_ms) end
@@ -1274,7 +1255,7 @@ end
 
 -- refuse_epoch(ctx): the error of a call that does not know of the partitions that the queue has by now.
 local function refuse_epoch(ctx)
-  return redis.error_reply('ADEQ_EPOCH epoch is ' .. string.format('%.0f', ctx.epoch)
+  return redis.error_reply('ADEQ_EPOCH epoch is ' .. string.format('%.0f', ctx.settings_epoch)
     .. ' here: the queue has other partitions now; read which, and send the call to the right one')
 end
 
@@ -1337,27 +1318,27 @@ local function sweep_once(ctx, limit) local once, once_due = KEYS[16], KEYS[17]
   return #fields
 end
 
-  arg_made = { await_deadline = await_deadline, await_others = await_others, create_base = create_base, delay_until = delay_until, find_duplicate = find_duplicate, find_line = find_line, find_missing = find_missing, hold_keys = hold_keys, is_here = is_here, join_gathering = join_gathering, join_limit = join_limit, join_order = join_order, known_as = known_as, merge_task = merge_task, share_place = share_place, propagate_ends = propagate_ends, refuse_epoch = refuse_epoch, refuse_new = refuse_new, shorten_family = shorten_family, sweep_once = sweep_once }
+  arg_made = { await_deadline = await_deadline, await_others = await_others, create_base = create_base, delay_until = delay_until, find_duplicate = find_duplicate, find_line = find_line, find_missing = find_missing, full_score = full_score, hold_keys = hold_keys, is_here = is_here, join_gathering = join_gathering, join_limit = join_limit, join_order = join_order, known_as = known_as, merge_task = merge_task, share_place = share_place, propagate_ends = propagate_ends, refuse_epoch = refuse_epoch, refuse_new = refuse_new, shorten_family = shorten_family, sweep_once = sweep_once }
   return arg_made
 end
 
 local config, task = KEYS[1], KEYS[4]
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
-if epoch < ctx.epoch then return arg_rare().refuse_epoch(ctx) end
+if epoch < ctx.settings_epoch then return arg_rare().refuse_epoch(ctx) end
 local stamps, keys = {}, {}
 for i = 1, item_count do
   refused = check_parts(ctx, i, item_pairs[i])
   if refused then return refused end
   stamps[i], keys[i] = rid .. '/' .. i, task .. item_id[i]
 end
-if ctx.draining then refused = arg_rare().refuse_new(ctx, item_id, item_pairs, stamps) end
+if ctx.settings_mode == 'draining' then refused = arg_rare().refuse_new(ctx, item_id, item_pairs, stamps) end
 if refused then return refused end
 
 ctx.some_known, ctx.moved = redis.call('EXISTS', unpack(keys)) > 0, moved  -- at most 1,000: items
 if not ctx.exists then arg_rare().create_base() end
-if epoch > ctx.epoch then redis.call('HSET', config, 'epoch', epoch) end
+if epoch > ctx.settings_epoch then redis.call('HSET', config, 'epoch', epoch) end
 local counts = {}
 local answers = add_tasks(ctx, item_id, item_payload, item_pairs, stamps, counts)
 if ctx.noted then arg_rare().propagate_ends(ctx, 100, counts) end

@@ -31,7 +31,6 @@
 -- COST   9 commands, 1 more for each task with ties, O(n log m); at most 1,200 commands, 29,000 steps
 
 local LAYOUT = 1
-local BAND = 281474976710656
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local arg_empty = {}
@@ -111,14 +110,24 @@ end
 
 local arg_rare
 
--- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored.
-local function base_time(layout_min, clock)
+-- flags_of(value, token): of an entry of `running` that a lease with this token has, as read_lease describes it: the part with its
+-- flags, and `ran`; nil if it is none or another's. It costs a third of read_lease.
+local function flags_of(value, token)
+  if not value or string.find(value, token, 1, true) ~= 1 or string.byte(value, #token + 1) ~= 32 then return nil end
+  local bar = string.find(value, '|', #token, true)
+  return string.sub(value, #token + 1, bar), string.sub(value, bar + 1)
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
+-- yet, in a call that may create it.
+local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
       .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
   end
-  if (clock == 'test') ~= (now_ms > 0) then
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
     return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
       .. (clock == 'test' and 'sent: this base was created with clock=test'
         or '0: this base was not created with clock=test'))
@@ -129,49 +138,14 @@ local function base_time(layout_min, clock)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- flags_of(value, token): of an entry of `running` that a lease with this token has, as read_lease describes it: the part with its
--- flags, and `ran`; nil if it is none or another's. It costs a third of read_lease.
-local function flags_of(value, token)
-  if not value or string.find(value, token, 1, true) ~= 1 or string.byte(value, #token + 1) ~= 32 then return nil end
-  local bar = string.find(value, '|', #token, true)
-  return string.sub(value, #token + 1, bar), string.sub(value, bar + 1)
-end
-
--- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
-local function open_queue() local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
-  local now, now_text = base_time(row[1], row[2])
+-- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
+-- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
+-- fields of call.toml begin with. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'timeout_ms')
+  local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  local ctx = {
-    exists = row[1],
-    now = now,
-    now_text = now_text,
-    lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or 100000,
-    paused = row[5] == 'paused',
-    draining = row[5] == 'draining',
-    finished_max = tonumber(row[6] or 100000),
-    result_ms = tonumber(row[7]),
-    chains = row[8],
-    schedules = row[9],
-    limits = row[10],
-    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
-    fair_top = tonumber(row[12] or 0),
-    epoch = tonumber(row[13] or 0),
-    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
-    ended = 0,
-    told = 0,  -- of ends, by propagate_ends, while it sweeps
-    work = 300,  -- about how many commands the call may still send for what is due on its way
-  }
-  if row[10] then
-    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
-    ctx.met = 0
-    ctx.steps = 100  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
-  end
-  return ctx
+  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 15000), settings_timeout_ms = tonumber(row[4] or 0) }
 end
 
 -- renew_presence(ctx): a worker's sign of life, if it is known; what is wanted of it, and how many tasks at a time (0: nobody
@@ -192,14 +166,15 @@ function arg_rare()
 -- over_time(ctx, id, started_ms, tied): for how many ms a task has run beyond its own timeout, or the queue's; below 0 if it has
 -- not, or has none. Its lease is renewed until this is ctx.grace_ms. Only a task with ties has a timeout of its own.
 local function over_time(ctx, id, started_ms, tied) local config, task = KEYS[1], KEYS[4]
-  local timeout_ms = tied and redis.call('HGET', task .. id, 'timeout_ms') or ctx.timeout_ms
+  local queue_ms = ctx.settings_timeout_ms
+  local timeout_ms = tied and redis.call('HGET', task .. id, 'timeout_ms') or queue_ms > 0 and queue_ms
   if not timeout_ms or ctx.now < started_ms + timeout_ms then return -1 end
   if not ctx.grace_ms then
     local row = redis.call('HMGET', config, 'timeout_grace_ms', 'timeout_set_ms')
     ctx.grace_ms, ctx.timeout_set_ms = tonumber(row[1] or 10000), tonumber(row[2] or 0)
   end
   -- A lower timeout of the queue may be over already when it is set. The grace begins then, so that the worker hears of it.
-  if timeout_ms == ctx.timeout_ms then return ctx.now - math.max(started_ms + timeout_ms, ctx.timeout_set_ms) end
+  if timeout_ms == queue_ms then return ctx.now - math.max(started_ms + timeout_ms, ctx.timeout_set_ms) end
   return ctx.now - started_ms - timeout_ms
 end
 
@@ -209,10 +184,10 @@ end
 
 local running, leases = KEYS[2], KEYS[3]
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
-local deadline_ms = ctx.now + (lease_ms > 0 and lease_ms or ctx.lease_ms)
+local deadline_ms = ctx.now + (lease_ms > 0 and lease_ms or ctx.settings_lease_ms)
 local mode, wanted = 'run', 0
 if worker ~= '' then mode, wanted = renew_presence(ctx) end
 if item_count == 0 then return { 'ok', ctx.now, mode, wanted, {} } end
@@ -224,7 +199,7 @@ local answers, renewed = {}, {}
 for i = 1, item_count do
   local flags, ran = flags_of(held[i], item_token[i])
   local tied = flags and string.find(flags, ' ties', 1, true)
-  local timed = flags and (tied or ctx.timeout_ms)
+  local timed = flags and (tied or ctx.settings_timeout_ms > 0)
   local late_ms = timed and arg_rare().over_time(ctx, item_id[i], tonumber(string.match(ran, '^%d+')), tied) or -1
   local lost = not flags or tonumber(deadlines[i] or 0) <= ctx.now
   if lost or (late_ms >= 0 and late_ms >= ctx.grace_ms) then

@@ -188,30 +188,12 @@ end
 
 local arg_rare
 
--- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored.
-local function base_time(layout_min, clock)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
-  end
-  if (clock == 'test') ~= (now_ms > 0) then
-    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (clock == 'test' and 'sent: this base was created with clock=test'
-        or '0: this base was not created with clock=test'))
-  end
-  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
-  local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
-end
-
 -- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
 -- trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[31]
-  if ctx.events_max == '0' then return end
+  if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
@@ -220,7 +202,7 @@ local function emit(ctx, event, id, detail) local events = KEYS[31]
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
   local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- held_limits(lease): the keys of the limits that a lease holds, an entry of `running` or nil, with commas between them. Plain searches,
@@ -265,41 +247,34 @@ local function find_damage(ids) local running, leases, task, ready, delayed, blo
   return found
 end
 
--- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
-local function open_queue() local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
-  local now, now_text = base_time(row[1], row[2])
-  if not now then return nil, now_text end
-  local ctx = {
-    exists = row[1],
-    now = now,
-    now_text = now_text,
-    lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or 100000,
-    paused = row[5] == 'paused',
-    draining = row[5] == 'draining',
-    finished_max = tonumber(row[6] or 100000),
-    result_ms = tonumber(row[7]),
-    chains = row[8],
-    schedules = row[9],
-    limits = row[10],
-    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
-    fair_top = tonumber(row[12] or 0),
-    epoch = tonumber(row[13] or 0),
-    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
-    ended = 0,
-    told = 0,  -- of ends, by propagate_ends, while it sweeps
-    work = 300,  -- about how many commands the call may still send for what is due on its way
-  }
-  if row[10] then
-    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
-    ctx.met = 0
-    ctx.steps = 100  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
+-- yet, in a call that may create it.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
   end
-  return ctx
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
+-- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
+-- fields of call.toml begin with. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'finished_max', 'fair', 'mode', 'chains', 'limits', 'fair_top')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 15000), settings_events_max = tonumber(row[4] or 100000), settings_finished_max = tonumber(row[5] or 100000), settings_fair = tonumber(row[6] or 0), settings_mode = row[7], settings_chains = row[8] == '1', settings_limits = tonumber(row[9] or 0), settings_fair_top = tonumber(row[10] or 0), ended = 0, work = 300 }
 end
 
 local arg_made
@@ -359,8 +334,8 @@ end
 
 -- begin_chains(ctx): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
 local function begin_chains(ctx) local config = KEYS[1]
-  if not ctx.chains then redis.call('HSET', config, 'chains', '1') end
-  ctx.chains = '1'
+  if not (ctx.settings_chains or ctx.has_chains) then redis.call('HSET', config, 'chains', '1') end
+  ctx.has_chains = true
 end
 
 -- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c` and `f`: tell its end to the parent, which
@@ -533,7 +508,7 @@ end
 -- tasks of the lane may wait for one.
 local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[28]
   redis.call('SREM', lanes, lane)
-  if ctx.fair or ctx.fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.limits and 2592000 or 86400) end
+  if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else
@@ -562,7 +537,7 @@ end
 
 -- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
 local function push_wake(ctx, lane) local wake = KEYS[11]
-  if ctx.paused then return end
+  if (ctx.mode or ctx.settings_mode) == 'paused' then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
@@ -575,7 +550,7 @@ local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KE
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
-    if ctx.fair then redis.call('PERSIST', shares .. lane) end
+    if ctx.settings_fair > 0 then redis.call('PERSIST', shares .. lane) end
     push_wake(ctx, lane)
   end
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
@@ -806,14 +781,14 @@ local function share_place(ctx, lane, user, band) local config, weights, shares 
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
     local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
-    local from = math.max(ctx.fair, row[1] and row[1] % BAND or 0)
+    local from = math.max(ctx.settings_fair, row[1] and row[1] % BAND or 0)
     own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
     ctx.shares[name] = own
   end
   local place = own.place
   own.place = place + own.lasts
   redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
-  if own.place > ctx.fair_top then
+  if own.place > (ctx.fair_top or ctx.settings_fair_top) then
     ctx.fair_top = own.place + 1000000
     redis.call('HSET', config, 'fair_top', string.format('%.0f', ctx.fair_top))
   end
@@ -848,7 +823,7 @@ local function restore_wait(ctx, id, record, score) local task, once, dependents
   end
   if record.ordering_key then place = tonumber(redis.call('ZSCORE', order .. record.ordering_key, id) or nil) or place end
   if not place then
-    place = ctx.fair and share_place(ctx, lane, record.user or '', band) or place_by_age(lane, band, id, record)
+    place = ctx.settings_fair > 0 and share_place(ctx, lane, record.user or '', band) or place_by_age(lane, band, id, record)
   end
   if record.ordering_key then
     redis.call('ZADD', order .. record.ordering_key, 'NX', place, id)
@@ -912,7 +887,7 @@ local function repair_task(ctx, id, counts) local running, leases, ready, delaye
       end_ties(ctx, id, record, keep == dead and 'dead' or record.cancelled_ms and 'cancelled' or ended_how(record) or 'completed')
     end
   elseif lease and (due or not settled) then
-    redis.call('ZADD', leases, 'NX', string.format('%.0f', ctx.now + ctx.lease_ms), id)
+    redis.call('ZADD', leases, 'NX', string.format('%.0f', ctx.now + ctx.settings_lease_ms), id)
     redis.call('ZREM', deadlines, id)
     for key in string.gmatch(held_limits(held), '[^,]+') do
       redis.call('ZADD', holding .. key, lease.fence, id)
@@ -959,8 +934,8 @@ end
 -- trim_ended.
 local function retain(ctx, counts) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
   ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (counts.dead or 0))  -- as many go as come, whatever they have
-  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.finished_max then
-    trim_set(ctx, finished, nil, ctx.finished_max, 100 + ctx.ended, counts)
+  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
+    trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended, counts)
   end
   if counts.dead then
     local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
@@ -974,7 +949,7 @@ end
 
 local task = KEYS[4]
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 local tasks, by_name, by_key, counts = {}, {}, {}, {}

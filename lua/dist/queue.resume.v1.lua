@@ -22,7 +22,6 @@
 
 local LAYOUT = 1
 local CREATED = 1
-local BAND = 281474976710656
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local function refuse(field, value, want)
@@ -70,27 +69,9 @@ end
 
 local arg_rare
 
--- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored.
-local function base_time(layout_min, clock)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
-  end
-  if (clock == 'test') ~= (now_ms > 0) then
-    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (clock == 'test' and 'sent: this base was created with clock=test'
-        or '0: this base was not created with clock=test'))
-  end
-  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
-  local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
-end
-
--- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
-local function create_base() local config = KEYS[1]
-  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
+-- create_base(clock): note of a new base which layout its data has, and its clock: that of the server, unless it is `test`.
+local function create_base(clock) local config = KEYS[1]
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
 
 -- done_before(ctx, verb): the word that a call of this verb and rid has left within the last minute, or nil.
@@ -103,9 +84,9 @@ end
 -- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
 -- trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[6]
-  if ctx.events_max == '0' then return end
+  if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
@@ -114,7 +95,7 @@ local function emit(ctx, event, id, detail) local events = KEYS[6]
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
   local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- hold_once(ctx, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
@@ -147,46 +128,39 @@ local function note_done(ctx, verb, word)
   sweep_once(ctx, 10)
 end
 
--- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
-local function open_queue() local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
-  local now, now_text = base_time(row[1], row[2])
-  if not now then return nil, now_text end
-  local ctx = {
-    exists = row[1],
-    now = now,
-    now_text = now_text,
-    lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or 100000,
-    paused = row[5] == 'paused',
-    draining = row[5] == 'draining',
-    finished_max = tonumber(row[6] or 100000),
-    result_ms = tonumber(row[7]),
-    chains = row[8],
-    schedules = row[9],
-    limits = row[10],
-    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
-    fair_top = tonumber(row[12] or 0),
-    epoch = tonumber(row[13] or 0),
-    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
-    ended = 0,
-    told = 0,  -- of ends, by propagate_ends, while it sweeps
-    work = 300,  -- about how many commands the call may still send for what is due on its way
-  }
-  if row[10] then
-    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
-    ctx.met = 0
-    ctx.steps = 100  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
+-- yet, in a call that may create it.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
   end
-  return ctx
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
+-- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
+-- fields of call.toml begin with. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'mode', 'schedules')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_mode = row[4], settings_schedules = row[5] == '1' }
 end
 
 -- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
 local function push_wake(ctx, lane) local wake = KEYS[3]
-  if ctx.paused then return end
+  if (ctx.mode or ctx.settings_mode) == 'paused' then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
@@ -195,7 +169,7 @@ local function set_mode(ctx, mode, event) local config = KEYS[1]
   if done_before(ctx, mode) then return end
   if not ctx.exists then create_base() end
   note_done(ctx, mode, 'done')
-  ctx.paused = mode == 'paused'
+  ctx.mode = mode
   if (redis.call('HGET', config, 'mode') or 'running') == mode then return end
   redis.call('HSET', config, 'mode', mode)
   emit(ctx, event, '-', '')
@@ -221,10 +195,10 @@ end
   return arg_made
 end
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 set_mode(ctx, 'running', 'queue.resumed')
 wake_lanes(ctx)
-if ctx.schedules then arg_rare().push_due('any') end  -- in a drain nobody heard of them
+if ctx.settings_schedules then arg_rare().push_due('any') end  -- in a drain nobody heard of them
 return { 'ok', ctx.now }

@@ -159,27 +159,9 @@ if #ARGV ~= arg_at - 1 then
   return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
 end
 
--- base_time(layout_min, clock): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored.
-local function base_time(layout_min, clock)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
-  end
-  if (clock == 'test') ~= (now_ms > 0) then
-    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (clock == 'test' and 'sent: this base was created with clock=test'
-        or '0: this base was not created with clock=test'))
-  end
-  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
-  local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
-end
-
--- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
-local function create_base() local config = KEYS[1]
-  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
+-- create_base(clock): note of a new base which layout its data has, and its clock: that of the server, unless it is `test`.
+local function create_base(clock) local config = KEYS[1]
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
 
 -- done_before(ctx, verb): the word that a call of this verb and rid has left within the last minute, or nil.
@@ -192,9 +174,9 @@ end
 -- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
 -- trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[6]
-  if ctx.events_max == '0' then return end
+  if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
@@ -203,7 +185,7 @@ local function emit(ctx, event, id, detail) local events = KEYS[6]
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
   local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- hold_once(ctx, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
@@ -244,41 +226,34 @@ local function note_answers(ctx, verb, answers)
   note_done(ctx, verb, table.concat(words, ','))
 end
 
--- open_queue(): what every call needs of the queue's settings, and the time; or nil and the error to answer with.
-local function open_queue() local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'mode', 'finished_max', 'result_ms',
-    'chains', 'schedules', 'limits', 'fair', 'fair_top', 'epoch', 'timeout_ms')
-  local now, now_text = base_time(row[1], row[2])
-  if not now then return nil, now_text end
-  local ctx = {
-    exists = row[1],
-    now = now,
-    now_text = now_text,
-    lease_ms = tonumber(row[3] or 15000),
-    events_max = row[4] or 100000,
-    paused = row[5] == 'paused',
-    draining = row[5] == 'draining',
-    finished_max = tonumber(row[6] or 100000),
-    result_ms = tonumber(row[7]),
-    chains = row[8],
-    schedules = row[9],
-    limits = row[10],
-    fair = (row[11] or '0') ~= '0' and tonumber(row[11]),
-    fair_top = tonumber(row[12] or 0),
-    epoch = tonumber(row[13] or 0),
-    timeout_ms = row[14] and row[14] ~= '0' and tonumber(row[14]),
-    ended = 0,
-    told = 0,  -- of ends, by propagate_ends, while it sweeps
-    work = 300,  -- about how many commands the call may still send for what is due on its way
-  }
-  if row[10] then
-    ctx.limit, ctx.limited, ctx.in_line, ctx.victims, ctx.spared, ctx.timed, ctx.started = {}, {}, {}, {}, {}, {}, {}
-    ctx.met = 0
-    ctx.steps = 100  -- how many lines of limits a call looks at, and tasks of them it lets go, together
-    ctx.rules_ms = tonumber(row[10])  -- when a limit of a kind was changed last
-    ctx.full = BAND + math.max(now, ctx.rules_ms + 1)  -- the score of the line of a full limit that is looked at now
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
+-- yet, in a call that may create it.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
   end
-  return ctx
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
+-- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
+-- fields of call.toml begin with. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'limits')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_limits = tonumber(row[4] or 0) }
 end
 
 -- replayed_answers(ctx, verb, count): what the same call of so many items was answered within the last minute, or nil.
@@ -292,7 +267,7 @@ end
 
 local config, limits, limit_lines = KEYS[1], KEYS[4], KEYS[5]
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 local rules = {}
 for i = 1, item_count do
@@ -342,7 +317,7 @@ for i, key in ipairs(item_key) do
   end
 end
 if looks[1] then redis.call('ZADD', limit_lines, 'XX', 'LT', unpack(looks)) end  -- at most 2,000: two for each item
-if kinds then changed_ms = math.max(ctx.now, (ctx.rules_ms or 0) + 1) end  -- lines of limits that were full by then are looked at
-if kinds or not ctx.limits then redis.call('HSET', config, 'limits', string.format('%.0f', changed_ms)) end
+if kinds then changed_ms = math.max(ctx.now, ctx.settings_limits + 1) end  -- lines of limits that were full by then are looked at
+if kinds or ctx.settings_limits == 0 then redis.call('HSET', config, 'limits', string.format('%.0f', changed_ms)) end
 note_answers(ctx, 'set_limits', answers)
 return { 'ok', ctx.now, answers }

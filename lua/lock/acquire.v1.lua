@@ -41,13 +41,13 @@
 
 local ctx, refused = open_domain({ rid })
 if refused then return refused end
-if ttl_ms > ctx.max_ttl_ms and not ctx.texts[rid] then
-  return refuse('ttl_ms', ttl_ms, string.format('at most max_ttl_ms of the domain: %.0f', ctx.max_ttl_ms))
+if ttl_ms > ctx.settings.max_ttl_ms and not ctx.texts[rid] then
+  return refuse('ttl_ms', ttl_ms, string.format('at most max_ttl_ms of the domain: %.0f', ctx.settings.max_ttl_ms))
 end
 local fresh = not ctx.texts[rid] and math.abs(ctx.now - issued_ms) <= 60000
-local deadline_ms = ctx.now + (ttl_ms > 0 and ttl_ms or ctx.lease_ms)
+local deadline_ms = ctx.now + (ttl_ms > 0 and ttl_ms or ctx.settings.lease_ms)
 if fresh and ctx.exists and not ctx.stepped and ctx.now < ctx.due and ctx.due <= deadline_ms
-  and mode ~= 'permit' and not ctx.rate_per_minute and not ctx.mirror
+  and mode ~= 'permit' and ctx.settings.rate_per_minute == 0 and not ctx.settings.mirror
   and not redis.call('ZRANGE', graph, '[r ' .. resource .. ' ', '(r ' .. resource .. '!', 'BYLEX', 'LIMIT', 0, 1)[1] then
   -- nobody holds it, nobody waits for it, nothing else is to be seen to
   if agent == '' then agent = owner end

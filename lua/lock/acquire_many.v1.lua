@@ -41,8 +41,8 @@ for i = 1, item_count do
 end
 local ctx, refused = open_domain({ rid })
 if refused then return refused end
-if ttl_ms > ctx.max_ttl_ms and not ctx.texts[rid] then
-  return refuse('ttl_ms', ttl_ms, string.format('at most max_ttl_ms of the domain: %.0f', ctx.max_ttl_ms))
+if ttl_ms > ctx.settings.max_ttl_ms and not ctx.texts[rid] then
+  return refuse('ttl_ms', ttl_ms, string.format('at most max_ttl_ms of the domain: %.0f', ctx.settings.max_ttl_ms))
 end
 local status, detail, request = decide(ctx, rid, parts)
 close_domain(ctx)

@@ -20,7 +20,7 @@
 
 local ctx, refused = open_domain(item_rid)
 if refused then return refused end
-if item_count == 1 and not ctx.stepped and ctx.waiting == 0 and ctx.now < ctx.due and not ctx.mirror then
+if item_count == 1 and not ctx.stepped and ctx.waiting == 0 and ctx.now < ctx.due and not ctx.settings.mirror then
   local rid = item_rid[1]
   local owner, agent, locks, code, resource =
     string.match(ctx.texts[rid] or '', '^[gh]%l+ (%S+) (%S+) %d+ %d+ %d+ %d+ %d+ %- %d+ (([xs])/%d+=([^ ,]+)) ')

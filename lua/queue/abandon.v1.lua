@@ -17,7 +17,7 @@
 -- COST   14 + 5n commands, 1 more for each user, tag and parent, O(n log m); at most 27,000 commands, 230,000 steps
 -- EARLY  add_counts emit
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 local answers, gone, went = replayed_answers(ctx, 'abandon', item_count), {}, {}

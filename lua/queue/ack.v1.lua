@@ -22,7 +22,7 @@
 -- COST   10 + n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 4 for each line that opens and 3 for each of up to 100 who leave it, up to 100 + 2n lines and tasks, O(n log m); at most 41,000 commands, 310,000 steps
 -- LATE   cancel_task line_up
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 local counts = {}

@@ -22,7 +22,7 @@
 -- EARLY  find_set lane_emptied push_control read_record state_of trim_set
 -- LATE   line_up
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 local answers, counts = replayed_answers(ctx, 'cancel', item_count), {}

@@ -35,9 +35,9 @@
 -- EARLY  lane_emptied push_wake
 -- LATE   answer_waiters cancel_task drop_task line_up
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
-if lease_ms > 0 then ctx.lease_ms = lease_ms end
+ctx.lease_ms = lease_ms > 0 and lease_ms or ctx.settings.lease_ms
 local standing, known = check_slot()
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
@@ -56,8 +56,8 @@ else
   deadline_ms, leased = claim_tasks(ctx, left_ms > 0 and {} or item_lane, limit, known, counts)
 end
 if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, ctx.now + left_ms) end
-if ctx.limits then next_ms = end_limited(ctx, next_ms, counts) end
-local fires_ms = ctx.schedules and next_firing(ctx) or 0
+if ctx.settings.limits > 0 then next_ms = end_limited(ctx, next_ms, counts) end
+local fires_ms = ctx.settings.schedules and next_firing(ctx) or 0
 if ctx.noted and (ctx.told == 100 or propagate_ends(ctx, 100 - ctx.told, counts) == 100 - ctx.told) and redis.call('EXISTS', ends) == 1 then next_ms = ctx.now end
 retain(ctx, counts)
 add_counts(counts)

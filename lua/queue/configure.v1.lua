@@ -13,26 +13,15 @@
 -- COST   10 commands; at most 13 commands, 340 steps
 -- LATE   set_fair
 
-local stored = redis.call('HGET', config, 'clock')
-if stored then
-  local ctx, refused = open_queue()
-  if refused then return refused end
-  if clock ~= 'keep' and clock ~= stored then
-    return redis.error_reply('ADEQ_CONFLICT clock is ' .. stored .. ' since this queue was created, and cannot become ' .. clock)
-  end
-elseif (clock == 'test') ~= (now_ms > 0) then
-  return redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it')
-else
-  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
+local ctx, refused = open_to_configure(clock)
+if refused then return refused end
+local changes = settings_pairs[1] or {}
+if #changes > 0 and done_before(ctx, 'configure') then changes = {} end
+if changes.fair ~= nil then set_fair(ctx, changes) end
+change_settings(ctx, clock, changes)
+if changes.timeout_ms and tonumber(changes.timeout_ms) ~= ctx.settings.timeout_ms then
+  redis.call('HSET', config, 'timeout_set_ms', ctx.now_text)
 end
-local ctx, changes = open_queue(), settings_pairs[1] or {}
-if #changes > 0 and not done_before(ctx, 'configure') then
-  if changes.fair ~= nil then set_fair(ctx, changes) end
-  redis.call('HSET', config, unpack(changes))  -- at most 60: two for each setting
-  if changes.timeout_ms and tonumber(changes.timeout_ms) ~= (ctx.timeout_ms or 0) then
-    redis.call('HSET', config, 'timeout_set_ms', ctx.now_text)
-  end
-  note_done(ctx, 'configure', 'done')
-end
+if #changes > 0 then note_done(ctx, 'configure', 'done') end
 -- at most 50: settings, counters and marks
 return { 'ok', ctx.now, redis.call('HGETALL', config) }

@@ -8,7 +8,7 @@
 -- FLAGS  allow-oom
 -- COST   3 commands; at most 3 commands, 64 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 redis.call('HSET', config, 'confirmed_ms', ctx.now_text)
 return { 'confirmed', ctx.now }

@@ -21,7 +21,7 @@
 -- COST   9 commands, 4 + 2n more for tasks, 2 more where there are limits, 1 for each that a task holds, 4 for each line that opens and 3 for each of up to 100 who leave it, up to 100 + 2n lines and tasks, O(n log m); at most 33,000 commands, 300,000 steps
 -- LATE   answer_waiters cancel_task line_up settled_as
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 if item_count > 0 then
   local counts = {}

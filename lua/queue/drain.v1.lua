@@ -14,7 +14,7 @@
 -- FLAGS  allow-oom
 -- COST   10 + 2l commands for l lanes; at most 1,200 commands, 5,700 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 set_mode(ctx, 'draining', 'queue.draining')

@@ -64,21 +64,21 @@
 -- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 6 for an ordering key, 2 for one that has moved, 1 with fair shares and 3 for each user, 2 where there are limits and 4 for each in the line of one, O(n log m); at most 63,000 commands, 970,000 steps
 -- LATE   answer_waiters cancel_task
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
-if epoch < ctx.epoch then return refuse_epoch(ctx) end
+if epoch < ctx.settings.epoch then return refuse_epoch(ctx) end
 local stamps, keys = {}, {}
 for i = 1, item_count do
   refused = check_parts(ctx, i, item_pairs[i])
   if refused then return refused end
   stamps[i], keys[i] = rid .. '/' .. i, task .. item_id[i]
 end
-if ctx.draining then refused = refuse_new(ctx, item_id, item_pairs, stamps) end
+if ctx.settings.mode == 'draining' then refused = refuse_new(ctx, item_id, item_pairs, stamps) end
 if refused then return refused end
 
 ctx.some_known, ctx.moved = redis.call('EXISTS', unpack(keys)) > 0, moved  -- at most 1,000: items
 if not ctx.exists then create_base() end
-if epoch > ctx.epoch then redis.call('HSET', config, 'epoch', epoch) end
+if epoch > ctx.settings.epoch then redis.call('HSET', config, 'epoch', epoch) end
 local counts = {}
 local answers = add_tasks(ctx, item_id, item_payload, item_pairs, stamps, counts)
 if ctx.noted then propagate_ends(ctx, 100, counts) end

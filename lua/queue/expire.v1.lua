@@ -16,7 +16,7 @@
 -- EARLY  await_deadline move_to_dead lane_emptied leave_line next_lane push_due read_record trim_set
 -- LATE   cancel_task
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 local counts = {}

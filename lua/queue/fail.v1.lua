@@ -31,7 +31,7 @@
 -- EARLY  await_deadline backoff move_to_dead delay_until describe_death push_due settled_before trim_set
 -- LATE   line_up
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 local counts = {}

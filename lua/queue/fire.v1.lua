@@ -52,7 +52,7 @@
 -- COST   22 commands, up to 3 more where it is due again within 10 s, 3 more for each task of it that has not ended, 10 where it waits for them, up to 20 where it cancels them, more for what the task says, as in enqueue, O(log m); at most 930 commands, 11,000 steps
 -- LATE   answer_waiters cancel_task retain
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 local key = schedule .. name
 local row = redis.call('HMGET', key, 'rev', 'next_ms', 'call')
@@ -64,7 +64,7 @@ if tonumber(row[1]) ~= rev or tonumber(row[2]) ~= nominal_ms then return { 'stal
 if nominal_ms > ctx.now then return { 'early', ctx.now } end
 if next_ms > 0 and next_ms <= nominal_ms then return refuse('next_ms', next_ms, '0, or later than nominal_ms') end
 if not late and item_count == 0 then return refuse('item_count', 0, '1, unless late') end
-refused = ctx.draining and not late and refuse_new(ctx, item_id, { {} }, { rid .. '/1' })
+refused = ctx.settings.mode == 'draining' and not late and refuse_new(ctx, item_id, { {} }, { rid .. '/1' })
 if refused then return refused end
 
 local counts, status, passed = {}, 'missed', missed + (late and 1 or 0)

@@ -11,7 +11,7 @@
 -- FLAGS  no-writes
 -- COST   2 + 4n to 2 + 9n commands, O(n log m); at most 2,300 commands, 96,000 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 local answers, bytes = {}, 0

@@ -23,10 +23,10 @@
 -- COST   9 commands, 1 more for each task with ties, O(n log m); at most 1,200 commands, 29,000 steps
 -- LATE   over_time
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
-local deadline_ms = ctx.now + (lease_ms > 0 and lease_ms or ctx.lease_ms)
+local deadline_ms = ctx.now + (lease_ms > 0 and lease_ms or ctx.settings.lease_ms)
 local mode, wanted = 'run', 0
 if worker ~= '' then mode, wanted = renew_presence(ctx) end
 if item_count == 0 then return { 'ok', ctx.now, mode, wanted, {} } end
@@ -38,7 +38,7 @@ local answers, renewed = {}, {}
 for i = 1, item_count do
   local flags, ran = flags_of(held[i], item_token[i])
   local tied = flags and string.find(flags, ' ties', 1, true)
-  local timed = flags and (tied or ctx.timeout_ms)
+  local timed = flags and (tied or ctx.settings.timeout_ms > 0)
   local late_ms = timed and over_time(ctx, item_id[i], tonumber(string.match(ran, '^%d+')), tied) or -1
   local lost = not flags or tonumber(deadlines[i] or 0) <= ctx.now
   if lost or (late_ms >= 0 and late_ms >= ctx.grace_ms) then

@@ -8,7 +8,7 @@
 -- FLAGS  no-writes
 -- COST   2 + n commands; at most 1,200 commands, 13,000 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 local answers = {}

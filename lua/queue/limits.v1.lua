@@ -13,7 +13,7 @@
 -- FLAGS  no-writes
 -- COST   3 + 4n commands, O(n); at most 890 commands, 4,500 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 if not string.find(cursor, '^%d*$') then return refuse('cursor', cursor, 'empty, or what the page before answered') end
 

@@ -23,7 +23,7 @@
 -- FLAGS  no-writes
 -- COST   5 + 2n commands in a state, up to 8n by user, tag or parent, O(n log m); at most 360 commands, 34,000 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 local driver, last_score, last_id = string.match(cursor, '^(%l+) (%d+) (%S+)$')
 local indexed = user ~= '' or tag ~= '' or parent ~= ''

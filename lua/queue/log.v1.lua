@@ -8,7 +8,7 @@
 -- FLAGS  no-writes
 -- COST   3 commands; at most 3 commands, 400 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 local lines = {}

@@ -14,7 +14,7 @@
 -- FLAGS  allow-oom
 -- COST   5 commands; at most 3 commands, 84 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 local layout, rewritten, before = raise_layout(done)

@@ -18,7 +18,7 @@
 -- FLAGS  no-writes
 -- COST   2 + 3n to 2 + 9n commands, O(n log m); at most 7,800 commands, 130,000 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 local answers, bytes = {}, 0

@@ -17,21 +17,21 @@
 -- REPLAY rid
 -- COST   10 commands; at most 9 commands, 3,000 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 if item_count == 0 then
   if not ctx.exists then create_base() end
-  if epoch > ctx.epoch then redis.call('HSET', config, 'epoch', epoch) end
-  return { 'ok', ctx.now, math.max(epoch, ctx.epoch) }
+  if epoch > ctx.settings.epoch then redis.call('HSET', config, 'epoch', epoch) end
+  return { 'ok', ctx.now, math.max(epoch, ctx.settings.epoch) }
 end
-if done_before(ctx, 'partition') then return { 'ok', ctx.now, ctx.epoch } end
+if done_before(ctx, 'partition') then return { 'ok', ctx.now, ctx.settings.epoch } end
 local row = redis.call('HMGET', config, 'partitions', 'homes', 'map_epoch')
 local mapped = tonumber(row[3] or 0)
 if mapped ~= epoch - 1 then return { 'conflict', ctx.now, mapped } end
 
 if not ctx.exists then create_base() end
 local homes = (row[2] and row[2] .. ';' or '') .. (row[1] or '-')
-redis.call('HSET', config, 'map_epoch', epoch, 'epoch', math.max(epoch, ctx.epoch),
+redis.call('HSET', config, 'map_epoch', epoch, 'epoch', math.max(epoch, ctx.settings.epoch),
   'partitions', table.concat(item_tag, ' '), 'homes', homes)
 if settle then redis.call('HSET', config, 'settled', select(2, string.gsub(homes, '[^;]+', ''))) end
 note_done(ctx, 'partition', 'done')

@@ -14,7 +14,7 @@
 -- FLAGS  allow-oom
 -- COST   9 commands; at most 9 commands, 130 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 set_mode(ctx, 'paused', 'queue.paused')

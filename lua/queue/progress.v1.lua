@@ -23,7 +23,7 @@
 -- FLAGS  allow-oom
 -- COST   9 + 5n commands, O(n log m); at most 5,600 commands, 140,000 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 local answers = replayed_answers(ctx, 'progress', item_count)

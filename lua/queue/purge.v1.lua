@@ -18,7 +18,7 @@
 -- COST   24 + 4n commands, 3 for one in the line of a limit, 8 more for unique and idempotency key, 1 for each user, tag and parent, 5 for one that others wait for, O(n log m); at most 2,800 commands, 19,000 steps
 -- EARLY  emit lane_emptied leave_line
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 local purged, left = string.match(done_before(ctx, 'purge') or '', '^(%d+):(%d)$')

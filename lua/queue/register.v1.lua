@@ -26,7 +26,7 @@
 -- FLAGS  allow-oom
 -- COST   14 commands; at most 15 commands, 1,200 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'replaced')
 if string.find(' ' .. (row[2] or '') .. ' ', ' ' .. incarnation .. ' ', 1, true) then return { 'stale' } end

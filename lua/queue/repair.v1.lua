@@ -31,7 +31,7 @@
 -- EARLY  emit
 -- LATE   answer_waiters line_up
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 local tasks, by_name, by_key, counts = {}, {}, {}, {}

@@ -13,10 +13,10 @@
 -- COST   10 + 2l commands for l lanes, up to 3 more where the queue has schedules; at most 1,200 commands, 5,700 steps
 -- EARLY  create_base
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 set_mode(ctx, 'running', 'queue.resumed')
 wake_lanes(ctx)
-if ctx.schedules then push_due('any') end  -- in a drain nobody heard of them
+if ctx.settings.schedules then push_due('any') end  -- in a drain nobody heard of them
 return { 'ok', ctx.now }

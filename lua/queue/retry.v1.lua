@@ -19,7 +19,7 @@
 -- COST   12 + 6n commands, 1 more with fair shares and 2 for each user, O(n log m); at most 17,000 commands, 92,000 steps
 -- EARLY  add_counts await_deadline emit push_due
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 local answers, by_lane, retried = replayed_answers(ctx, 'retry', item_count), {}, 0
@@ -40,7 +40,7 @@ for i = 1, item_count do
     answers[i], retried = { 'retried' }, retried + 1
     revive_task(ctx, id, row[2], row[3])
     local band = tonumber(row[5] or 5)
-    local own_place = ctx.fair and share_place(ctx, row[4] or 'any', row[7] or '', band) or place + i
+    local own_place = ctx.settings.fair > 0 and share_place(ctx, row[4] or 'any', row[7] or '', band) or place + i
     line_up(by_lane, row[4] or 'any', band * BAND + own_place, id)
     if row[6] then await_deadline(ctx, id, ctx.now) end
     emit(ctx, 'task.retried', id, 'reason=by_hand')

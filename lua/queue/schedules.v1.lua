@@ -14,7 +14,7 @@
 -- FLAGS  no-writes
 -- COST   3 + n commands where they are due, else 3 + 2n, 2 more on a page that follows another, O(n log m); at most 450 commands, 18,000 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 local last_score, last_name = string.match(cursor, '^(%d+) (%S+)$')
 if cursor ~= '' and not last_name then return refuse('cursor', cursor, 'empty, or what the page before answered') end

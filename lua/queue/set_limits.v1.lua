@@ -25,7 +25,7 @@
 -- REPLAY rid
 -- COST   9 + 3n commands, O(n); at most 3,400 commands, 140,000 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 local rules = {}
 for i = 1, item_count do
@@ -75,7 +75,7 @@ for i, key in ipairs(item_key) do
   end
 end
 if looks[1] then redis.call('ZADD', limit_lines, 'XX', 'LT', unpack(looks)) end  -- at most 2,000: two for each item
-if kinds then changed_ms = math.max(ctx.now, (ctx.rules_ms or 0) + 1) end  -- lines of limits that were full by then are looked at
-if kinds or not ctx.limits then redis.call('HSET', config, 'limits', string.format('%.0f', changed_ms)) end
+if kinds then changed_ms = math.max(ctx.now, ctx.settings.limits + 1) end  -- lines of limits that were full by then are looked at
+if kinds or ctx.settings.limits == 0 then redis.call('HSET', config, 'limits', string.format('%.0f', changed_ms)) end
 note_answers(ctx, 'set_limits', answers)
 return { 'ok', ctx.now, answers }

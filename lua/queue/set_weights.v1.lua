@@ -15,7 +15,7 @@
 -- REPLAY rid
 -- COST   8 + 2n commands, O(n); at most 2,300 commands, 26,000 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 if not done_before(ctx, 'set_weights') then
   if not ctx.exists then create_base() end

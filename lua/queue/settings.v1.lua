@@ -6,6 +6,6 @@
 -- FLAGS  no-writes
 -- COST   3 commands; at most 3 commands, 58 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 return { 'ok', ctx.now, redis.call('HGETALL', config) }  -- at most 50: settings, counters and marks

@@ -20,7 +20,7 @@
 -- COST   8 + 3n commands, 2 more where it is due within 10 s, 2 more where there are limits, 1 for each that a task holds, 4 for each line that opens and 3 for each of up to 100 who leave it, up to 100 + 2n lines and tasks, O(n log m); at most 36,000 commands, 310,000 steps
 -- EARLY  await_deadline delay_until push_due settled_before trim_set
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 local counts = {}

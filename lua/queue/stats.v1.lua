@@ -8,7 +8,7 @@
 -- FLAGS  no-writes
 -- COST   13 + l commands for l lanes; at most 12,000 commands, 45,000 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 local names, sizes, in_line = redis.call('SRANDMEMBER', lanes, 10000), {}, 0
@@ -29,7 +29,7 @@ for name, sum in pairs({ claimed = sums.wait_ms, completed = sums.run_ms }) do
   if sum > 0 then totals[#totals + 1], totals[#totals + 2] = name, string.format('%.0f', sum) end
 end
 return {
-  'ok', ctx.now, ctx.paused and 'paused' or ctx.draining and 'draining' or 'running', in_line,
+  'ok', ctx.now, ctx.settings.mode or 'running', in_line,
   redis.call('ZCARD', delayed), redis.call('ZCARD', blocked), redis.call('ZCARD', leases),
   redis.call('ZCOUNT', leases, '-inf', ctx.now), redis.call('ZCARD', finished), redis.call('ZCARD', dead),
   redis.call('ZCOUNT', workers, string.format('(%.0f', ctx.now - read_presence()), '+inf'),

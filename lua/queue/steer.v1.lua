@@ -19,7 +19,7 @@
 -- FLAGS  allow-oom
 -- COST   10 + 5n commands, O(n log m); at most 5,600 commands, 29,000 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 local answers = replayed_answers(ctx, 'steer', item_count)

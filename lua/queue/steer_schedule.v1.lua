@@ -22,7 +22,7 @@
 -- COST   12 commands, up to 3 more where it is due within 10 s, O(log m); at most 4 commands, 120 steps
 -- LATE   read_open
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 local key = schedule .. name
 local before = done_before(ctx, 'steer_schedule')

@@ -46,14 +46,14 @@
 -- COST   23 commands, 3 more for each task of it that has not ended, 10 where it waits for them, up to 20 where it cancels them, more for what the task says, as in enqueue, O(log m); at most 940 commands, 11,000 steps
 -- LATE   answer_waiters cancel_task done_before note_done retain
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 local before = done_before(ctx, 'trigger')
 if before then return { before, ctx.now } end
 local found = redis.call('HGET', schedule .. name, 'rev')
 if not found then return { 'not_found', ctx.now } end
 if tonumber(found) ~= rev then return { 'stale', ctx.now } end
-refused = ctx.draining and refuse_new(ctx, item_id, { {} }, { rid .. '/1' })
+refused = ctx.settings.mode == 'draining' and refuse_new(ctx, item_id, { {} }, { rid .. '/1' })
 if refused then return refused end
 
 local counts = {}

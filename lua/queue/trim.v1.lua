@@ -15,7 +15,7 @@
 -- COST   15 + n commands, 1 more for a dead one, 2 for a stub, 1 for each user, tag and parent, O(n log m); at most 1,900 commands, 19,000 steps
 -- LATE   shorten_family
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 
 local counts = {}

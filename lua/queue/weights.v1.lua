@@ -10,7 +10,7 @@
 -- FLAGS  no-writes
 -- COST   2 or 3 commands, O(n); at most 3 commands, 6,700 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 if not string.find(cursor, '^%d*$') then return refuse('cursor', cursor, 'empty, or what the page before answered') end
 if item_count == 0 then

@@ -15,7 +15,7 @@
 -- FLAGS  no-writes
 -- COST   4 + 2n commands, O(n); at most 460 commands, 17,000 steps
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 if not string.find(cursor, '^%d*$') then return refuse('cursor', cursor, 'empty, or what the page before answered') end
 

@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import seams
+from call import FILE as CALL_FILE
+from call import CallError, CallField, read_call
 from closure import resolve
-from header import BuildError, read_include, read_script
+from header import TEMPLATES, BuildError, read_include, read_script
 from keys import FILE as KEYS_FILE
 from keys import KeysError, read_keys
 from model import (
@@ -53,6 +55,7 @@ from noun import (
     with_constants,
 )
 from noun import check as check_noun
+from opening import opening
 from preamble import LAYOUT, keys_of, preamble
 from scan import GLOBALS, LuaError, parse, renamed, substitute, tokens
 from uses import of_noun
@@ -98,6 +101,7 @@ class Sources:
     errors: dict[str, Any]  # errors.toml: `script` and `server`
     nouns: dict[str, Noun]
     keys: dict[str, dict[str, Key]]  # of each noun, by name and in order
+    call: dict[str, dict[str, CallField]]  # of each noun and of the kernel, the fields of ctx, by name
 
 
 class BuildErrors(Exception):
@@ -111,6 +115,7 @@ def load(root: Path) -> Sources:
     includes: list[Include] = []
     nouns: dict[str, Noun] = {}
     keys: dict[str, dict[str, Key]] = {}
+    call: dict[str, dict[str, CallField]] = {"kernel": {}}
     errors = _errors(root)
     for path in _include_files(root):
         try:
@@ -124,7 +129,8 @@ def load(root: Path) -> Sources:
                 nouns[folder.name] = noun
             keys[folder.name] = read_keys(root, folder.name)
             includes += seams.dispatchers(noun, includes) if noun else []
-        except (NounError, KeysError, BuildError) as error:
+            call |= {word: read_call(root, word) for word in ("kernel", folder.name)}
+        except (NounError, KeysError, CallError, BuildError) as error:
             problems.append(str(error))
             continue
         visible = _visible(includes, folder.name)
@@ -138,28 +144,23 @@ def load(root: Path) -> Sources:
         ]
     called = {word: nouns[word].lua if word in nouns else word for word in keys}
     problems += _misnamed(called)
-    for path in _source_files(root):
+    for path, word in _source_files(root):
         try:
-            noun = nouns.get(path.parent.name)
+            noun = nouns.get(word)
             script = read_script(root, path.relative_to(root).as_posix(), noun, called)
-            script.constants = noun.constants if noun else {}
             known, known_keys = _known(script, includes, keys, nouns)
             problems += seams.direct_calls(known, script.path, script.free)
             scripts.append(script)
             _check_errors(script, errors["script"])
             if not problems:
                 resolve(script, known, known_keys)
+                script.constants = opening(script, nouns, call)
         except BuildError as error:
             problems.append(str(error))
     if not scripts and not problems:
         problems.append(f"{root}: no sources: there is no <noun>/<verb>.v<N>.lua")
-    wanted = {include.path for script in scripts for include in script.includes}
     if not problems:
-        problems += [
-            f"{include.path}:1: no script uses {include.name if include.generated else 'it'}"
-            for include in includes
-            if include.path not in wanted
-        ]
+        problems += _unused(includes, scripts)
     if not problems:
         for noun in nouns.values():
             adopt(noun, *_of(noun, scripts)[:2])
@@ -167,7 +168,15 @@ def load(root: Path) -> Sources:
             problems += check_noun(noun, *_of(noun, scripts), nouns)
     if problems:
         raise BuildErrors("\n".join(dict.fromkeys(problems)))  # one of the kernel is a problem of each noun
-    return Sources(sorted(scripts, key=lambda s: (s.noun, s.verb, s.version)), includes, errors, nouns, keys)
+    return Sources(sorted(scripts, key=lambda s: (s.noun, s.verb, s.version)), includes, errors, nouns, keys, call)
+
+
+def _unused(includes: list[Include], scripts: list[Script]) -> Iterator[str]:
+    """The includes that are in no script, each as a finding."""
+    wanted = {include.path for script in scripts for include in script.includes}
+    for include in includes:
+        if include.path not in wanted:
+            yield f"{include.path}:1: no script uses {include.name if include.generated else 'it'}"
 
 
 def _of(noun: Noun, scripts: list[Script]) -> tuple[list[Script], str, str]:
@@ -219,7 +228,7 @@ def _include_files(root: Path) -> list[Path]:
     """Those of the kernel, which every noun may use, and those that each noun has for itself."""
     folders = [root / "kernel", *(folder / "include" for folder in _folders(root))]
     found = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
-    return [path for path in found if path != root / "kernel" / FILE]
+    return [path for path in found if path.parent != root / TEMPLATES and path.suffix != ".toml"]
 
 
 def _visible(includes: list[Include], noun: str) -> dict[str, Include]:
@@ -254,9 +263,15 @@ def _of_folders(includes: list[Include], noun: str) -> list[Include]:
     return [one for one in includes if one.path.startswith(("kernel/", f"{noun}/"))]
 
 
-def _source_files(root: Path) -> Iterator[Path]:
+def _source_files(root: Path) -> Iterator[tuple[Path, str]]:
+    """The sources of scripts, with the noun of each: those of the kernel are of every noun that has none of its own."""
     for folder in _folders(root):
-        yield from (path for path in sorted(folder.iterdir()) if path.name not in (FILE, KEYS_FILE, "include"))
+        own = [path for path in sorted(folder.iterdir()) if path.name not in (FILE, KEYS_FILE, CALL_FILE, "include")]
+        yield from ((path, folder.name) for path in own)
+        if (folder / FILE).is_file():
+            verbs = {path.name.partition(".")[0] for path in own}
+            shared = sorted((root / TEMPLATES).glob("*.lua"))
+            yield from ((path, folder.name) for path in shared if path.name.partition(".")[0] not in verbs)
 
 
 def _check_errors(script: Script, codes: dict[str, Any]) -> None:

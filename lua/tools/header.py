@@ -6,6 +6,7 @@ import re
 from collections.abc import Container, Mapping
 from dataclasses import replace
 from pathlib import Path
+from string import Template
 
 from model import (
     FIELD_TYPES,
@@ -32,6 +33,9 @@ OPEN = GLOBALS - {"KEYS", "ARGV"}
 LATE_BODY = "-- LATE BODY"  # before that part of a body which few calls come to: late includes are made there
 # Names that the preamble may give a script beside those of the header; its own begin with `arg_`.
 PREAMBLE = frozenset(["BAND", "CREATED", "LAYOUT", "MAX_SAFE", "refuse"])
+
+# Scripts that each noun has unless it has one of that name itself; $word and $title in their headers are of noun.toml.
+TEMPLATES = "kernel/scripts"
 
 _EVENT = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+", re.A)
 _FIRST = re.compile(r"([a-z]+)\.([a-z][a-z0-9_]*)\.v([1-9]\d*): (\S.*)", re.A)
@@ -106,13 +110,15 @@ def divided(lines: list[str]) -> tuple[int, str, str]:
 
 
 def read_script(root: Path, path: str, noun: Noun | None = None, nouns: Mapping[str, str] | None = None) -> Script:
-    """Read one source and check all that can be seen without the includes.
+    """Read one source for a noun, and check all that can be seen without the includes.
 
     nouns: all that there are, and what each is called in the body of a script that uses it.
     """
     text = read_text(root, path)
     lines = text.splitlines()
     size, body, rest = divided(lines)
+    if noun and path.startswith(TEMPLATES):
+        lines[:size] = [Template(line).substitute(noun.facts) for line in lines[:size]]
     script = Script(path, "\n".join(lines[:size]), body.strip("\n"), rest.strip("\n"))
     _Header(script, lines[:size], noun, nouns or {}).read()
     if rest and (script.early or script.late):
@@ -185,7 +191,7 @@ class _Header:
 
     def first(self) -> None:
         script = self.script
-        path = _PATH.fullmatch(script.path)
+        path = _PATH.fullmatch(self.place())
         if path is None:
             raise self.fail("the file must be <noun>/<verb>.v<N>.lua, in small letters")
         first = _FIRST.fullmatch(self.lines[0].removeprefix("-- ")) if self.lines else None
@@ -194,6 +200,11 @@ class _Header:
             got = self.lines[0] if self.lines else "no comment"
             raise self.fail(f"must be '-- {script.id}: <text>', as the path says, got {got!r}")
         script.doc = first[4].strip()
+
+    def place(self) -> str:
+        """The path of the source; of one of the kernel, what it would be in the folder of its noun."""
+        word = self.noun.facts["word"] if self.noun else ""
+        return self.script.path.replace(TEMPLATES, word, 1)
 
     def finish(self) -> None:
         script = self.script

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bounds import check_bounds
 from bundle import BuildErrors, Sources, load
+from call import check_fields, fields_of
 from keys import FILE as KEYS_FILE
 from model import Script
 from noun import FILE
@@ -71,6 +72,7 @@ def lint(root: Path) -> list[str]:
         facts[path] = Facts(path)
         every = tokens(text)
         found += _check_tokens(facts[path], every) + check_bounds(path, text, every)
+        found += check_fields(path, sources.call[path.split("/")[0]], every, parse(text).ctx)
     for script in sources.scripts:
         parts = [facts[script.path], *(facts[one.path] for one in script.includes if not one.generated)]
         found += _check_script(script, sources, parts)
@@ -98,6 +100,20 @@ def unused_keys(root: Path) -> list[str]:
     ]
 
 
+def unused_fields(root: Path) -> list[str]:
+    """The fields of ctx that are declared and in no source, each as a finding."""
+    sources = load(root)
+    texts = [(one.path, one.text) for one in sources.includes]
+    texts += [(one.path, f"{one.body}\n{one.rest}") for one in sources.scripts]
+    used = {(path.split("/")[0], name) for path, text in texts for name, _ in fields_of(tokens(text))}
+    return [
+        f"{field.path}:1: {name} is declared but not used"
+        for word, fields in sources.call.items()
+        for name, field in fields.items()
+        if field.path.startswith(f"{word}/") and (word, name) not in used
+    ]
+
+
 def _check_tokens(facts: Facts, every: list[Token]) -> list[str]:
     found: list[str] = []
 
@@ -112,6 +128,11 @@ def _check_tokens(facts: Facts, every: list[Token]) -> list[str]:
             facts.literals.setdefault(token.literal, token.line)
         elif token.kind == "name" and token.text in BANNED and field_of is None:
             report(token, f"{token.text} is not allowed: {BANNED[token.text]}")
+        elif field_of == "ctx" and token.text == "settings":
+            if following != ".":
+                report(token, "a setting must be named where it is read, as ctx.settings.<name>, so that open reads it")
+            elif "".join(texts[i + 3 : i + 4]) == "=":
+                report(token, "ctx.settings is for reading: a call keeps what it changes in a field of its own")
         elif field_of == "math" and token.text.startswith("random"):
             report(token, f"math.{token.text} gives every call the same numbers: take an argument")
         elif (token.text, following) in (("while", "true"), ("until", "false")):
@@ -201,7 +222,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--lua", type=Path, default=Path(__file__).parents[1], metavar="DIR", help="the sources")
     options = parser.parse_args(arguments)
     try:
-        found = lint(options.lua) + without_facts(options.lua) + unused_keys(options.lua) + check(options.lua)
+        checks = (lint, without_facts, unused_keys, unused_fields, check)
+        found = [finding for each in checks for finding in each(options.lua)]
     except BuildErrors as error:
         print(error, file=sys.stderr)
         return 1

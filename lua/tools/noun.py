@@ -27,7 +27,10 @@ _TABLES = (
 )  # fmt: skip
 _NEEDED = ("word", "plural", "title", "method", "field")
 _MAY = ("lua", "seams")
-_CONSTANT = re.compile(r"\b(?:DEFAULT|WAIT)_[a-z0-9_]+\b")
+_CONSTANT = re.compile(r"\b(?:(?:DEFAULT|WAIT)_[a-z0-9_]+|(?:[a-z_]+__)?(?:SETTING_NAMES|CTX_FIELDS)|NOUN_FIELD)\b")
+
+# In the generated scripts the settings are fields of ctx, with this before their names: a table of its own takes time.
+SETTINGS = "settings_"
 
 Entry = dict[str, Any]
 
@@ -50,10 +53,21 @@ class Noun:
 
     @property
     def constants(self) -> dict[str, str]:
-        """What stands in the generated scripts for DEFAULT_<setting> and WAIT_<wait>."""
-        found = {f"DEFAULT_{arg.name}": _literal(arg) for arg in self.settings if arg.default}
+        """What stands in the generated scripts for DEFAULT_<setting>, WAIT_<wait> and NOUN_FIELD."""
+        found = {"NOUN_FIELD": f"'{self.facts['field']}'"}
+        found |= {f"DEFAULT_{arg.name}": literal(arg) for arg in self.settings if arg.default}
         waits = self.shared.get("waits", {}) | self.facts["waits"]
         return found | {f"WAIT_{name}": str(wait[0]) for name, wait in waits.items()}
+
+    def config(self) -> dict[str, tuple[Arg, bool]]:
+        """What `config` holds, and whether it is a setting; what `[tables.settings]` says itself goes first."""
+        found = {arg.name: (arg, True) for arg in self.settings}
+        others = self.facts["tables"].get("settings") or self.shared.get("tables", {}).get("settings", {})
+        for name, entry in others.items():
+            if name != "settings":
+                kind = entry if isinstance(entry, str) else entry[0]
+                found[name] = Arg(name, Type("text") if kind == "text" else _type(kind), None), False
+        return found
 
 
 def read_noun(root: Path, word: str) -> Noun | None:
@@ -109,7 +123,8 @@ def adopt(noun: Noun, scripts: list[Script], sources: str) -> None:
 
 
 def with_constants(text: str, constants: Mapping[str, str]) -> str:
-    """The text with the numbers of noun.toml for their names; unknown names stay."""
+    """The text with the numbers of noun.toml for their names, and settings as `open` gives them; unknown names stay."""
+    text = re.sub(r"\bctx\.settings\.", f"ctx.{SETTINGS}", text)
     return _CONSTANT.sub(lambda name: constants.get(name[0], name[0]), text)
 
 
@@ -167,6 +182,8 @@ def _is_others(event: str, script: Script, noun: Noun, others: Mapping[str, Noun
 
 def _check_settings(noun: Noun, sources: str) -> Iterator[str]:
     for arg in noun.settings:
+        if re.search(rf"\bctx\.settings\.{arg.name}\b", sources):
+            continue
         if f"'{arg.name}'" not in sources:
             yield f"settings: no source reads {arg.name}"
         elif arg.default not in (None, "", "0") and f"DEFAULT_{arg.name}" not in sources:
@@ -393,6 +410,6 @@ def _wire(value: Any) -> str:
     return str(int(value) if isinstance(value, bool) else value)
 
 
-def _literal(arg: Arg) -> str:
+def literal(arg: Arg) -> str:
     """A default as Lua reads what is stored: numbers as such, all else as text."""
     return str(arg.default) if arg.type.name == "int" else f"'{arg.default}'"

@@ -81,7 +81,8 @@ class Function:
 @dataclass
 class Chunk:
     """`free`, `written`: name -> line of its first use; `uses`: all of those that are free; `sure`: those of free that
-    are used outside of `if`, `and` and `or`; `top`: how the outermost statements begin.
+    are used outside of `if`, `and` and `or`; `top`: how the outermost statements begin; `ctx`: the fields of `ctx` that
+    are assigned, with the line of the first time.
     """
 
     tokens: list[Token]
@@ -91,6 +92,7 @@ class Chunk:
     written: dict[str, int] = field(default_factory=dict)
     functions: list[Function] = field(default_factory=list)
     top: list[str] = field(default_factory=list)
+    ctx: dict[str, int] = field(default_factory=dict)
 
 
 def parse(text: str, nouns: Container[str] = ()) -> Chunk:
@@ -331,9 +333,9 @@ class _Parser:
         self.take("end")
 
     def assignment(self) -> None:
-        targets = [self.suffixed()]
+        targets = [self.target()]
         while self.accept(","):
-            targets.append(self.suffixed())
+            targets.append(self.target())
         if self.word == "=" or len(targets) > 1:
             self.take("=")
             for name in targets:
@@ -342,6 +344,14 @@ class _Parser:
             self.expressions()
         elif not self.called:
             raise LuaError(self.token.line, "a statement must be a call or an assignment")
+
+    def target(self) -> Token | None:
+        start = self.at
+        bare = self.suffixed()
+        texts = [token.text for token in self.chunk.tokens[start : self.at]]
+        if texts[:2] == ["ctx", "."] and len(texts) == 3 and self.word in ("=", ","):
+            self.chunk.ctx.setdefault(texts[2], self.chunk.tokens[start].line)
+        return bare
 
     # Expressions: only names matter here, so precedence does not
 

@@ -27,10 +27,11 @@ REWRITE = """\
 -- FLAGS  allow-oom
 -- COST   4 + n commands for n entries, about 100
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
-if ctx.layout < LAYOUT then
-  return redis.error_reply('ADEQ_LAYOUT migrate comes first: what is written is still of layout ' .. ctx.layout)
+local layout = ctx.settings.layout
+if layout < LAYOUT then
+  return redis.error_reply('ADEQ_LAYOUT migrate comes first: what is written is still of layout ' .. layout)
 end
 
 local key, at = string.match(cursor, '^(%l+):(%d+)$')
@@ -77,15 +78,11 @@ RAN = "held and string.sub(held, (string.find(held, '|', 1, true) or #held) + 1)
 CHANGES = {
     "lua/tools/preamble.py": [("\nLAYOUT = 1\n", "\nLAYOUT = 2\n")],
     "lua/queue/noun.toml": [("[statuses]\n", '[statuses]\nmore = ["again", "there is more"]\n')],
-    "lua/queue/include/core/open_queue.lua": [
-        ("'timeout_ms')", "'timeout_ms', 'layout')"),
-        ("    ended = 0,\n", "    ended = 0,\n    layout = tonumber(row[15] or CREATED),\n"),
-    ],
     "lua/queue/include/claim/write_lease.lua": [
         ("  return token", "  local ran = ctx.now_text .. ' ' .. runs .. ' ' .. fence\n  return token"),
         (
             "'|' .. ctx.now_text .. ' ' .. runs .. ' '\n    .. fence .. ' ' .. worker",
-            "'|'\n    .. (ctx.layout >= 2 and '=' .. worker .. ' ' .. ran or ran .. ' ' .. worker)",
+            "'|'\n    .. (ctx.settings.layout >= 2 and '=' .. worker .. ' ' .. ran or ran .. ' ' .. worker)",
         ),
     ],
     "lua/queue/include/claim/read_lease.lua": [("string.match(ran, ", f"string.match(({OLDER.format('ran')}), ")],

@@ -11,6 +11,7 @@ from tests.unit.lua_tree import LUA, bundle, header, noun, scan
 
 # What bundle.py adds to the lines of a source.
 _RARE = "arg_rare()."
+_SETTINGS = f"ctx.{noun.SETTINGS}"
 _KEYS = re.compile(r"^(local function \w+\([^)]*\)) local [\w, ]+ = KEYS\[.*\]$")
 
 
@@ -53,19 +54,20 @@ def rebuilt(texts: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def origins(source: str, text: str) -> dict[int, tuple[str, int]]:
+def origins(script_id: str, text: str) -> dict[int, tuple[str, int]]:
     """From a line of a generated script to its source, a path below lua/, and the line there.
 
-    What bundle.py writes itself has none.
+    What bundle.py writes itself has none, so neither have the lines of `open` that it fills in.
     """
     found: dict[int, tuple[str, int]] = {}
-    constants = sources().nouns[source.split("/", 1)[0]].constants
+    (script,) = (one for one in sources().scripts if one.id == script_id)
+    source, constants = script.path, script.constants
     generated = [as_written(line) for line in text.splitlines()]
-    (script,) = (one for one in sources().scripts if one.path == source)
     texts = {part.path: bundle.text_of(part) for part in script.includes}
     texts[source] = scan.substitute(text_of(source), {}, script.uses.values())
     for name, own in texts.items():
-        lines = noun.with_constants(own, constants).strip("\n").splitlines()
+        written = own.strip("\n").splitlines()
+        lines = as_written(noun.with_constants("\n".join(written), constants)).splitlines()
         parts = {0: lines}
         if name == source:
             body, _, _ = header.divided(lines)
@@ -75,10 +77,14 @@ def origins(source: str, text: str) -> dict[int, tuple[str, int]]:
             starts = (at for at, line in enumerate(generated) if part and line == part[0])
             at = next((at for at in starts if generated[at : at + len(part)] == part), None)
             if at is not None:
-                found |= {at + offset + 1: (name, skip + offset + 1) for offset in range(len(part))}
+                found |= {
+                    at + offset + 1: (name, skip + offset + 1)
+                    for offset in range(len(part))
+                    if "CTX_FIELDS" not in written[skip + offset]
+                }
     return found
 
 
 def as_written(text: str) -> str:
     """A line of a generated script, or a part of one, as its source has it."""
-    return _KEYS.sub(r"\1", text.replace(_RARE, ""))
+    return _KEYS.sub(r"\1", text.replace(_RARE, "").replace(_SETTINGS, "ctx.settings."))

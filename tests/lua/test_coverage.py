@@ -80,8 +80,7 @@ def scripts() -> list[Script]:
 
 def ways(branches: BranchClient, script: Script) -> Iterator[tuple[int, Place]]:
     """The number and the place of each way of a script that has a source: what bundle.py writes has none."""
-    (source,) = (one["source"] for one in library().manifest["scripts"] if one["id"] == script.id)
-    lines, generated = origins(source, script.text), script.text.splitlines()
+    lines, generated = origins(script.id, script.text), script.text.splitlines()
     for number, way in branches.ways(script.text).items():
         if way.line in lines:
             before = as_written(generated[way.line - 1][: way.column])

@@ -17,7 +17,7 @@ def run(bench: Bench, name: str, before: str, after: str, length: int) -> None:
         [
             "#!lua",
             "local base, length = KEYS[1], tonumber(ARGV[1])",
-            "local ctx, sent = {}, {}",
+            "local ctx, sent = { settings_fair = 0, settings_fair_top = 0, settings_limits = 0 }, {}",
             "local function emit(_, event, ids) sent[#sent + 1] = event .. ' ' .. ids end",
             "local function list(make) local all = {} for i = 1, length do make(all, i) end return all end",
             before,

@@ -52,7 +52,7 @@ SCRIPT = """\
 -- COST   30 commands; at most 1,000 commands, 100,000 steps
 -- LATE   lock.mirror_hint
 
-local ctx, refused = open_queue()
+local ctx, refused = open()
 if refused then return refused end
 local domain
 domain, refused = lock.open_domain({ held })
@@ -83,6 +83,8 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> Library:
     root = tmp_path_factory.mktemp("uses") / "lua"
     copytree(LUA, root, ignore=ignore_patterns("conformance", "dist", "manifest.json", "tools", "__pycache__"))
     (root / "queue/hand_over.v1.lua").write_text(SCRIPT)
+    call = (root / "queue/call.toml").read_text()
+    (root / "queue/call.toml").write_text(call.replace('by = ["enqueue",', 'by = ["hand_over", "enqueue",'))
     assert lint.lint(root) + lint.unused_keys(root) == []
     bundle.write(root, bundle.build(root))
     return Library(root)
@@ -270,7 +272,7 @@ def test_a_change_of_a_source_is_made_in_the_script_that_uses_it(
     assert sources.rebuilt({path: own})[ID] == text
     changed = sources.rebuilt({path: own.replace("read_request(text)", "read_request(text .. 'changed')")})[ID]
     assert "lock__read_request(text .. 'changed')" in changed
-    lines = sources.origins("queue/hand_over.v1.lua", text)
+    lines = sources.origins("queue.hand_over.v1", text)
     places = {sources.as_written(text.splitlines()[at - 1].strip()): place for at, place in lines.items()}
     assert places["local text = lock__record_of(ctx, rid)"] == (path, 3)
     assert places["lock__leave(domain, held)"] == (

@@ -20,7 +20,7 @@ BY_HAND: Mapping[str, list[tuple[Text, Text]]] = {
     "queue/include/limits/room_left.lua": [
         ("MAX_SAFE, ctx.now + 5000", "MAX_SAFE, ctx.now + 5001"),
         ("MAX_SAFE, ctx.now + 5000", "MAX_SAFE, ctx.now + 4999"),
-        ("MAX_SAFE, ctx.now + 5000", "MAX_SAFE, ctx.full"),
+        ("MAX_SAFE, ctx.now + 5000", "MAX_SAFE, full_score(ctx)"),
         ("limit.slack_ms - 0.5", "limit.slack_ms - 50"),
         ("math.ceil(ctx.now + ahead_ms + starts * limit.interval_ms)", "ctx.now + 5000"),
     ],
@@ -69,12 +69,12 @@ BY_HAND: Mapping[str, list[tuple[Text, Text]]] = {
     "queue/include/repair/revive_task.lua": [("'progress_text', 'limited_by'", "'progress_text'")],
     "queue/include/fair/share_place.lua": [("local name = lane .. ' ' .. band .. user", "local name = user")],
     # the first of two values that is there
-    "queue/include/settle/keep_result.lua": [("own_ms or ctx.result_ms", "ctx.result_ms or own_ms")],
+    "queue/include/settle/keep_result.lua": [("own_ms or ctx.settings.result_ms", "ctx.settings.result_ms or own_ms")],
     "queue/include/settle/fail_tasks.lua": [("extra.delay_ms or backoff(", "backoff(")],
     "queue/include/workers/renew_presence.lua": [("own[2] or 'run'", "'run'")],
     # what is called or set at first
     "queue/include/enqueue/place_task.lua": [
-        ("limit, ctx.full, tied)", "limit, ctx.now + 60000, tied)"),
+        ("limit, full_score(ctx), tied)", "limit, ctx.now + 60000, tied)"),
         ("return join_limit(ctx, id,", "line_up(by_lane, own.lane or 'any', score, id) return join_limit(ctx, id,"),
     ],
     "queue/include/limits/find_full.lua": [

@@ -91,7 +91,7 @@ def sources() -> dict[tuple[str, int], Line]:
     return {
         (script.id, at): line
         for script in known().scripts
-        for at, line in origins(script.path, library()[script.id].text).items()
+        for at, line in origins(script.id, library()[script.id].text).items()
     }
 
 

@@ -53,6 +53,8 @@ def test_clean(root: Path) -> None:
         ("redis.call('H' .. 'SET', config)", "the command must be a quoted word in capitals"),
         ("local call = redis.call", "redis.call must be called where it stands"),
         ("local n = math.random(5)", "math.random gives every call the same numbers"),
+        ("local ctx = {} local all = ctx.settings", "a setting must be named where it is read"),
+        ("local ctx = {} ctx.settings.a = 1", "ctx.settings is for reading"),
         ("while true do break end", "'while true' has no limit"),
         ("repeat local n = 1 until false", "'until false' has no limit"),
         ("local e = { 'ADEQ_CLOCK no' }", "ADEQ_CLOCK is missing in ERROR of demo/run.v1.lua"),

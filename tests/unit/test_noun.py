@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from pyadeq._core.lock import replies as lock_replies
 from pyadeq._core.queue import replies as queue_replies
 from pyadeq.errors import TransportError
 from pyadeq.keys import lock_base, partition_base, queue_base
-from tests.unit.lua_tree import LUA, NOUN, SCRIPTS, Sources, lint
+from tests.unit.lua_tree import ERRORS, LUA, NOUN, SCRIPTS, Sources, lint
 
 SCHEMA = json.loads((LUA / "manifest.schema.json").read_text())
 
@@ -86,6 +87,91 @@ def test_what_most_nouns_share_is_said_once(sources: Sources) -> None:
 def test_defaults_and_waits_stand_for_their_names(sources: Sources) -> None:
     text = sources.build()["dist/demo.run.v1.lua"]
     assert "row[1] or 15, 'how', row[2] or 'fast', 'block', 1000)" in text
+
+
+CONFLICT = 'ADEQ_CONFLICT = { retry = "never", doc = "other" }\n'
+OPEN = """\
+-- open(): x
+local function open()
+  local row = redis.call('HMGET', config, SETTING_NAMES)
+  return { now = 1, CTX_FIELDS }
+end
+"""
+
+
+def test_open_reads_the_settings_that_a_script_names(sources: Sources) -> None:
+    (sources.root / "kernel/open").mkdir()
+    (sources.root / "kernel/open/open.lua").write_text(OPEN)
+    names = "ctx.settings.keep_ms, ctx.settings.how, ctx.settings.layout, ctx.settings.lease_ms"
+    opened = SCRIPTS["run"].replace("local row", f"local ctx = open()\nredis.call('GET', {names})\nlocal row")
+    (sources.root / "demo/run.v1.lua").write_text(opened)
+    text = sources.build()["dist/demo.run.v1.lua"]
+    assert "redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'how', 'keep_ms', 'layout')" in text
+    assert (
+        "{ now = 1, settings_lease_ms = tonumber(row[3] or 15), settings_how = row[4] or 'fast',"
+        " settings_keep_ms = tonumber(row[5]), settings_layout = tonumber(row[6] or 0) }" in text
+    )
+    assert "redis.call('GET', ctx.settings_keep_ms, ctx.settings_how, " in text
+    (sources.root / "demo/run.v1.lua").write_text(opened.replace("settings.how", "settings.who"))
+    assert "demo/run.v1.lua:2: who is no setting" in sources.errors()
+
+
+CALL = """\
+[work]
+start = "{}"
+where = "lease_ms"
+by = ["run"]
+doc = "what is left"
+[rest]
+start = "1"
+by = []
+doc = "the rest"
+"""
+
+
+def test_open_begins_the_fields_of_a_call(sources: Sources) -> None:
+    (sources.root / "kernel/open").mkdir()
+    (sources.root / "kernel/open/open.lua").write_text(OPEN)
+    (sources.root / "demo/call.toml").write_text(CALL)
+    run = sources.root / "demo/run.v1.lua"
+    opened = SCRIPTS["run"].replace("local row", "local ctx = open()\nctx.work = ctx.work - 1\nlocal row")
+    run.write_text(opened)
+    text = sources.build()["dist/demo.run.v1.lua"]
+    assert "return { now = 1, settings_lease_ms = tonumber(row[3] or 15), work = row[3] and {} }" in text
+    _, *found = lint.lint(sources.root)  # the first one is of another script
+    assert found == []
+    assert lint.unused_fields(sources.root) == ["demo/call.toml:1: rest is declared but not used"]
+    run.write_text(opened.replace("ctx.work = ctx.work - 1", "local x, y\nx, ctx.rest, ctx.now = y.ctx.z, ctx.more, 1"))
+    _, *found = lint.lint(sources.root)
+    assert found == [
+        "demo/run.v1.lua:12: ctx.more is not declared: see call.toml of the noun",
+        "demo/run.v1.lua:12: run writes ctx.rest, but by in demo/call.toml does not name it",
+        "demo/run.v1.lua:12: ctx.now is for reading",
+    ]
+    (sources.root / "demo/call.toml").write_text(CALL.replace('doc = "the rest"', 'end = "1"'))
+    assert "demo/call.toml:1: rest: must have by and doc, and may have start and where" in sources.errors()
+
+
+def test_a_noun_has_the_scripts_of_the_kernel_unless_it_has_its_own(sources: Sources) -> None:
+    for folder in ("open", "scripts", "settings"):
+        shutil.copytree(LUA / "kernel" / folder, sources.root / "kernel" / folder)
+    facts = NOUN.replace("[roles]", '[roles]\noperate = "sets"')
+    facts = facts.replace(
+        'ok = ["done", "carried out"]', 'ok = ["done", "carried out"]\nconfirmed = ["done", "written"]'
+    )
+    facts = facts.replace("settings = true", 'settings = true\nclock = "text"')
+    (sources.root / "demo/noun.toml").write_text(facts)
+    (sources.root / "errors.toml").write_text(ERRORS.replace("[[server]]", CONFLICT + "[[server]]", 1))
+    scripts = {one["verb"]: one for one in sources.manifest()["scripts"]}
+    assert scripts.keys() == {"back", "configure", "confirm", "migrate", "run"}
+    confirm, text = scripts["confirm"], sources.build()["dist/demo.confirm.v1.lua"]
+    assert (confirm["id"], confirm["source"]) == ("demo.confirm.v1", "kernel/scripts/confirm.v1.lua")
+    assert "-- demo.confirm.v1: make one small write" in text
+    assert [one["name"] for one in scripts["configure"]["groups"][0]["pairs"]] == ["lease_ms", "how", "fair", "keep_ms"]
+    assert "since this ' .. 'demo'" in sources.build()["dist/demo.configure.v1.lua"]
+    own = (LUA / "kernel/scripts/confirm.v1.lua").read_text().replace("$word", "demo")
+    (sources.root / "demo/confirm.v1.lua").write_text(own)
+    assert [one["source"] for one in sources.manifest()["scripts"]][2] == "demo/confirm.v1.lua"
 
 
 @pytest.mark.parametrize(

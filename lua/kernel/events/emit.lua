@@ -1,9 +1,9 @@
 -- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
 -- trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail)
-  if ctx.events_max == '0' then return end
+  if ctx.settings.events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.settings.events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
     return
   end
@@ -12,5 +12,5 @@ local function emit(ctx, event, id, detail)
   if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
   local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', ctx.events_max, '*', unpack(entry))  -- at most 12: fields of an event
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.settings.events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end

@@ -1,4 +1,4 @@
--- create_base(): note of a new queue or domain which layout its data has, and that it uses the server's clock.
-local function create_base()
-  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', 'server')
+-- create_base(clock): note of a new base which layout its data has, and its clock: that of the server, unless it is `test`.
+local function create_base(clock)
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end

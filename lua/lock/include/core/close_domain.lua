@@ -14,6 +14,6 @@ local function close_domain(ctx)
   if not ctx.exists then create_base() end
   for resource, words in pairs(ctx.hints or {}) do
     redis.pcall('SPUBLISH', channel .. resource, words)
-    if ctx.mirror then mirror_hint(resource, words) end
+    if ctx.settings.mirror then mirror_hint(resource, words) end
   end
 end

@@ -17,7 +17,7 @@ local function tell_waiting(ctx, id, place, how, batch, counts)
       delay_until(ctx, due_ms, id, own[3] or 'any')
     else
       local band = math.floor(score / BAND)
-      if ctx.fair then score = band * BAND + share_place(ctx, own[3] or 'any', own[7] or '', band) end
+      if ctx.settings.fair > 0 then score = band * BAND + share_place(ctx, own[3] or 'any', own[7] or '', band) end
       line_up(batch.by_lane, own[3] or 'any', score, id)
     end
     if own[6] then await_deadline(ctx, id, due_ms) end

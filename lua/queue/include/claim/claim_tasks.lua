@@ -2,8 +2,8 @@
 -- the reply would pass 4 MiB, or ctx.met limits a bound; a kind in ctx.alone is leased alone. seen_ms: when the slot kept house last. The deadline, and the leases.
 -- EARLY
 local function claim_tasks(ctx, wanted, limit, seen_ms, counts)
-  if ctx.paused then wanted = {} end
-  local next_ids, scores, from, there = peek_ready(wanted, ctx.limits and limit + 100 or limit)
+  if ctx.settings.mode == 'paused' then wanted = {} end
+  local next_ids, scores, from, there = peek_ready(wanted, ctx.settings.limits > 0 and limit + 100 or limit)
   local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
   ctx.fence = fence
   local deadline_ms = ctx.now + ctx.lease_ms
@@ -13,9 +13,9 @@ local function claim_tasks(ctx, wanted, limit, seen_ms, counts)
   for i, id in ipairs(next_ids) do
     local record, failed, crashes, delivered, since_ms, size, tied, traced = read_task(id)
     local waits, limited, alone = nil, nil, ctx.alone and comes_alone(ctx, record)
-    if #leased == limit or (ctx.met or 0) > 500 + 5 * limit or ((alone or bytes + size > 4194304) and #leased > 0) then break end
-    if ctx.limits then ctx.lane = wanted[from[i]] end
-    if ctx.limits and since_ms then waits, limited = apply_limits(ctx, id, record, scores[i], tied, counts) end
+    if #leased == limit or ctx.met > 500 + 5 * limit or ((alone or bytes + size > 4194304) and #leased > 0) then break end
+    if ctx.settings.limits > 0 then ctx.lane = wanted[from[i]] end
+    if ctx.settings.limits > 0 and since_ms then waits, limited = apply_limits(ctx, id, record, scores[i], tied, counts) end
     numbers[from[i]] = (numbers[from[i]] or 0) + 1
     if not since_ms then
       drop_task(ctx, id)
@@ -41,12 +41,12 @@ local function claim_tasks(ctx, wanted, limit, seen_ms, counts)
     end
   end
   remove_ready(ctx, wanted, numbers, there)
-  if ctx.fair then note_claimed(ctx, wanted, from, scores, taken) end
+  if ctx.settings.fair > 0 then note_claimed(ctx, wanted, from, scores, taken) end
   redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
     n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '), 'busy',
     busy < 0 and '' or busy + #leased)
   if #leased == 0 then return deadline_ms, leased end
-  if ctx.timeout_ms then give_timeout(ctx, leased) end
+  if ctx.settings.timeout_ms > 0 then give_timeout(ctx, leased) end
   -- at most 2,000: two for each lease of a claim
   redis.call('ZADD', leases, unpack(ending))
   redis.call('HSET', running, unpack(held))

@@ -5,7 +5,7 @@ local function give_timeout(ctx, leased)
     for f = 1, #record, 2 do own = own or record[f] == 'timeout_ms' end
     if not own then
       record[#record + 1] = 'timeout_ms'
-      record[#record + 1] = string.format('%.0f', ctx.timeout_ms)
+      record[#record + 1] = string.format('%.0f', ctx.settings.timeout_ms)
     end
   end
 end

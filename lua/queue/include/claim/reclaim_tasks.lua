@@ -10,7 +10,7 @@ local function reclaim_tasks(ctx, given)
       deadline_ms = tonumber(redis.call('ZSCORE', leases, id) or deadline_ms)
     end
   end
-  if ctx.timeout_ms and leased[1] then give_timeout(ctx, leased) end
+  if ctx.settings.timeout_ms > 0 and leased[1] then give_timeout(ctx, leased) end
   add_payloads(leased)
   return deadline_ms, leased
 end

@@ -25,7 +25,7 @@ local function expire_waiting(ctx, limit, counts)
       local lane = record.lane or 'any'
       local in_line = set == ready .. lane
       local expired = not record.deliveries and tonumber(record.expires_at_ms or MAX_SAFE) <= ctx.now
-      local last = record.unclaimed == 'fail' and not record.fallback and not ctx.paused
+      local last = record.unclaimed == 'fail' and not record.fallback and ctx.settings.mode ~= 'paused'
       local reason = expired and 'expired' or last and 'nobody_came'
       if reason or (in_line and record.fallback) then
         redis.call('ZREM', set, id)
@@ -40,10 +40,10 @@ local function expire_waiting(ctx, limit, counts)
         local to = record.fallback and next_lane(ctx, id, record)
         if to and in_line then
           local band = math.floor(score / BAND)
-          if ctx.fair then score = band * BAND + share_place(ctx, to, record.user or '', band) end
+          if ctx.settings.fair > 0 then score = band * BAND + share_place(ctx, to, record.user or '', band) end
           line_up(by_lane, to, score, id)
         end
-        await_deadline(ctx, id, ctx.paused and ctx.now + 1000 or ctx.now)  -- not again at once
+        await_deadline(ctx, id, ctx.settings.mode == 'paused' and ctx.now + 1000 or ctx.now)  -- not again at once
       end
     end
   end

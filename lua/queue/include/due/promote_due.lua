@@ -1,11 +1,11 @@
 -- promote_due(ctx, limit, counts): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
 -- that crashed again keep the order that they had in line, not that of their ids. As many as ctx.work allows.
 local function promote_due(ctx, limit, counts)
-  limit = math.min(limit, math.ceil(ctx.work / (ctx.fair and 3 or 2)))
+  limit = math.min(limit, math.ceil(ctx.work / (ctx.settings.fair > 0 and 3 or 2)))
   local page = redis.call('ZRANGE', delayed, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
   if #page == 0 then return 0 end
   local ids, tied, last = {}, false, math.min(limit, #page / 2)
-  ctx.work = ctx.work - (ctx.fair and 3 or 2) * last
+  ctx.work = ctx.work - (ctx.settings.fair > 0 and 3 or 2) * last
   for i = 1, last do
     ids[i] = page[2 * i - 1]
     tied = tied or page[2 * i] == page[2 * i + 2]
@@ -21,7 +21,7 @@ local function promote_due(ctx, limit, counts)
     else
       redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
       local band = tonumber(own[3] or 5)
-      local own_place = ctx.fair and share_place(ctx, own[2] or 'any', own[4] or '', band) or place + i
+      local own_place = ctx.settings.fair > 0 and share_place(ctx, own[2] or 'any', own[4] or '', band) or place + i
       line_up(by_lane, own[2] or 'any', band * BAND + own_place, id)
       promoted[#promoted + 1] = id
     end

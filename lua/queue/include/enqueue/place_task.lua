@@ -2,7 +2,7 @@
 -- in the line of a limit, where others wait already.
 -- EARLY
 local function place_task(ctx, id, own, place, by_lane)
-  if own.parent and ctx.chains then join_gathering(ctx, id, own.parent) end
+  if own.parent and (ctx.settings.chains or ctx.has_chains) then join_gathering(ctx, id, own.parent) end
   if own.after or own.gather or own.behind then return await_others(ctx, id, own, place) end
   local due_ms = math.max(ctx.now + (own.delay_ms or 0), own.run_after_ms or 0)
   local tied = own.fallback_after_ms or own.expires_at_ms
@@ -10,12 +10,12 @@ local function place_task(ctx, id, own, place, by_lane)
     delay_until(ctx, due_ms, id, own.lane or 'any')
   else
     local band = own.priority or 5
-    local score = band * BAND + (ctx.fair and share_place(ctx, own.lane or 'any', own.user or '', band) or place)
-    local limit = ctx.limits and find_line(ctx, own)
+    local score = band * BAND + (ctx.settings.fair > 0 and share_place(ctx, own.lane or 'any', own.user or '', band) or place)
+    local limit = ctx.settings.limits > 0 and find_line(ctx, own)
     if limit then
       ctx.lined[#ctx.lined + 1] = id
-      if ctx.fair then ctx.aside[own.lane or 'any'] = true end
-      return join_limit(ctx, id, string.format('%.0f', score), limit, ctx.full, tied)
+      if ctx.settings.fair > 0 then ctx.aside[own.lane or 'any'] = true end
+      return join_limit(ctx, id, string.format('%.0f', score), limit, full_score(ctx), tied)
     end
     line_up(by_lane, own.lane or 'any', score, id)
   end

@@ -11,6 +11,6 @@ local function note_claimed(ctx, wanted, from, scores, taken)
     for band, score in pairs(bands) do
       redis.call('ZADD', shares .. lane, 'GT', string.format('%.0f', score), band .. ' claimed')
     end
-    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, ctx.limits and 2592000 or 86400) end  -- where this made it
+    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, ctx.settings.limits > 0 and 2592000 or 86400) end  -- where this made it
   end
 end

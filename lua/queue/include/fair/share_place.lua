@@ -8,14 +8,14 @@ local function share_place(ctx, lane, user, band)
   if not own then
     local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
     local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
-    local from = math.max(ctx.fair, row[1] and row[1] % BAND or 0)
+    local from = math.max(ctx.settings.fair, row[1] and row[1] % BAND or 0)
     own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
     ctx.shares[name] = own
   end
   local place = own.place
   own.place = place + own.lasts
   redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
-  if own.place > ctx.fair_top then
+  if own.place > (ctx.fair_top or ctx.settings.fair_top) then
     ctx.fair_top = own.place + 1000000
     redis.call('HSET', config, 'fair_top', string.format('%.0f', ctx.fair_top))
   end

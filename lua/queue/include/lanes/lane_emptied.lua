@@ -3,7 +3,7 @@
 -- tasks of the lane may wait for one.
 local function lane_emptied(ctx, lane)
   redis.call('SREM', lanes, lane)
-  if ctx.fair or ctx.fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.limits and 2592000 or 86400) end
+  if ctx.settings.fair > 0 or ctx.settings.fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings.limits > 0 and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
     redis.call('DEL', wake .. lane)
   else

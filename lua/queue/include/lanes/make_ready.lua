@@ -7,7 +7,7 @@ local function make_ready(ctx, by_lane)
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
-    if ctx.fair then redis.call('PERSIST', shares .. lane) end
+    if ctx.settings.fair > 0 then redis.call('PERSIST', shares .. lane) end
     push_wake(ctx, lane)
   end
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end

@@ -6,9 +6,9 @@ local function drain_due_limit_queues(ctx)
   for i = 1, #due, 2 do table.insert(tonumber(due[i + 1]) < 0 and fresh or again, due[i]) end
   if #fresh == 100 then again = redis.call('ZRANGE', limit_lines, 0, ctx.now, 'BYSCORE', 'LIMIT', 0, 20) end  -- their turn has come, too
   local more, left = 100 - #due / 2, #due == 200
-  if ctx.rules_ms > 1 then
+  if ctx.settings.limits > 1 then
     more = math.max(more, 20)  -- the lines that are due each time do not keep these from their turn
-    due = redis.call('ZRANGE', limit_lines, BAND, BAND + ctx.rules_ms, 'BYSCORE', 'LIMIT', 0, more)
+    due = redis.call('ZRANGE', limit_lines, BAND, BAND + ctx.settings.limits, 'BYSCORE', 'LIMIT', 0, more)
     for i, key in ipairs(due) do fresh[#fresh + 1], more = key, more - 1 end
   end
   ctx.lines_left = left or more == 0

@@ -1,7 +1,7 @@
 -- limits_on_housekeep(ctx): forget rates that let a full burst start by now, 100 of them. Then look at 25 lines whose limit was
 -- full a minute ago, although the end of a lease opens them: holders without a lease, as an evicting server leaves them, are
 -- forgotten, and so are tasks that are not blocked, as older versions of these scripts left them.
--- WHEN ctx.limits
+-- WHEN ctx.settings.limits > 0
 local function limits_on_housekeep(ctx)
   local over = redis.call('ZRANGE', rates, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, 100)
   if #over > 0 then redis.call('ZREM', rates, unpack(over)) end  -- at most 100: as read above

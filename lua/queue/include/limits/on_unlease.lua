@@ -1,5 +1,5 @@
 -- limits_on_unlease(ctx, ids): the tasks no longer count for their limits, and the next tasks in line may start.
--- WHEN ctx.limits
+-- WHEN ctx.settings.limits > 0
 local function limits_on_unlease(ctx, ids)
   local freed, keys, lined = {}, {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases

@@ -1,12 +1,12 @@
 -- room_left(ctx, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
 -- when to look for one more, in 5 s at the latest. Rates that let none start are looked at together, so that idle workers do not
--- ask for each line on its own. While as many run as may, that is ctx.full: the end of a lease opens the line.
+-- ask for each line on its own. While as many run as may, that is full_score: the end of a lease opens the line.
 -- limit.idle: its rate has let one start for 5 s, and none has.
 local function room_left(ctx, limit)
   local room, recheck_at_ms = MAX_SAFE, ctx.now + 5000
   if limit.most then
     limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
-    if limit.held >= limit.most then return 0, ctx.full end
+    if limit.held >= limit.most then return 0, full_score(ctx) end
     room = limit.most - limit.held
   end
   if limit.interval_ms then

@@ -26,7 +26,7 @@ local function repair_task(ctx, id, counts)
       end_ties(ctx, id, record, keep == dead and 'dead' or record.cancelled_ms and 'cancelled' or ended_how(record) or 'completed')
     end
   elseif lease and (due or not settled) then
-    redis.call('ZADD', leases, 'NX', string.format('%.0f', ctx.now + ctx.lease_ms), id)
+    redis.call('ZADD', leases, 'NX', string.format('%.0f', ctx.now + ctx.settings.lease_ms), id)
     redis.call('ZREM', deadlines, id)
     for key in string.gmatch(held_limits(held), '[^,]+') do
       redis.call('ZADD', holding .. key, lease.fence, id)

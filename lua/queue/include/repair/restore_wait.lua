@@ -26,7 +26,7 @@ local function restore_wait(ctx, id, record, score)
   end
   if record.ordering_key then place = tonumber(redis.call('ZSCORE', order .. record.ordering_key, id) or nil) or place end
   if not place then
-    place = ctx.fair and share_place(ctx, lane, record.user or '', band) or place_by_age(lane, band, id, record)
+    place = ctx.settings.fair > 0 and share_place(ctx, lane, record.user or '', band) or place_by_age(lane, band, id, record)
   end
   if record.ordering_key then
     redis.call('ZADD', order .. record.ordering_key, 'NX', place, id)

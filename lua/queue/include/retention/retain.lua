@@ -2,8 +2,8 @@
 -- trim_ended.
 local function retain(ctx, counts)
   ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (counts.dead or 0))  -- as many go as come, whatever they have
-  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.finished_max then
-    trim_set(ctx, finished, nil, ctx.finished_max, 100 + ctx.ended, counts)
+  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings.finished_max then
+    trim_set(ctx, finished, nil, ctx.settings.finished_max, 100 + ctx.ended, counts)
   end
   if counts.dead then
     local max = tonumber(redis.call('HGET', config, 'dead_max') or DEFAULT_dead_max)

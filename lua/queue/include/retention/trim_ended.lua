@@ -7,6 +7,6 @@ local function trim_ended(ctx, limit, counts)
   ctx.presence_ms = tonumber(row[5] or DEFAULT_presence_ms)
   local oldest_ms = math.max(0, ctx.now - tonumber(row[4] or DEFAULT_events_keep_ms))
   redis.call('XTRIM', events, 'MINID', '~', string.format('%.0f', oldest_ms))
-  return trim_set(ctx, finished, finished_keep_ms, ctx.finished_max, limit, counts)
+  return trim_set(ctx, finished, finished_keep_ms, ctx.settings.finished_max, limit, counts)
     + trim_set(ctx, dead, dead_keep_ms, tonumber(row[3] or DEFAULT_dead_max), limit, counts)
 end

@@ -2,7 +2,7 @@
 -- error as a word, percent-encoded, as much as the queue's events show. Not that of a sealed error, which nobody could read.
 local function describe_death(ctx, attempt, error, sealed)
   local words = ' attempts=' .. attempt
-  if error == '' or sealed or ctx.events_max == '0' then return words end
+  if error == '' or sealed or ctx.settings.events_max == 0 then return words end
   ctx.error_max = ctx.error_max or tonumber(redis.call('HGET', config, 'events_error_max') or DEFAULT_events_error_max)
   if ctx.error_max == 0 then return words end
   local shown = string.gsub(string.sub(error, -ctx.error_max), '^[\128-\191]+', '')  -- not from the middle of a character

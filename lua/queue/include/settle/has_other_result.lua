@@ -6,6 +6,6 @@ local function has_other_result(ctx, id, token, value, first)
   if not row[1] or string.find(row[3] or '', token .. ' ', 1, true) ~= 1 then return false end  -- an older task of this id
   if first then return first ~= value end
   local length = redis.call('STRLEN', result .. id)
-  if length == 0 then return value ~= '' and not row[2] and not ctx.result_ms end
+  if length == 0 then return value ~= '' and not row[2] and not ctx.settings.result_ms end
   return length ~= #value or redis.call('GET', result .. id) ~= value
 end

@@ -2,7 +2,7 @@
 -- the queue has it; kept is the MSET of the call. False if it was dropped because the server is full.
 -- EARLY
 local function keep_result(ctx, id, value, own_ms, kept)
-  local keep_ms = own_ms or ctx.result_ms
+  local keep_ms = own_ms or ctx.settings.result_ms
   if value == '' or keep_ms == 0 then return true end
   if #value > 4096 and is_full() then return false end
   if not keep_ms then

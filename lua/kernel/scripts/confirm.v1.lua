@@ -1,0 +1,14 @@
+-- $word.confirm.v1: make one small write, on every path, for WAITAOF or WAIT to wait for on the same connection. Those
+-- cover the writes of their own connection only, and a call that is sent again may find nothing left to write.
+--
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- RETURN confirmed now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- REPLAY idempotent
+-- FLAGS  allow-oom
+-- COST   3 commands; at most 4 commands, 64 steps
+
+local ctx, refused = open()
+if refused then return refused end
+redis.call('HSET', config, 'confirmed_ms', ctx.now_text)
+return { 'confirmed', ctx.now }

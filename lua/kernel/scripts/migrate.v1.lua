@@ -1,0 +1,17 @@
+-- $word.migrate.v1: from now on write the stored data of a $title in the layout of these scripts, and refuse older scripts. These
+-- scripts read what is stored already in either form, until all of it is rewritten, which `done` notes. Where nothing is stored, or
+-- the layout is not older, nothing changes. It answers the layout, and that in which everything is by now; 0 where nothing is stored.
+--
+-- ARGV   done      bool          ?=0
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- RETURN ok        now_ms:int layout:int rewritten:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- ROLE   operate
+-- REPLAY idempotent
+-- FLAGS  allow-oom
+-- COST   3 commands; at most 4 commands, 84 steps
+
+local ctx, refused = open()
+if refused then return refused end
+local layout, rewritten = raise_layout(done)
+return { 'ok', ctx.now, layout, rewritten }
